@@ -65,7 +65,10 @@ def _text(data: bytes, file: str) -> Text:
     if b"\0" in data:
         raise SubmissionError(f"{file}: holds a NUL byte, so it is no text")
     try:
-        return Text(file, data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
+        return Text(
+            file,
+            data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"),
+        )
     except UnicodeDecodeError as error:
         raise SubmissionError(
             f"{file}: byte {error.start} is not UTF-8; save it as UTF-8"

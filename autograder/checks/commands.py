@@ -56,11 +56,16 @@ class Grammar:
 
     def parsed(self, words: Sequence[str]) -> Line:
         """Take a command line apart; but for mixed ones, a word that is no option's ends the options."""
-        rest, named = list(words), [self.tool, self.command] if self.command else [self.tool]
+        rest = list(words)
+        named = [self.tool, self.command] if self.command else [self.tool]
         begun = [word.rsplit("/", 1)[-1] for word in rest[:1]] + rest[1 : len(named)]
         if begun != named:
             begins = " ".join(begun)[:60] or "nothing"
-            return Line({}, (), f"it begins with {begins}; it must be {' '.join(named)}")
+            return Line(
+                {},
+                (),
+                f"it begins with {begins}; it must be {' '.join(named)}",
+            )
         del rest[: len(named)]
         options: dict[str, list[str]] = {}
         files = list[str]()

@@ -29,7 +29,9 @@ RESULTS = Form(
         positive("epoch_time", "of the measured epoch", "s"),
         or_nothing(
             not_negative(
-                "peak_memory_mb", "peak of the GPU's memory, 1e6 bytes; empty without a GPU", "MB"
+                "peak_memory_mb",
+                "peak of the GPU's memory, 1e6 bytes; empty without a GPU",
+                "MB",
             )
         ),
         percent("accuracy", "of the samples"),
@@ -118,7 +120,10 @@ def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Pr
         trainings[i]["back"] for i in warm
     ):
         why = "the warm-up ran the model and did not train: the first backward pass and step are still the slow ones"
-        return why, "train_epoch_amp on a few batches, of a training of its own"
+        return (
+            why,
+            "train_epoch_amp on a few batches, of a training of its own",
+        )
     return None
 
 
@@ -134,7 +139,10 @@ def accuracy_problem(rows: Sequence[Row], samples: int, expected: float) -> Prob
         if abs(row["accuracy"] - expected) > allowed:
             found = f"accuracy of {row['precision']} is {row['accuracy']:.4g} %"
             if abs(100 * row["accuracy"] - expected) <= allowed:
-                return f"{found}: a fraction, and it must be in percent", "100 * correct / samples"
+                return (
+                    f"{found}: a fraction, and it must be in percent",
+                    "100 * correct / samples",
+                )
             try_ = "take the accuracy that train_epoch_amp returns; if you do, mend what fp32_is_untouched says first"
             return f"{found}; fresh weights give {expected:.4g} %", try_
     return None

@@ -45,7 +45,9 @@ RESULTS = Form(
     (
         words("configuration", "one row each, in their order"),
         Column(
-            "builds_on", "the configuration that this one adds something to; empty for Baseline", {}
+            "builds_on",
+            "the configuration that this one adds something to; empty for Baseline",
+            {},
         ),
         positive("throughput", "waiting for data included", "samples/s"),
         positive("epoch_time", "of a measured epoch", "s"),
@@ -59,13 +61,18 @@ RESULTS = Form(
         any_number("loss", "mean over the last epoch"),
         percent("accuracy", "of the samples of the last epoch"),
         ratio("speedup", "throughput", "first throughput"),
-        positive("gain", "throughput / that of the row it builds on; 1 for Baseline", "x"),
+        positive(
+            "gain",
+            "throughput / that of the row it builds on; 1 for Baseline",
+            "x",
+        ),
         DEVICE,
     ),
     rows=tuple(BUILDS_ON),
     waits_in="epoch_time",
 )
-PACE, WHOLE = 0.01, slips.WHOLE  # relative: of throughput, of which a stem is 2 %; of seconds
+PACE = 0.01  # relative: of throughput, of which a stem is 2 %
+WHOLE = slips.WHOLE  # relative: of seconds
 SAME = 0.03  # relative: numbers of samples that follow from rounded figures
 
 
@@ -87,10 +94,19 @@ class Script(slips.Epoch):
         whole = "divide the samples of all by the seconds of all"
         return [
             *super().slips(),
-            (2 * self.rate, "it counts the samples of all epochs, and the seconds of one"),
-            (self.rate / 2, "it counts the samples of one epoch, and the seconds of two"),
+            (
+                2 * self.rate,
+                "it counts the samples of all epochs, and the seconds of one",
+            ),
+            (
+                self.rate / 2,
+                "it counts the samples of one epoch, and the seconds of two",
+            ),
             *((rate, f"it is the rate of one epoch: {whole}") for rate in rates),
-            (sum(rates) / 2, f"it is the mean of the epochs' rates: {whole}"),
+            (
+                sum(rates) / 2,
+                f"it is the mean of the epochs' rates: {whole}",
+            ),
         ]
 
 
@@ -109,7 +125,8 @@ def holds_once(rate: Any, script: Script) -> bool:
 def row_problem(rows: Sequence[Row], builds_on: Mapping[str, str] = BUILDS_ON) -> str:
     """Say how configurations contradict each other, or what they build on."""
     for row in rows:
-        asked, name = builds_on[row["configuration"]], row["configuration"]
+        asked = builds_on[row["configuration"]]
+        name = row["configuration"]
         if (row["builds_on"] or "") != asked:
             return f"builds_on of {name} is {row['builds_on']!r}, and it builds on {asked!r}"
     return samples_problem(rows, SAME, rounded=0.0) or _gain_problem(rows)
@@ -127,7 +144,10 @@ def _gain_problem(rows: Sequence[Row]) -> str:
 
 
 def copied_problem(
-    form: Form, figures: Sequence[str], rows: Sequence[Row], runs: Sequence[Row]
+    form: Form,
+    figures: Sequence[str],
+    rows: Sequence[Row],
+    runs: Sequence[Row],
 ) -> str:
     """Say which figure of a row is not the one that its run printed, or that its profile shows."""
     for row, printed in zip(rows, runs, strict=True):
@@ -166,7 +186,8 @@ def summary_of(rows: Sequence[Row]) -> dict[str, Any]:
         row = max(rows, key=lambda it: sign * it[column])
         return row, row[column] / base[column]
 
-    (quick, faster), (small, share) = best("throughput", 1), best("peak_memory_mb", -1)
+    quick, faster = best("throughput", 1)
+    small, share = best("peak_memory_mb", -1)
     return {
         "fastest": quick["configuration"],
         "speedup": faster,
@@ -181,7 +202,10 @@ def summary_slips(name: str, right: Any) -> list[tuple[float, str]]:
     if name != "memory_saved_percent":
         return []
     lean = "it is a percentage of the leanest peak, and not of the first row's"
-    return [(right / 100, "it is a fraction, not percent"), (100 * right / (100 - right), lean)]
+    return [
+        (right / 100, "it is a fraction, not percent"),
+        (100 * right / (100 - right), lean),
+    ]
 
 
 # Of the device that the rows name: what no unit but the one asked for can give. Not what is good.

@@ -93,10 +93,16 @@ def words(name: str, about: str) -> Column:
 
 def or_nothing(column: Column) -> Column:
     """Allow an empty cell, or None, for what a machine cannot show."""
-    return replace(column, schema={"anyOf": [column.schema, {"type": "null"}, {"const": ""}]})
+    return replace(
+        column,
+        schema={"anyOf": [column.schema, {"type": "null"}, {"const": ""}]},
+    )
 
 
-DEVICE = words("device", "name of the GPU or CPU, from `given.device_name`; one for all rows")
+DEVICE = words(
+    "device",
+    "name of the GPU or CPU, from `given.device_name`; one for all rows",
+)
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,10 @@ class Form:
 
     def _odd(self, row: Row) -> str:
         for column in self.columns:
-            error = next(self._validators[column.name].iter_errors(row[column.name]), None)
+            error = next(
+                self._validators[column.name].iter_errors(row[column.name]),
+                None,
+            )
             if error is not None and column is not DEVICE:
                 cell = shown_cell(row[column.name])
                 return f"{column.name} of {self.name(row)} is {cell}, and {_needed(error)}"
@@ -182,7 +191,10 @@ class Form:
 
     def _odd_ratio(self, row: Row, rows: Sequence[Row]) -> str:
         first = next(it for it in rows if not self.each or it[self.each] == row[self.each])
-        figures = {**{FIRST + name: value for name, value in first.items()}, **row}
+        figures = {
+            **{FIRST + name: value for name, value in first.items()},
+            **row,
+        }
         for column in self.columns:
             above, below = column.ratio
             if not above:
@@ -190,7 +202,12 @@ class Form:
             quotient = figures[above] / figures[below] if figures[below] else math.inf
             if not table.alike(row[column.name], quotient):
                 reported = f"{column.name} of {self.name(row)} is {shown(row[column.name])}"
-                percent = [(100 * quotient, ": it is in percent, and it must be a share")]
+                percent = [
+                    (
+                        100 * quotient,
+                        ": it is in percent, and it must be a share",
+                    )
+                ]
                 why = explained(row[column.name], percent, 0.005)
                 spelt = f"{_spelt(above)} / {_spelt(below)}"
                 return f"{reported}, but {spelt} is {quotient:.4g}{why}"
@@ -242,7 +259,11 @@ class Form:
             "additionalProperties": False,
             "required": list(self.names),
             "properties": {
-                it.name: {**self._values(it), "description": _described(it)} for it in self.columns
+                it.name: {
+                    **self._values(it),
+                    "description": _described(it),
+                }
+                for it in self.columns
             },
         }
 
@@ -265,10 +286,8 @@ def samples_problem(rows: Sequence[Row], within: float, rounded: float = ROUNDED
     """Say how the epochs of rows had different numbers of samples, beyond what is lost to two decimals."""
     first = rows[0]["throughput"] * rows[0]["epoch_time"]
     for row in rows:
-        samples, lost = (
-            row["throughput"] * row["epoch_time"],
-            rounded * (row["throughput"] + rows[0]["throughput"]),
-        )
+        samples = row["throughput"] * row["epoch_time"]
+        lost = rounded * (row["throughput"] + rows[0]["throughput"])
         if not abs(samples - first) <= within * first + lost:
             return f"throughput x epoch_time is {first:.4g} samples in one row and {samples:.4g} in another"
     return ""
@@ -278,9 +297,10 @@ def _needed(error: Any) -> str:
     """Say in words what a value has to be."""
     asked = error.validator_value
     if error.validator == "type":
-        return {"integer": "has to be a whole number", "number": "has to be a number"}.get(
-            asked, "has to be a text"
-        )
+        return {
+            "integer": "has to be a whole number",
+            "number": "has to be a number",
+        }.get(asked, "has to be a text")
     if error.validator == "anyOf":
         return "has to be a number, or nothing where there is none"
     if error.validator == "enum":

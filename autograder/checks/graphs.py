@@ -28,11 +28,23 @@ def graph_problem(
     eager = "nothing that was compiled ran: it is used as it is, or another backend was asked"
     pieces = "the model is compiled in pieces, or a part of the batches is not"
     problems = (
-        (noted["breaks"], f"Python has to look at the data: {''.join(noted['breaks'][:1])}"),
+        (
+            noted["breaks"],
+            f"Python has to look at the data: {''.join(noted['breaks'][:1])}",
+        ),
         (not sum(runs.values()), eager),
-        (built > builds, "it is built again: a number of Python's that changes is in the graph"),
+        (
+            built > builds,
+            "it is built again: a number of Python's that changes is in the graph",
+        ),
         (set(runs.values()) != {calls}, pieces),
-        (noted["parameters"] < parameters, f"only a part of the model is compiled{took}"),
-        (built < builds, "one graph serves several sizes, as by default from the second size on"),
+        (
+            noted["parameters"] < parameters,
+            f"only a part of the model is compiled{took}",
+        ),
+        (
+            built < builds,
+            "one graph serves several sizes, as by default from the second size on",
+        ),
     )
     return next(((measured, why) for wrong, why in problems if wrong), ("", ""))

@@ -41,15 +41,14 @@ def order(pair: Pair, name: str) -> list[int]:
 def delivered(pair: Pair, *, try_: str) -> Verdict:
     """Pass two epochs, the first and the second, of every sample once, in batches as the baseline's."""
     for name in EPOCHS[:2]:
-        delivered, expected = epoch(pair.student, name), epoch(pair.baseline, name)
+        delivered = epoch(pair.student, name)
+        expected = epoch(pair.baseline, name)
         problem = differing(delivered, expected)
         if problem:
             why = "samples are left out, repeated, or put together anew"
             if list(delivered.sizes) == list(expected.sizes[:-1]):
-                why, try_ = (
-                    "the last batch, which is shorter, is left out",
-                    "drop_last=False, as it is by default",
-                )
+                why = "the last batch, which is shorter, is left out"
+                try_ = "drop_last=False, as it is by default"
             return Failed(f"in the {name} epoch: {problem}", why, try_)
     return Passed(f"{expected.samples().total()} samples in each of two epochs")
 
@@ -57,14 +56,17 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
 def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
     """Pass epochs, by the number of workers, in another order than the data set's, and in another one each time."""
     for workers, pair in pairs.items():
-        first, second = order(pair, "first"), order(pair, "second")
+        first = order(pair, "first")
+        second = order(pair, "second")
         together = sum(abs(a - b) == 1 for a, b in pairwise(first)) / max(len(first), 1)
         measured = f"with {workers} workers {together:.0%} of the samples follow their neighbour in the data set"
         if together > TOGETHER:
             return Failed(measured, "the order is the data set's, or nearly", try_)
         if first == second:
             return Failed(
-                f"with {workers} workers two epochs have one order", "the order is drawn once", try_
+                f"with {workers} workers two epochs have one order",
+                "the order is drawn once",
+                try_,
             )
     return Passed(f"{2 * len(pairs)} epochs, each in an order of its own")
 
@@ -90,7 +92,11 @@ def drawn_afresh(dice: Observation, *, samples: int, see: str) -> Verdict:
     for source, commitments in dice.arrays.items():
         drawn = Epoch(commitments, np.zeros(0)).samples()
         if drawn.total() != samples:
-            return Failed(f"{drawn.total()} samples of {samples}", "samples are left out", see)
+            return Failed(
+                f"{drawn.total()} samples of {samples}",
+                "samples are left out",
+                see,
+            )
         if len(drawn) < samples:
             measured = (
                 f"{len(drawn)} different numbers of {source} in {samples} samples of two epochs"
@@ -105,18 +111,33 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
     """Pass four loaders with the workers asked for, pinned for a GPU only, whose workers stay if there are some."""
     if len(made) != len(KINDS):
         return Failed(
-            f"{len(made)} loaders were noted", f"each of {len(KINDS)} calls makes one", try_
+            f"{len(made)} loaders were noted",
+            f"each of {len(KINDS)} calls makes one",
+            try_,
         )
     for it in made:
-        case, found = f"for {it['device']} with {it['workers']} workers", it["options"]
+        case = f"for {it['device']} with {it['workers']} workers"
+        found = it["options"]
         if found is None:
-            return Failed(f"{case} no DataLoader was made", "the function returns one", try_)
-        wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}
+            return Failed(
+                f"{case} no DataLoader was made",
+                "the function returns one",
+                try_,
+            )
+        wanted = {
+            "num_workers": it["workers"],
+            "pin_memory": it["device"] == "cuda",
+        }
         wanted["persistent_workers"] = it["workers"] > 0
-        odd = next((name for name, value in wanted.items() if found[name] != value), None)
+        odd = next(
+            (name for name, value in wanted.items() if found[name] != value),
+            None,
+        )
         if odd:
             return Failed(
-                f"{case} {odd} is {found[odd]}", f"it must be {wanted[odd]}: {REASONS[odd]}", try_
+                f"{case} {odd} is {found[odd]}",
+                f"it must be {wanted[odd]}: {REASONS[odd]}",
+                try_,
             )
     return Passed("4 loaders, for a CPU and a GPU, with workers and without")
 

@@ -51,14 +51,23 @@ def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_
     evidence["memory_bar"] = plain / allowed
     room = int(_gpu_bytes(idle.baseline) + allowed)
     if run.room_bytes == room:
-        return Passed(f"{measured}; it finished with no more than that left on the GPU", evidence)
+        return Passed(
+            f"{measured}; it finished with no more than that left on the GPU",
+            evidence,
+        )
     measured += f"; with {allowed / MB:.0f} MB left on the GPU it did not finish"
     otherwise = Failed(measured, why, try_, evidence)
     return NeedsRoom(run.student.probe, _gpu_bytes(run.baseline), room, otherwise)
 
 
 def leaner(
-    run: Pair, idle: Pair, share: float, apart: float, within: float, why: str, try_: str
+    run: Pair,
+    idle: Pair,
+    share: float,
+    apart: float,
+    within: float,
+    why: str,
+    try_: str,
 ) -> Verdict:
     """Pass a run in at most a *share* of the baseline's memory, whose results are *apart* by no more than *within*."""
     if not apart <= within:
@@ -67,11 +76,24 @@ def leaner(
         return Failed(measured, "larger inputs give other results", right)
     needed, plain = beyond(run, idle)
     taken = f"{needed / MB:.0f} MB where the baseline takes {plain / MB:.0f} MB"
-    return at_most(run, idle, share * plain, f"{taken}; allowed {share:.0%} of it", why, try_)
+    return at_most(
+        run,
+        idle,
+        share * plain,
+        f"{taken}; allowed {share:.0%} of it",
+        why,
+        try_,
+    )
 
 
 def at_least_less(
-    run: Pair, idle: Pair, bar: Bar, device: Device, *, why: str, try_: str
+    run: Pair,
+    idle: Pair,
+    bar: Bar,
+    device: Device,
+    *,
+    why: str,
+    try_: str,
 ) -> Verdict:
     """Pass when the baseline's peak is at least `bar` times the student's; without such figures nobody is judged."""
     if device.kind != "cpu":
@@ -79,7 +101,8 @@ def at_least_less(
         needed, plain = beyond(run, idle)
         measured = f"{needed / MB:.0f} MB, the baseline {plain / MB:.0f} MB; the bar is {bar}"
         return at_most(run, idle, plain / bar.value, measured, why, try_)
-    student, baseline = run.student.peak_bytes, run.baseline.peak_bytes
+    student = run.student.peak_bytes
+    baseline = run.baseline.peak_bytes
     if baseline < LEAST or not student:
         return Unavailable(TOO_LITTLE.format(baseline / MB))
     peaks = f"{student / MB:.0f} MB, the baseline {baseline / MB:.0f} MB"

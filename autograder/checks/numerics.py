@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.model import Failed, Pair, Passed, Timed, Verdict
+from autograder.model import (
+    Failed,
+    Pair,
+    Passed,
+    Timed,
+    Verdict,
+)
 from autograder.probe import Tolerance
 from autograder.traces.words import many
 
@@ -17,7 +23,12 @@ Array = np.ndarray[Any, Any]
 
 
 def same_trajectory(
-    pair: Pair | Timed, within: Tolerance, *, why: str, try_: str, of: str = ""
+    pair: Pair | Timed,
+    within: Tolerance,
+    *,
+    why: str,
+    try_: str,
+    of: str = "",
 ) -> Verdict:
     """Pass when a training's losses, batch by batch, and the weights it left follow the baseline's.
 
@@ -29,14 +40,21 @@ def same_trajectory(
     )
     problem = misshapen(student["losses"], baseline["losses"]) or not_finite(student["weights"])
     if problem:
-        return Failed(problem, ended_early(student["losses"], baseline["losses"]) or why, try_)
+        return Failed(
+            problem,
+            ended_early(student["losses"], baseline["losses"]) or why,
+            try_,
+        )
     apart = furthest(student["losses"], baseline["losses"])
     moved = distance(student["weights"], baseline["weights"])
     measured = (
         f"losses apart by up to {apart:.1e} ({_allowed(apart, within.losses)}), "
         f"weights by {moved:.1e} of their norm ({_allowed(moved, within.weights)})"
     )
-    evidence = shares(losses=share(apart, within.losses), weights=share(moved, within.weights))
+    evidence = shares(
+        losses=share(apart, within.losses),
+        weights=share(moved, within.weights),
+    )
     if apart <= within.losses and moved <= within.weights:
         return Passed(measured, evidence)
     return Failed(measured, why, try_, evidence)
@@ -135,7 +153,8 @@ def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "")
     if moved.error <= within:
         return Passed(measured, evidence)
     if moved.ratio == 0:
-        why, try_ = "no weight moved", f"optimizer.step(), of the model handed in; {try_}"
+        why = "no weight moved"
+        try_ = f"optimizer.step(), of the model handed in; {try_}"
     elif not 0.7 < moved.ratio < 1.5:
         why += f"; it moves {moved.ratio:.2g} times as far"
     return Failed(measured, why, try_, evidence)
@@ -205,10 +224,19 @@ def loss_problem(
             *stories,
             (epoch.losses[-1], "it is the last one"),
             (total, "it is the sum"),
-            (total / (batches + 1), "it was divided by one batch too many"),
+            (
+                total / (batches + 1),
+                "it was divided by one batch too many",
+            ),
             (total / samples, "it was divided by the samples"),
-            (epoch.mean("samples"), "it is weighted by the samples of each batch"),
-            (epoch.mean("batches"), "batches count alike, and the last one has fewer samples"),
+            (
+                epoch.mean("samples"),
+                "it is weighted by the samples of each batch",
+            ),
+            (
+                epoch.mean("batches"),
+                "batches count alike, and the last one has fewer samples",
+            ),
         ],
         within,
     )
@@ -217,7 +245,10 @@ def loss_problem(
         why = f"the losses themselves are others: {words or 'they are not those of the batches'}"
         return why, "keep each loss as the criterion returns it"
     why = f"the mean of the losses is {epoch.loss:.6g}{': ' * bool(words)}{words}"
-    return why, f"the sum of the losses of all {epoch.means[0]}, divided by their number"
+    return (
+        why,
+        f"the sum of the losses of all {epoch.means[0]}, divided by their number",
+    )
 
 
 def accuracy_problem(told: float | None, epoch: Trained) -> Problem | tuple[()]:
@@ -231,18 +262,28 @@ def accuracy_problem(told: float | None, epoch: Trained) -> Problem | tuple[()]:
     why = why or explained(told, [(expected, near)], 0.02)
     other = "more than all of them: batches are counted twice" if (told or 0.0) > 100 else ""
     why = why or other or f"{expected:.4g} % of the samples were right"
-    return why, "100 * correct / samples over the whole epoch, correct counted in int64"
+    return (
+        why,
+        "100 * correct / samples over the whole epoch, correct counted in int64",
+    )
 
 
 def _accuracies(right: Sequence[int], sizes: Sequence[int]) -> list[tuple[float, str]]:
     """Return the accuracy that each usual mistake gives."""
     hits, samples, batches = sum(right), sum(sizes), len(sizes)
-    rates, so_far = np.divide(right, sizes), np.cumsum(right) / np.cumsum(sizes)
+    rates = np.divide(right, sizes)
+    so_far = np.cumsum(right) / np.cumsum(sizes)
     return [
         (hits / samples, "it is a fraction, and it must be in percent"),
         *((hits / batches * factor, "it was divided by the batches") for factor in (1, 100)),
-        (100 * hits / (sizes[0] * batches), "the last batch was counted as a full one"),
-        (100 * float(np.mean(so_far)), "it is the mean of the accuracies so far"),
+        (
+            100 * hits / (sizes[0] * batches),
+            "the last batch was counted as a full one",
+        ),
+        (
+            100 * float(np.mean(so_far)),
+            "it is the mean of the accuracies so far",
+        ),
         (
             100 * float(np.mean(rates)),
             "it is the mean of the batches' accuracies, and the last batch is shorter",
@@ -256,7 +297,11 @@ def _accuracies(right: Sequence[int], sizes: Sequence[int]) -> list[tuple[float,
     ]
 
 
-def explained(value: float | None, stories: Sequence[tuple[float, str]], within: float) -> str:
+def explained(
+    value: float | None,
+    stories: Sequence[tuple[float, str]],
+    within: float,
+) -> str:
     """Return the story whose number *value* is, the nearest of several; or nothing: so a usual mistake is known."""
     fits = [
         (abs((value or 0.0) - number), story)

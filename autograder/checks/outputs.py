@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.numerics import Array, share, shares
-from autograder.model import Failed, Observation, Pair, Passed, Timed, Verdict
+from autograder.model import (
+    Failed,
+    Observation,
+    Pair,
+    Passed,
+    Timed,
+    Verdict,
+)
 from autograder.probe import Close
 from autograder.sandbox.calls import shares_of_allowed
 from autograder.traces.words import many
@@ -73,16 +80,21 @@ def same(
         if not apart <= allowed:
             measured = f"{asked['case']}: {_difference(got, want, asked['shape'], apart, allowed)}"
             return Failed(
-                measured, reason(why, asked["case"]), try_, shares(numbers=share(apart, allowed))
+                measured,
+                reason(why, asked["case"]),
+                try_,
+                shares(numbers=share(apart, allowed)),
             )
-        worst, most = max(worst, apart), max(most, share(apart, allowed))
+        worst = max(worst, apart)
+        most = max(most, share(apart, allowed))
     measured = f"{many(len(cases), 'case')}, apart by {worst:.1e} of a row's largest number at most"
     return Passed(measured, shares(numbers=most))
 
 
 def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
     """Pass when each number that the timed calls returned is as near as the clock asks for."""
-    got, want = timed.student.arrays["outputs"], timed.baseline.arrays["outputs"]
+    got = timed.student.arrays["outputs"]
+    want = timed.baseline.arrays["outputs"]
     apart = (
         float(np.max(shares_of_allowed(got, want, within), initial=0.0))
         if got.shape == want.shape
@@ -122,7 +134,10 @@ def width(shape: Sequence[int]) -> int:
 def _sizes(want: Array, row: int) -> Array:
     """Return for each number the largest of its row, and of all the least that counts."""
     size = np.where(np.isfinite(want), np.abs(want), 0.0)
-    return np.repeat(np.maximum(size.reshape(-1, row).max(axis=1), FAINT * size.max()), row)
+    return np.repeat(
+        np.maximum(size.reshape(-1, row).max(axis=1), FAINT * size.max()),
+        row,
+    )
 
 
 def multiple(got: Array, want: Array, within: float) -> float | None:
@@ -140,7 +155,9 @@ def unchanged(names: Sequence[str], *, try_: str) -> Passed | Failed:
     if not names:
         return Passed("every input is what it was")
     return Failed(
-        f"changed: {', '.join(names[:6])}", "an operation wrote into a tensor of the caller", try_
+        f"changed: {', '.join(names[:6])}",
+        "an operation wrote into a tensor of the caller",
+        try_,
     )
 
 
@@ -181,12 +198,19 @@ def _cut(seen: Observation) -> Iterator[tuple[Mapping[str, Any], Array]]:
         at += size
 
 
-def _difference(got: Array, want: Array, shape: Sequence[int], apart: float, allowed: float) -> str:
+def _difference(
+    got: Array,
+    want: Array,
+    shape: Sequence[int],
+    apart: float,
+    allowed: float,
+) -> str:
     """Say how a case differs: one number by what it is, several by how far and where."""
     if want.size == 1:
         digits = 15 if want[0].is_integer() else 6
         return f"{got[0]:.{digits}g}, and {want[0]:.{digits}g} is right"
-    place, lost = _place(got, want, shape), int(np.sum(~np.isfinite(got)))
+    place = _place(got, want, shape)
+    lost = int(np.sum(~np.isfinite(got)))
     if lost and np.isfinite(want).all():
         return f"{lost} of {got.size} numbers are NaN or infinite, one of them at {place}"
     if np.isinf(apart):
@@ -207,7 +231,9 @@ def _gaps(got: Array, want: Array) -> Array:
     """Return how far each number is from the right one; NaN and infinity are where they belong."""
     with np.errstate(all="ignore"):
         gaps: Array = np.where(
-            (got == want) | (np.isnan(got) & np.isnan(want)), 0.0, np.abs(got - want)
+            (got == want) | (np.isnan(got) & np.isnan(want)),
+            0.0,
+            np.abs(got - want),
         )
     return gaps
 

@@ -14,7 +14,14 @@ from typing import Any
 
 from autograder.checks.numerics import close, shown
 from autograder.errors import SubmissionError
-from autograder.model import Failed, Observation, Passed, Picture, Verdict, verdict
+from autograder.model import (
+    Failed,
+    Observation,
+    Passed,
+    Picture,
+    Verdict,
+    verdict,
+)
 from autograder.traces.words import many
 
 BYTES = 16 * 1024 * 1024
@@ -22,7 +29,14 @@ LEGIBLE = (400, 200)  # pixels of a figure
 LARGEST = 10_000  # pixels along one side
 PIXELS = 40_000_000
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # colour type -> values per pixel
+# Colour type -> values per pixel.
+CHANNELS = {
+    0: 1,
+    2: 3,
+    3: 1,
+    4: 2,
+    6: 4,
+}
 DISTINCT = 8  # counting further says nothing more
 # An even area is stored as at most this many kinds of line, whatever filter the writer chose.
 BLANK = 4
@@ -47,7 +61,12 @@ def read(data: bytes, file: str) -> Picture:
     pixels = b"".join(body for kind, body in chunks if kind == b"IDAT")
     distinct = _distinct(pixels, line_bytes, height, file)
     return Picture(
-        file, width, height, distinct, zlib.crc32(data), _packed(pixels, line_bytes * height)
+        file,
+        width,
+        height,
+        distinct,
+        zlib.crc32(data),
+        _packed(pixels, line_bytes * height),
     )
 
 
@@ -56,34 +75,49 @@ def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE
     size = f"{picture.width} x {picture.height} pixels"
     if picture.width < at_least[0] or picture.height < at_least[1]:
         return Failed(
-            size, f"too small to read; make it at least {at_least[0]} x {at_least[1]}", try_
+            size,
+            f"too small to read; make it at least {at_least[0]} x {at_least[1]}",
+            try_,
         )
     if picture.distinct_lines <= BLANK:
         return Failed(f"{size}, blank", f"nothing is drawn in {picture.file}", try_)
     if picture.packed > NOISE:
         return Failed(
-            f"{size}, noise", f"its pixels are random: {picture.file} shows no figure", try_
+            f"{size}, noise",
+            f"its pixels are random: {picture.file} shows no figure",
+            try_,
         )
     return Passed(size)
 
 
 def shows_the_rows(
-    seen: Observation, file: str, units: Mapping[str, str], key: str, try_: str, *, apart: str = ""
+    seen: Observation,
+    file: str,
+    units: Mapping[str, str],
+    key: str,
+    try_: str,
+    *,
+    apart: str = "",
 ) -> Verdict:
     """Pass a figure whose panels show the rows that were returned with it, and whose picture was written.
 
     The probe answers with `rows`, `panels` and the bytes of the `picture`. For *apart*, see `crowded`.
     """
-    panels, data = seen.values["panels"], seen.arrays["picture"].tobytes()
+    panels = seen.values["panels"]
+    data = seen.arrays["picture"].tobytes()
     if not data:
         return Failed(
-            f"no {file} in folder", "no figure was saved there", f"savefig(Path(folder) / '{file}')"
+            f"no {file} in folder",
+            "no figure was saved there",
+            f"savefig(Path(folder) / '{file}')",
         )
     try:
         drawn = is_drawn(read(data, file), try_="save the figure with the panels on it")
     except SubmissionError as problem:
         return Failed(
-            f"{file} cannot be read", str(problem), "write it with savefig and leave it as it is"
+            f"{file} cannot be read",
+            str(problem),
+            "write it with savefig and leave it as it is",
         )
     if not isinstance(drawn, Passed):
         return drawn
@@ -135,7 +169,10 @@ def crowded(
         showing = [panel for panel in panels if all(drawn_as(panel, row.get(name)) for row in rows)]
         if kind == "bars" and not any(panel["bars"] >= len(rows) for panel in showing):
             return f"{name} is not drawn as one bar for each row, from 0: lines are none, and a cut axis hides its foot"
-        place = next((panel["place"] for panel in showing if panel["place"] not in taken), None)
+        place = next(
+            (panel["place"] for panel in showing if panel["place"] not in taken),
+            None,
+        )
         if place is None:
             return f"{name} and {taken[showing[0]['place']]} are in one panel, and each has its own unit and scale"
         taken[place] = name
@@ -162,7 +199,9 @@ def _chunks(data: bytes, file: str) -> Iterator[tuple[bytes, bytes]]:
     at = len(SIGNATURE)
     while at + 12 <= len(data):
         (length,) = struct.unpack_from(">I", data, at)
-        kind, body, end = data[at + 4 : at + 8], data[at + 8 : at + 8 + length], at + 12 + length
+        kind = data[at + 4 : at + 8]
+        body = data[at + 8 : at + 8 + length]
+        end = at + 12 + length
         if end > len(data):
             break
         if zlib.crc32(kind + body) != struct.unpack_from(">I", data, end - 4)[0]:
@@ -187,11 +226,12 @@ def _header(chunk: tuple[bytes, bytes], file: str) -> tuple[int, int, int]:
         raise SubmissionError(
             f"{file}: is an unusual PNG (interlaced, or unknown colours); write it with savefig"
         )
+    # One byte names the filter.
     return (
         width,
         height,
         1 + (width * CHANNELS[colour] * depth + 7) // 8,
-    )  # one byte names the filter
+    )
 
 
 def _distinct(pixels: bytes, line_bytes: int, height: int, file: str) -> int:

@@ -17,7 +17,13 @@ from autograder.checks.numerics import (
     sixteen_bits,
     update,
 )
-from autograder.model import Failed, Pair, Passed, Timed, Verdict
+from autograder.model import (
+    Failed,
+    Pair,
+    Passed,
+    Timed,
+    Verdict,
+)
 from autograder.probe import Tolerance
 
 HALF = {"float16", "bfloat16"}
@@ -71,14 +77,17 @@ def dtypes_where_they_help(
             if judged and not set(dtypes.get(kind, wanted)) <= wanted:
                 narrow = why == NARROW
                 return Failed(
-                    measured, why.format(kind), f"{FLOAT32}; {try_}" if narrow else within
+                    measured,
+                    why.format(kind),
+                    f"{FLOAT32}; {try_}" if narrow else within,
                 )
     return Passed(measured)
 
 
 def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
     """Say why a training with AMP does not follow the baseline's."""
-    losses, expected = amp.student.arrays["losses"], amp.baseline.arrays["losses"]
+    losses = amp.student.arrays["losses"]
+    expected = amp.baseline.arrays["losses"]
     weights = amp.student.arrays["weights"]
     if misshapen(losses, expected):
         return "each batch has one loss, a finite number"
@@ -156,7 +165,8 @@ def _disorder(events: Sequence[str]) -> str:
 
 def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     """Pass when one step was skipped and the scale halved; *within* bounds the update, if it is judged."""
-    before, after = run.baseline.values["before"], run.student.values["after"]
+    before = run.baseline.values["before"]
+    after = run.student.values["after"]
     weights, moved = run.student.arrays["weights"], update(run)
     scaler = "scaler.step(optimizer), then scaler.update(), with the scaler that was handed in"
     if bad := not_finite(weights):
@@ -166,7 +176,11 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     measured = f"{apart}, scale {before:g} -> {shown(after)}"
     if after is not None and 0 < after <= before / 4:
         why = "the scale was halved several times: the infinite gradients stayed for later steps"
-        return Failed(measured, why, "optimizer.zero_grad() in each step, in AMP as well")
+        return Failed(
+            measured,
+            why,
+            "optimizer.zero_grad() in each step, in AMP as well",
+        )
     if not close(after, before / 2, 1e-6):
         why = "the scale was not halved once: scaler.update() did not see the overflow"
         return Failed(measured, why, f"{scaler}; {where}")
@@ -175,7 +189,8 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     evidence = shares(update=moved.error / within)
     if moved.error <= within:
         return Passed(measured, evidence)
-    why, try_ = "other steps than the overflowing one were skipped or changed", scaler
+    why = "other steps than the overflowing one were skipped or changed"
+    try_ = scaler
     if sixteen_bits(weights):
         why, try_ = NARROW, FLOAT32
     elif moved.ratio < SHORT:

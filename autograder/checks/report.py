@@ -18,7 +18,8 @@ from autograder.traces.words import many
 
 FENCED = re.compile(r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 HEADING = re.compile(
-    r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$", re.MULTILINE
+    r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$",
+    re.MULTILINE,
 )
 PARAGRAPH = re.compile(r"(?:\A\s*|\n[ \t]*\n)(?=\S)")
 ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)
@@ -94,7 +95,9 @@ def gaps(text: str, asked: Mapping[str, str]) -> list[str]:
 
 def incomplete(text: str, asked: Mapping[str, str], least: int, most: int) -> tuple[str, str]:
     """Count the words of a text, and say what it lacks: headings, words, what was to be filled in; or nothing."""
-    count, missing, left = words(text), gaps(text, asked), left_over(text)
+    count = words(text)
+    missing = gaps(text, asked)
+    left = left_over(text)
     if left and not missing:
         return f"{many(len(left), 'place')} left to fill in", listed(left)
     if count < least or (not missing and count > most):
@@ -140,18 +143,23 @@ def points(text: str) -> list[list[str]]:
 
     At the outermost marks of its lists; at paragraphs, each with the list below it; at its headings; at rows of tables.
     """
-    plain, heads = _bare(text), [it.start() for it in HEADING.finditer(text)]
+    plain = _bare(text)
+    heads = [it.start() for it in HEADING.finditer(text)]
     marks = list(MARK.finditer(plain))
     least = min((len(mark[1].expandtabs(4)) for mark in marks), default=0)
     listed = [mark.start() for mark in marks if len(mark[1].expandtabs(4)) <= least + 1]
     leads = [it.end() for it in PARAGRAPH.finditer(plain) if not MARK.match(plain, it.end())]
-    leads = (
-        leads if len(leads) > 2 or not listed else []
-    )  # two are words before a list and after it
+    # Two are words before a list and after it.
+    leads = leads if len(leads) > 2 or not listed else []
     rows = [it.start() for it in ROW.finditer(plain)]
     return [
         cut
-        for cut in (_cut(plain, listed), _cut(plain, leads), _cut(text, heads), _cut(plain, rows))
+        for cut in (
+            _cut(plain, listed),
+            _cut(plain, leads),
+            _cut(text, heads),
+            _cut(plain, rows),
+        )
         if cut
     ]
 

@@ -12,7 +12,11 @@ Problem = Callable[[Any, Any], tuple[str, str]]
 
 
 def each(
-    reported: Sequence[Any], expected: Sequence[Any], problem: Problem, try_: str, passed: str
+    reported: Sequence[Any],
+    expected: Sequence[Any],
+    problem: Problem,
+    try_: str,
+    passed: str,
 ) -> Verdict:
     """Pass when there is an answer to each case, and no problem with any."""
     for answer, right in zip(reported, expected, strict=False):
@@ -20,5 +24,9 @@ def each(
         if isinstance(judged, Failed):
             return judged
     if len(reported) != len(expected):
-        return Failed(f"{len(reported)} answers", f"{len(expected)} were asked", try_)
+        return Failed(
+            f"{len(reported)} answers",
+            f"{len(expected)} were asked",
+            try_,
+        )
     return Passed(passed)

@@ -78,18 +78,35 @@ REPEATED = "the memory was being watched: time first"
 
 
 def median_problem(
-    form: Form, row: Row, column: str, seconds: float, repeats: int, watched: str = REPEATED
+    form: Form,
+    row: Row,
+    column: str,
+    seconds: float,
+    repeats: int,
+    watched: str = REPEATED,
 ) -> str:
     """Say how a column, in milliseconds, is not the median of *repeats* calls of a `rig.scripted_call`."""
     expected = 1000 * seconds
     mean = expected * (repeats + 3.8) / repeats
     slow = "it includes the slow first call: warm up before"
     usual = [
-        (mean, "it is the mean, so one slow call decides it: take the median"),
+        (
+            mean,
+            "it is the mean, so one slow call decides it: take the median",
+        ),
         (mean + 1000 * timing.COLD / repeats, slow),
-        (expected * 1.05, f"{slow}; or fewer calls than repeats are timed"),
-        (expected * 1.025, slow),  # of one call more: between the middle two
-        (expected * 0.95, "it is the median of fewer calls than repeats: time each of them"),
+        (
+            expected * 1.05,
+            f"{slow}; or fewer calls than repeats are timed",
+        ),
+        (
+            expected * 1.025,
+            slow,
+        ),  # of one call more: between the middle two
+        (
+            expected * 0.95,
+            "it is the median of fewer calls than repeats: time each of them",
+        ),
         (expected * 0.8, "it is the fastest call: take the median"),
         (
             expected * 5.0,

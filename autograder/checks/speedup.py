@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from autograder.model import Bar, Failed, Inconclusive, Partial, Passed, Timed, Unavailable, Verdict
+from autograder.model import (
+    Bar,
+    Failed,
+    Inconclusive,
+    Partial,
+    Passed,
+    Timed,
+    Unavailable,
+    Verdict,
+)
 
 
 def at_least(
-    timed: Timed, bar: Bar, *, why: str, try_: str, same: Verdict | None = None, slower: str = ""
+    timed: Timed,
+    bar: Bar,
+    *,
+    why: str,
+    try_: str,
+    same: Verdict | None = None,
+    slower: str = "",
 ) -> Verdict:
     """Pass what is proved to reach the bar and pay what is proved of the way; undecided is nobody's loss.
 
@@ -21,7 +36,10 @@ def at_least(
     noted: Mapping[str, Any] = same.evidence if isinstance(same, Passed) else {}
     found = timed.compared
     if found is None:
-        return Unavailable(timed.unavailable or "no trusted clock compared the two sides", noted)
+        return Unavailable(
+            timed.unavailable or "no trusted clock compared the two sides",
+            noted,
+        )
     evidence = {**noted, **found.evidence, "bar": bar.value}
     if found.decision == "INCONCLUSIVE":
         return Inconclusive(found.measured, found.undecided, evidence, found.postponed)

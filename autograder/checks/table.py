@@ -31,7 +31,10 @@ def read(data: bytes, file: str) -> Table:
     if not lines:
         raise SubmissionError(f"{file}: is empty; its first line names the columns")
     header = [name.strip() for name in lines[0][1]]
-    mark = next((mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]), "")
+    mark = next(
+        (mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]),
+        "",
+    )
     if mark:
         raise SubmissionError(
             f"{file}: its columns are separated by {SEPARATORS[mark]}; write commas"
@@ -149,7 +152,10 @@ def other_device(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     )
 
 
-def differ(written: Sequence[Mapping[str, str]], returned: Sequence[Mapping[str, Any]]) -> str:
+def differ(
+    written: Sequence[Mapping[str, str]],
+    returned: Sequence[Mapping[str, Any]],
+) -> str:
     """Say where a file's rows are not those that were returned; two decimals are enough."""
     if len(written) != len(returned) or not returned:
         return f"{_rows(written)} in the file, {len(returned)} returned"
@@ -187,7 +193,11 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     """Pass the text of a file that holds the rows that were returned with it, be they right or wrong."""
     try_ = f"pd.DataFrame(rows).to_csv(Path(folder) / '{file}', index=False)"
     if not text:
-        return Failed(f"no {file} in folder", "nothing was written there, or elsewhere", try_)
+        return Failed(
+            f"no {file} in folder",
+            "nothing was written there, or elsewhere",
+            try_,
+        )
     try:
         written = read(text.encode(), file)
     except SubmissionError as error:

@@ -51,7 +51,8 @@ AGAIN = "read the clock again when the iteration ends"
 
 def honest(told: Mapping[str, Any], script: Script) -> Verdict:
     """Pass throughput over whole iterations, and data_wait as the sum of the waits."""
-    rate, waited = script.samples / script.total, sum(script.waits)
+    rate = script.samples / script.total
+    waited = sum(script.waits)
     measured = (
         f"throughput {shown(told['throughput'])} samples/s where {rate:.4g} passed, "
         f"data_wait {shown(told['data_wait'])} s of {waited:.4g}, on a clock that the grader moves"
@@ -64,7 +65,10 @@ def honest(told: Mapping[str, Any], script: Script) -> Verdict:
         return Passed(measured)
     other = "the waits were not added up", SUM
     if (wait or 0.0) > waited:
-        other = "more than the wait is counted: the work of the step, or the copy, is in it", AGAIN
+        other = (
+            "more than the wait is counted: the work of the step, or the copy, is in it",
+            AGAIN,
+        )
     elif 0 < (wait or 0.0) < waited / 100:
         other = (
             "its clock starts when the batch is there already, so it times what comes after",
@@ -87,14 +91,25 @@ def _story(
 
 def _rates(script: Script) -> list[Story]:
     """Say what throughput is where seconds are left out, or other things than samples are counted."""
-    count, total, work = len(script.waits), script.total, sum(script.work)
-    fetched, full = "the timer starts after the batch was fetched", script.batch * count
+    count = len(script.waits)
+    total = script.total
+    work = sum(script.work)
+    fetched = "the timer starts after the batch was fetched"
+    full = script.batch * count
     seconds = [
-        (total - script.queued, "the clock stops before the results are on the host", LATE),
+        (
+            total - script.queued,
+            "the clock stops before the results are on the host",
+            LATE,
+        ),
         (work, fetched, EARLY),
         (work + script.queued, fetched, EARLY),
         (total - script.waits[0], "the first fetch is left out", EARLY),
-        (total - script.start, "iter(loader) came before the clock was started", EARLY),
+        (
+            total - script.start,
+            "iter(loader) came before the clock was started",
+            EARLY,
+        ),
         (sum(script.waits), "it holds the waits alone", CALL),
         (total * WALL, JUMPS, STEADY),
     ]
@@ -112,10 +127,18 @@ def _waits(script: Script) -> list[Story]:
     again = "its clock is never started again, so each wait holds all that was before it"
     return [
         (waited - script.waits[0], "the first fetch is left out", SUM),
-        (waited / len(script.waits), "it is the mean, and must be the sum", SUM),
+        (
+            waited / len(script.waits),
+            "it is the mean, and must be the sum",
+            SUM,
+        ),
         (waited / total, "it is a share, and must be in seconds", SUM),
         (waited * WALL, JUMPS, STEADY),
-        (waited * 1000, "it is in milliseconds, and must be in seconds", SUM),
+        (
+            waited * 1000,
+            "it is in milliseconds, and must be in seconds",
+            SUM,
+        ),
         *(
             (total - rest, "it holds the work as well", AGAIN)
             for rest in (0.0, script.queued, script.work[-1])
@@ -125,7 +148,11 @@ def _waits(script: Script) -> list[Story]:
 
 
 def no_wait_per_step(
-    waits: Sequence[Mapping[str, Any]], batches: int, kept: int, *, try_: str = KEEP
+    waits: Sequence[Mapping[str, Any]],
+    batches: int,
+    kept: int,
+    *,
+    try_: str = KEEP,
 ) -> Verdict:
     """Pass when the host waits for the device in every tenth batch or more rarely, and no old graph is kept."""
     if kept > GRAPHS:

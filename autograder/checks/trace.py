@@ -19,7 +19,9 @@ from autograder.traces.stats import EDITED
 from autograder.traces.words import shown, titled
 
 BYTES = 64 * 1024 * 1024
-EARLY, WARM_UP = "prof.step before a batch", "warm-up"  # as worker/rigs/profiles.py notes them
+# As the rig of resnet18's part 1 notes them.
+EARLY = "prof.step before a batch"
+WARM_UP = "warm-up"
 
 
 @lru_cache(maxsize=4)  # several checks read one file
@@ -85,17 +87,26 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str] =
 
 
 def of_another(
-    trace: Trace, least: int, ranges: Sequence[str], convolutions: int, *, workers: bool
+    trace: Trace,
+    least: int,
+    ranges: Sequence[str],
+    convolutions: int,
+    *,
+    workers: bool,
 ) -> str:
     """Say how a profile is not of a script: *least* steps, its ranges once a step, its network, its loader; or nothing.
 
     Whether a DataLoader has workers is seen in what torch.profiler writes.
     """
-    steps, counts = len(trace.steps), {row.name: row.count for row in trace.rows("ranges")}
+    steps = len(trace.steps)
+    counts = {row.name: row.count for row in trace.rows("ranges")}
     note = f": {trace.notes[0]}" if trace.notes else ""
     if steps < least:
         return f"it holds {steps} steps where {least} or more are asked for{note}"
-    odd = next((name for name in ranges if abs(counts.get(name, 0) - steps) > 1), None)
+    odd = next(
+        (name for name in ranges if abs(counts.get(name, 0) - steps) > 1),
+        None,
+    )
     if odd is not None:
         return f"it holds the script's range '{odd}' {counts.get(odd, 0)} times in {steps} steps"
     return _another_loader(trace, counts, workers=workers) or another_network(trace, convolutions)
@@ -141,9 +152,10 @@ def fewer_waits(before: Text, after: Text) -> tuple[str, str]:
             return f"{text.file} contradicts itself", EDITED
         calls.append(found.figure("sync_count") or 0.0)
     why = "the host still waits as often: they are in the wrong order, or the loop waits"
-    return f"{calls[0]:g} waiting calls before, {calls[1]:g} after", "" if calls[1] < calls[
-        0
-    ] else why
+    return (
+        f"{calls[0]:g} waiting calls before, {calls[1]:g} after",
+        "" if calls[1] < calls[0] else why,
+    )
 
 
 def consists_of(trace: Trace) -> dict[str, Any]:
@@ -159,5 +171,6 @@ def work_of(trace: Trace) -> Trace:
     """Leave out the tables of what is no operator or kernel: ranges, calls, copies."""
     kept = ("kernels", "operators", "device operators")
     return replace(
-        trace, tables={name: rows for name, rows in trace.tables.items() if name in kept}
+        trace,
+        tables={name: rows for name, rows in trace.tables.items() if name in kept},
     )

@@ -69,7 +69,8 @@ class Claimed:
     def inputs(self, draw: Draw) -> Draw:
         """Say what one call is given, by the names of its parameters. A size that is a pair is drawn between both."""
         parameters = list(inspect.signature(draw).parameters.values())[1:]
-        self._draw, self.sizes = draw, {one.name: one.default for one in parameters}
+        self._draw = draw
+        self.sizes = {one.name: one.default for one in parameters}
         return draw
 
     # --- for the families of claims -----------------------------------------------------------------------------------
@@ -131,7 +132,12 @@ class Claimed:
     def given(self, rig: Rig, case: Case, *, exact: bool = True) -> dict[str, Any]:
         """Return one call's arguments; *exact* ones are float64 on the baseline's side, so nothing is rounded there."""
         return dict(
-            rig.calls.given(self.drawn(rig.random, case), case.dtype, case.view, exact=exact)
+            rig.calls.given(
+                self.drawn(rig.random, case),
+                case.dtype,
+                case.view,
+                exact=exact,
+            )
         )
 
     def call(self, student: Student, given: Mapping[str, Any]) -> Any:
@@ -144,12 +150,23 @@ class Claimed:
         return own or self._prefix + name
 
     def add_probe(
-        self, name: str, run: Run, *, pair: bool = False, values: Any = None, arrays: Any = None
+        self,
+        name: str,
+        run: Run,
+        *,
+        pair: bool = False,
+        values: Any = None,
+        arrays: Any = None,
     ) -> str:
         """Register what is run; it takes this function of the student's module and nothing else."""
         taken = frozenset({self.function})
         probe = Probe(
-            name, run, pair, values=record(**(values or {})), arrays=arrays or {}, takes=taken
+            name,
+            run,
+            pair,
+            values=record(**(values or {})),
+            arrays=arrays or {},
+            takes=taken,
         )
         self.part.probes[name] = probe
         return name

@@ -52,25 +52,52 @@ class Costs(Claimed):
         self._costs("keeps_less", "held", at_most, sizes, words)
 
     def operations_do_not_grow(
-        self, small: Sizes, large: Sizes, *, at_most: float = 1.0, **grown: Unpack[Grown]
+        self,
+        small: Sizes,
+        large: Sizes,
+        *,
+        at_most: float = 1.0,
+        **grown: Unpack[Grown],
     ) -> None:
         """Claim at most so many times the operations for *large* inputs."""
-        self._grows("operations_do_not_grow", "operations", small, large, at_most, grown)
+        self._grows(
+            "operations_do_not_grow",
+            "operations",
+            small,
+            large,
+            at_most,
+            grown,
+        )
 
     def moves_at_most(
-        self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
+        self,
+        small: Sizes,
+        large: Sizes,
+        *,
+        at_most: float,
+        **grown: Unpack[Grown],
     ) -> None:
         """Claim at most so many times the bytes for *large* inputs."""
         self._grows("moves_at_most", "moved", small, large, at_most, grown)
 
     def allocates_at_most(
-        self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
+        self,
+        small: Sizes,
+        large: Sizes,
+        *,
+        at_most: float,
+        **grown: Unpack[Grown],
     ) -> None:
         """Claim that at most so many times the bytes are made for *large* inputs."""
         self._grows("allocates_at_most", "made", small, large, at_most, grown)
 
     def keeps_at_most(
-        self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
+        self,
+        small: Sizes,
+        large: Sizes,
+        *,
+        at_most: float,
+        **grown: Unpack[Grown],
     ) -> None:
         """Claim that at most so many times the bytes are kept for *large* inputs, results left out."""
         self._grows("keeps_at_most", "held", small, large, at_most, grown)
@@ -94,10 +121,12 @@ class Costs(Claimed):
 
         def peak(student: Student, rig: Rig) -> dict[str, Any]:
             given = self.given(rig, Case("large", sizes), exact=False)
-            answers, share = rig.answers(), int(of(given)) if of is not None else 0
+            answers = rig.answers()
+            share = int(of(given)) if of is not None else 0
             rig.return_memory_at_once()
             if backward:
-                names, drawn = rig.calls.asked(given), rig.integer(0, 1 << 30)
+                names = rig.calls.asked(given)
+                drawn = rig.integer(0, 1 << 30)
                 run = partial(self.call, student)
                 gradients = rig.calls.gradients(run, given, names, drawn)
                 for name, gradient in zip(names, gradients, strict=True):
@@ -121,10 +150,18 @@ class Costs(Claimed):
                 f"{mine / MB:.0f} MB where the slow version takes {plain / MB:.0f} MB; "
                 f"allowed {allowed / MB:.0f} MB"
             )
-            return memory.at_most(run, nothing, allowed, measured, words["why"], words["try_"])
+            return memory.at_most(
+                run,
+                nothing,
+                allowed,
+                measured,
+                words["why"],
+                words["try_"],
+            )
 
         claim = "needs_less_memory"
-        values, name = {**CASES, "of": INTEGER}, self.named("peak", words)
+        values = {**CASES, "of": INTEGER}
+        name = self.named("peak", words)
         reads = [
             self.add_probe(name, peak, pair=True, values=values, arrays=NUMBERS),
             self.add_probe(self.named("idle"), idle, pair=True),
@@ -140,7 +177,14 @@ class Costs(Claimed):
         counted: dict[str, int] = rig.calls.cost(partial(self.call, student), given)
         return counted
 
-    def _costs(self, claim: str, measure: str, at_most: float, sizes: Sizes, words: Words) -> None:
+    def _costs(
+        self,
+        claim: str,
+        measure: str,
+        at_most: float,
+        sizes: Sizes,
+        words: Words,
+    ) -> None:
         does, unit, one = SAYS[measure]
         self.require_drawn(claim, [sizes])
 
@@ -148,10 +192,12 @@ class Costs(Claimed):
             return self._cost(student, rig, sizes, gradients=measure == "held")
 
         def judge(pair: Pair) -> Verdict:
-            mine, plain = pair.student.values, pair.baseline.values
+            mine = pair.student.values
+            plain = pair.baseline.values
             if not mine["operations"]:
                 return Failed("no operation was seen", UNSEEN, words["try_"])
-            here, there = unit.format(mine[measure] / one), unit.format(plain[measure] / one)
+            here = unit.format(mine[measure] / one)
+            there = unit.format(plain[measure] / one)
             measured = f"{here} where the slow version has {there}; allowed {at_most:.0%} of it"
             if mine[measure] <= at_most * plain[measure]:
                 return Passed(measured)
@@ -194,7 +240,11 @@ class Costs(Claimed):
             for (kind, sizes), cost in zip(larges.items(), many, strict=True):
                 told = f"{measured}, {unit.format(cost / one)} for {described(sizes)}"
                 if cost > at_most * few + grown.get("more", 0):
-                    return Failed(told, outputs.reason(grown["why"], kind), grown["try_"])
+                    return Failed(
+                        told,
+                        outputs.reason(grown["why"], kind),
+                        grown["try_"],
+                    )
             return Passed(f"{measured}, {unit.format(many[0] / one)} for {described(large)}")
 
         values = {"costs": list_of(INTEGER), "seen": INTEGER}

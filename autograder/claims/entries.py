@@ -182,7 +182,10 @@ ENTRIES = {
         SEEN.format(f"tuple(it.data_ptr() for it in _given(args, kwargs)), {SHAPES}"),
         SAME,
     ),
-    "remembered_by_every_997th": (SEEN.format(f"{SAMPLE}, {SHAPES}"), SAME),
+    "remembered_by_every_997th": (
+        SEEN.format(f"{SAMPLE}, {SHAPES}"),
+        SAME,
+    ),
     "finished_by_a_thread": (LATER.strip(), SAME),
     "writes_into_its_inputs": (WRITES.strip(), LEFT_ALONE),
     "lowers_the_precision_meanwhile": (LOWERED.strip(), LEFT_ALONE),

@@ -16,6 +16,7 @@ from typing import Any
 
 from autograder.checks import numerics, timing
 from autograder.checks.numerics import close, shown
+from autograder.claims.apart import WHY_APART, how_apart
 from autograder.claims.base import joined
 from autograder.claims.graphs import FETCHES
 from autograder.lab import (
@@ -28,12 +29,17 @@ from autograder.lab import (
     list_of,
     optional,
 )
-from autograder.model import Failed, Observation, Pair, Passed, Verdict
+from autograder.model import (
+    Failed,
+    Observation,
+    Pair,
+    Passed,
+    Verdict,
+)
 from autograder.probe import Tolerance
 
 BATCH = 8  # samples
 STEEP = 64.0  # times as large are gradients, at a rate as many times smaller
-SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
 STARTS = 3  # iterators: tqdm.auto asks for one when it is made, and for another in the loop
 LOSSES = {"losses": ("float64", 1)}
 TRAINED = {**LOSSES, "start": ("float32", 1), "weights": ("float32", 1)}
@@ -42,31 +48,6 @@ WAITS = {
     "kept": INTEGER,
     "waits": FETCHES,
 }
-STEP = "zero_grad, forward, loss, backward, step"
-WHY_APART = {
-    "still": ("no weight moved: no step is taken, or gradients are cleared before it", STEP),
-    "short": (
-        "the weights move far less: gradients are clipped or divided, or the optimizer is not the one handed in",
-        STEP,
-    ),
-    "listed": (
-        "the weights are right, and the losses are not those of the steps: taken later, averaged or multiplied",
-        "losses.append(loss.detach()) in each iteration",
-    ),
-    "eval": (
-        "the model was trained in eval(), in which it may come, and not in train()",
-        "model.train() before the loop",
-    ),
-    "first": (
-        "the first loss differs already: it is not in FP32 (autocast is on), or another loss is taken",
-        "no autocast, and loss = criterion(model(images), labels)",
-    ),
-    "later": (
-        "the first loss is right, later steps are not: one left out or taken twice, gradients from before",
-        STEP,
-    ),
-}
-"""How a training left the baseline's -> why, and what to try."""
 Reason = Callable[[Pair, Tolerance], tuple[str, str]]
 """Says why a training does not follow the baseline's, and what to try."""
 OWN_LOSS = "it is F.cross_entropy's, and the criterion that is handed in was another one, with label smoothing"
@@ -84,13 +65,24 @@ class TrainingLoop:
     """A function that trains for an epoch, and what is claimed of it."""
 
     def __init__(
-        self, part: Part, function: str, call: Callable[[Student, Window], Any] | None = None
+        self,
+        part: Part,
+        function: str,
+        call: Callable[[Student, Window], Any] | None = None,
     ) -> None:
         """Name the function; *call*, of the student's module and a window, returns what it returned."""
-        self.part, self.function, self.call = part, function, call or self._plainly
+        self.part = part
+        self.function = function
+        self.call = call or self._plainly
 
     def _plainly(self, student: Student, window: Window) -> Any:
-        given = (window.model, window.loader, window.criterion, window.optimizer, window.device)
+        given = (
+            window.model,
+            window.loader,
+            window.criterion,
+            window.optimizer,
+            window.device,
+        )
         return window.returned(self.function, getattr(student, self.function)(*given))
 
     def follows(
@@ -119,8 +111,12 @@ class TrainingLoop:
             steepen(epoch)
             images, labels = next(iter(epoch.loader))
             with rig.no_grad():
-                in_eval = epoch.criterion(epoch.model(images.to(rig.device)), labels.to(rig.device))
-            start, told = epoch.weights(), self.call(student, epoch)
+                in_eval = epoch.criterion(
+                    epoch.model(images.to(rig.device)),
+                    labels.to(rig.device),
+                )
+            start = epoch.weights()
+            told = self.call(student, epoch)
             return {
                 "in_eval": float(in_eval),
                 "counted": told[counts] if counts else 0,
@@ -130,11 +126,12 @@ class TrainingLoop:
             }
 
         def judge(pair: Pair) -> Verdict:
-            counted, batches = pair.student.values["counted"], len(pair.baseline.arrays["losses"])
+            counted = pair.student.values["counted"]
+            batches = len(pair.baseline.arrays["losses"])
             if counts and counted != batches:
                 measured = f"{counts} was called {counted} times in {batches} batches"
                 return Failed(measured, "it is to be called after each batch", see)
-            kind = _apart(pair, within)
+            kind = how_apart(pair, within)
             reason, try_ = {**WHY_APART, **words}[kind]
             if otherwise is not None and kind != "eval":
                 reason, try_ = otherwise(pair, within)
@@ -179,7 +176,8 @@ class TrainingLoop:
                 window.criterion.label_smoothing = smooth
                 return self.call(student, window)
 
-            told, plain = run(smoothing), run(0.0)["loss"] if smoothing else None
+            told = run(smoothing)
+            plain = run(0.0)["loss"] if smoothing else None
             return {
                 "sizes": sizes,
                 "right": hits,
@@ -189,11 +187,16 @@ class TrainingLoop:
             }
 
         def judge(pair: Pair) -> Verdict:
-            told, known = pair.student.values, pair.baseline.values
+            told = pair.student.values
+            known = pair.baseline.values
             losses, expected = (side.arrays["losses"] for side in (pair.student, pair.baseline))
             if unlike := numerics.misshapen(losses, expected):
                 why = numerics.ended_early(losses, expected) or "each batch has one"
-                return Failed(unlike, why, "losses.append(loss.detach()) in each iteration")
+                return Failed(
+                    unlike,
+                    why,
+                    "losses.append(loss.detach()) in each iteration",
+                )
             expected = losses if rounded else expected
             epoch = numerics.Trained(expected, known["sizes"], known["right"], means)
             own = [(known["plain"] or 0.0, OWN_LOSS)] if smoothing else []
@@ -227,7 +230,8 @@ class TrainingLoop:
         def clock(student: Student, rig: Rig) -> dict[str, Any]:
             count = rig.integer(11, 14)  # more than the ten of a loop copied from a profile
             sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
-            waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
+            waits = rig.seconds(0.2, 0.9, count)
+            work = rig.seconds(0.3, 0.8, count)
             (queued,) = rig.seconds(0.1, 0.3, 1)
             waits[0] += timing.START
             passes, begun = list[int](), list[int]()
@@ -256,20 +260,35 @@ class TrainingLoop:
             }
 
         def judge(pair: Pair) -> Verdict:
-            told, known = pair.student.values, pair.baseline.values
+            told = pair.student.values
+            known = pair.baseline.values
             samples = sum(known["sizes"])
             if told["handed_on"] != known["handed_on"]:
                 measured = f"{len(told['handed_on'])} samples of {samples}, or in another order"
-                return Failed(measured, "each batch is to be handed on once, as it comes", see)
+                return Failed(
+                    measured,
+                    "each batch is to be handed on once, as it comes",
+                    see,
+                )
             work = known["work"][: max(told["passes"], 0) or None]  # who joins batches takes fewer
             queued = known["queued"] * len(work) / len(known["work"]) if told["queued"] else 0.0
             first, *others = known["waits"]
             scripts = [
-                timing.Script([first + more * start, *others], work, samples, BATCH, queued, start)
+                timing.Script(
+                    [first + more * start, *others],
+                    work,
+                    samples,
+                    BATCH,
+                    queued,
+                    start,
+                )
                 for more in range(min(max(told["begun"], 1), STARTS) if start else 1)
             ]
             judged = [(timing.honest(told, script), script) for script in scripts]
-            verdict, script = next((it for it in judged if isinstance(it[0], Passed)), judged[0])
+            verdict, script = next(
+                (it for it in judged if isinstance(it[0], Passed)),
+                judged[0],
+            )
             if isinstance(verdict, Failed):
                 return replace(verdict, try_=joined(verdict.try_, see))
             passed = {"epoch_time": script.total, "samples": samples}
@@ -280,7 +299,10 @@ class TrainingLoop:
             return verdict
 
         named = ("throughput", "data_wait", *figures)
-        values = {**dict.fromkeys(("waits", "work"), list_of(NUMBER)), "queued": NUMBER}
+        values = {
+            **dict.fromkeys(("waits", "work"), list_of(NUMBER)),
+            "queued": NUMBER,
+        }
         values |= dict.fromkeys(("sizes", "handed_on"), list_of(INTEGER))
         values |= dict.fromkeys(("passes", "begun"), INTEGER)
         values |= dict.fromkeys(named, optional(NUMBER))
@@ -303,7 +325,11 @@ class TrainingLoop:
             with rig.waits(window, student) as noted:
                 # Who returns no losses has nothing to wait for.
                 _ = self.call(student, window)["losses"]
-            return {"batches": len(window.loader), "waits": noted.values(), "kept": graphs.kept}
+            return {
+                "batches": len(window.loader),
+                "waits": noted.values(),
+                "kept": graphs.kept,
+            }
 
         def judge(noted: Observation, *others: Observation) -> Verdict:
             verdict = timing.no_wait_per_step(**noted.values)
@@ -311,27 +337,19 @@ class TrainingLoop:
                 verdict = judged(other) if isinstance(verdict, Passed) else verdict
             return verdict
 
-        reads = [self._probe(waits, values=WAITS), *(probe.__name__ for probe in also)]
-        self.part.add_check(name, says, "report", judge, reads, [one.__name__ for one in needs])
+        reads = [
+            self._probe(waits, values=WAITS),
+            *(probe.__name__ for probe in also),
+        ]
+        self.part.add_check(
+            name,
+            says,
+            "report",
+            judge,
+            reads,
+            [one.__name__ for one in needs],
+        )
 
     def _probe(self, run: Callable[[Student, Rig], Any], **forms: Any) -> str:
         self.part.probe(takes=[self.function], **forms)(run)
         return run.__name__
-
-
-def _apart(pair: Pair, within: Tolerance) -> str:
-    """Name how a training left the baseline's: a key of WHY_APART."""
-    losses, expected = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
-    in_eval = pair.baseline.values["in_eval"]
-    apart = numerics.furthest(losses, expected)
-    if numerics.distance(*(side.arrays["weights"] for side in (pair.student, pair.baseline))) <= (
-        within.weights
-    ):
-        return "listed"
-    moved = numerics.update(pair).ratio
-    if moved < SHORT:
-        return "short" if moved else "still"
-    near = max(within.losses, 1e-5 * in_eval)
-    if losses.size and abs(losses[0] - in_eval) <= min(near, apart):
-        return "eval"
-    return "first" if apart > within.losses else "later"

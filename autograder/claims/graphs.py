@@ -42,7 +42,12 @@ WAITS = "the host waits until the device has caught up, and cannot queue what co
 class Graphs(Claimed):
     """one_graph, builds_nothing_later, captures_less, fetches_nothing."""
 
-    def one_graph(self, calls: Sequence[Sizes], builds: int = 1, **words: Unpack[Words]) -> None:
+    def one_graph(
+        self,
+        calls: Sequence[Sizes],
+        builds: int = 1,
+        **words: Unpack[Words],
+    ) -> None:
         """Claim that, compiled, each of these calls runs one graph, and that so many are built for all of them."""
 
         self.require_drawn("one_graph", calls)
@@ -52,7 +57,11 @@ class Graphs(Claimed):
             self._run_compiled(student, rig, compiler, calls)
             told = compiler.values()
             runs = sum(told["runs"].values())
-            return {"built": len(told["built"]), "runs": runs, "breaks": told["breaks"]}
+            return {
+                "built": len(told["built"]),
+                "runs": runs,
+                "breaks": told["breaks"],
+            }
 
         def judge(found: Observation) -> Verdict:
             why, try_ = words["why"], words["try_"]
@@ -68,13 +77,28 @@ class Graphs(Claimed):
                 return Failed(measured, reason, try_)
             return Passed(measured)
 
-        values = {"built": INTEGER, "runs": INTEGER, "breaks": list_of(TEXT)}
+        values = {
+            "built": INTEGER,
+            "runs": INTEGER,
+            "breaks": list_of(TEXT),
+        }
         probe = self.add_probe(self.named("compiled"), compiled, values=values)
         said = f"Compiled, {self.function} is one graph, whatever the numbers are."
-        self.add_check("is_one_graph", said, "report", judge, [probe], words, structural=True)
+        self.add_check(
+            "is_one_graph",
+            said,
+            "report",
+            judge,
+            [probe],
+            words,
+            structural=True,
+        )
 
     def builds_nothing_later(
-        self, first: Sequence[Sizes], later: Sequence[Sizes], **words: Unpack[Words]
+        self,
+        first: Sequence[Sizes],
+        later: Sequence[Sizes],
+        **words: Unpack[Words],
     ) -> None:
         """Claim that, after the *first* compiled calls, *later* ones run what is there."""
 
@@ -86,10 +110,14 @@ class Graphs(Claimed):
             compiler.forget()
             self._run_compiled(student, rig, compiler, later, run)
             told = compiler.values()
-            return {"built": len(told["built"]), "runs": sum(told["runs"].values())}
+            return {
+                "built": len(told["built"]),
+                "runs": sum(told["runs"].values()),
+            }
 
         def judge(found: Observation) -> Verdict:
-            built, runs = found.values["built"], found.values["runs"]
+            built = found.values["built"]
+            runs = found.values["runs"]
             measured = f"{runs} graphs ran in {len(later)} later calls, {built} were built for them"
             if built:
                 return Failed(measured, words["why"], words["try_"])
@@ -123,15 +151,31 @@ class Graphs(Claimed):
             return Failed(measured, words["why"], words["try_"])
 
         probe = self.add_probe(
-            self.named("captured"), captured, pair=True, values={"operations": INTEGER}
+            self.named("captured"),
+            captured,
+            pair=True,
+            values={"operations": INTEGER},
         )
         said = (
             f"Compiled, {self.function} is at most {at_most:.0%} of the slow version's operations."
         )
-        self.add_check("captures_less", said, "report", judge, [probe], words, structural=True)
+        self.add_check(
+            "captures_less",
+            said,
+            "report",
+            judge,
+            [probe],
+            words,
+            structural=True,
+        )
 
     def _run_compiled(
-        self, student: Student, rig: Rig, compiler: Any, calls: Sequence[Sizes], run: Any = None
+        self,
+        student: Student,
+        rig: Rig,
+        compiler: Any,
+        calls: Sequence[Sizes],
+        run: Any = None,
     ) -> Any:
         """Compile the call, unless it *run*s compiled already, and make these calls."""
         run = run or rig.compiled(partial(self.call, student), compiler, both=True)
@@ -188,15 +232,16 @@ class Compiled:
             """Three batch sizes, each twice: a graph for any size is made when torch.compile meets the second one."""
             net, compile_net = made(student, rig)
             answers, compiler = rig.answers(), rig.compiler()
-            run, sizes = (
-                compile_net(net.eval(), backend=compiler),
-                rig.random.permutation(range(2, 7))[:3],
-            )
+            run = compile_net(net.eval(), backend=compiler)
+            sizes = rig.random.permutation(range(2, 7))[:3]
             for turn in (1, 2):
                 for batch in sizes.tolist():
                     images = rig.tensor(rig.random.normal(size=(batch, 3, 16, 16)))
                     with rig.no_grad():
-                        answers.add(f"logits of {batch} images, call {turn}", run(images))
+                        answers.add(
+                            f"logits of {batch} images, call {turn}",
+                            run(images),
+                        )
             return {
                 **answers.seen(),
                 "noted": compiler.values(),
@@ -209,26 +254,40 @@ class Compiled:
     def answers_alike(self, says: str, needs: Sequence[str]) -> None:
         """Claim the answers of the network itself."""
         name, compared = "compiled_answers_alike", "logits"
-        self.part.add_check(name, says, "outputs", self._alike, ["compiled"], needs, compared)
+        self.part.add_check(
+            name,
+            says,
+            "outputs",
+            self._alike,
+            ["compiled"],
+            needs,
+            compared,
+        )
 
     def is_one_graph(self, says: str, needs: Sequence[str] = ()) -> Any:
         """Claim one graph of the whole network for each shape, with its answers; return the check."""
 
         def judge(run: Pair) -> Verdict:
             alike, known = self._alike(run), run.baseline.values
-            noted, refusal = run.student.values["noted"], run.student.values["refusal"]
+            noted = run.student.values["noted"]
+            refusal = run.student.values["refusal"]
             runs = {"compiled": sum(noted["runs"].values())}
-            built = {"built": len(noted["built"]), "builds": known["shapes"]}
+            built = {
+                "built": len(noted["built"]),
+                "builds": known["shapes"],
+            }
             measured, why = graph_problem(
-                noted, runs, known["calls"], parameters=known["parameters"], **built
+                noted,
+                runs,
+                known["calls"],
+                parameters=known["parameters"],
+                **built,
             )
             if isinstance(alike, Failed):
                 return alike
             if not (why or refusal):
-                measured, why = (
-                    "a net that does not fit into one graph ran",
-                    "a break goes unnoticed",
-                )
+                measured = "a net that does not fit into one graph ran"
+                why = "a break goes unnoticed"
             try_ = f"torch.compile(net, backend=backend, fullgraph=True, dynamic=False); {self.see}"
             return Failed(measured, why, try_) if why else Passed(f"a break raises {refusal}")
 

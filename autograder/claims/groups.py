@@ -16,13 +16,22 @@ import numpy as np
 
 from autograder.checks import numerics, outputs
 from autograder.claims.base import joined
-from autograder.lab import BOOLEAN, INTEGER, TEXT, Part, exactly, list_of, record
+from autograder.lab import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    Part,
+    exactly,
+    list_of,
+    record,
+)
 from autograder.model import Basis, Failed, Pair, Passed, Verdict, verdict
 
 WORLD = 2
 APART = 1e-4  # of the norm of the update: the processes add up in another order
 EXACT = 1e-4  # relative, of figures
-SUMS = (1.5, 2.5)  # times as long an update: two gradients added up make about 2
+# Times as long an update: two gradients added up make about 2.
+SUMS = (1.5, 2.5)
 SAVED = 1e-6  # of the largest weight
 KEPT = "kept_"
 UNCOUNTED = "collectives are counted from the third step on, and optimizer.step() ends a step"
@@ -36,13 +45,23 @@ Orders = Sequence[Sequence[int]]
 def answered(*figures: str, **more: Any) -> dict[str, Any]:
     """Return the form of a probe that answers with `rig.ranks`; *figures* are series that the function returns."""
     calls = list_of(list_of(record(kind=TEXT, bytes=INTEGER)))
-    read = record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN, steps=calls)
+    read = record(
+        asked=list_of(INTEGER),
+        files=list_of(TEXT),
+        open=BOOLEAN,
+        steps=calls,
+    )
     each = [f"{name}{rank}" for name in ("weights", *figures) for rank in range(WORLD)]
     kept = [f"{KEPT}{name}{rank}" for name in ("weights", "losses") for rank in range(WORLD)]
     arrays = dict.fromkeys(["start", "saved", *each, *kept], ("float64", 1))
     ranks = exactly(WORLD, read)
     return {
-        "values": {"samples": INTEGER, "names": list_of(TEXT), "ranks": ranks, **more},
+        "values": {
+            "samples": INTEGER,
+            "names": list_of(TEXT),
+            "ranks": ranks,
+            **more,
+        },
         "arrays": arrays,
     }
 
@@ -51,10 +70,18 @@ class Group:
     """Processes that train together. In their *own order*: where they keep the first epoch's, one process does, too."""
 
     def __init__(
-        self, part: Part, by: Callable[..., Any], see: str, *, own_order: bool = False
+        self,
+        part: Part,
+        by: Callable[..., Any],
+        see: str,
+        *,
+        own_order: bool = False,
     ) -> None:
         """Name the probe."""
-        self.part, self.probe, self.see, self.own_order = part, by.__name__, see, own_order
+        self.part = part
+        self.probe = by.__name__
+        self.see = see
+        self.own_order = own_order
 
     def _claim(
         self,
@@ -85,7 +112,12 @@ class Group:
                 measured = f"{measured} (allowed {APART:.0e})"
                 evidence = numerics.shares(update=moved.error / APART)
                 if not moved.error <= APART:
-                    return Failed(measured, _reason(ranks, moved.ratio), self.see, evidence)
+                    return Failed(
+                        measured,
+                        _reason(ranks, moved.ratio),
+                        self.see,
+                        evidence,
+                    )
             return Passed(measured, evidence)
 
         says = "Two processes arrive at the weights of one that trains on their joined batches."
@@ -112,26 +144,42 @@ class Group:
                 )
                 measured = f"rank {rank}: {_listed(reported)}, and it is {_listed(expected)}"
                 if len(reported) != len(expected) or not np.isfinite(reported).all():
-                    return measured, f"{figure} has one finite number for each epoch"
+                    return (
+                        measured,
+                        f"{figure} has one finite number for each epoch",
+                    )
                 if not outputs.furthest(reported, expected) <= within:
                     return measured, why
             return f"{_listed(expected)} in both", ""
 
         compared = figure if basis == "outputs" else ""
-        self._claim(name, says, basis, problem, try_, ["trains_as_one_process"], compared)
+        self._claim(
+            name,
+            says,
+            basis,
+            problem,
+            try_,
+            ["trains_as_one_process"],
+            compared,
+        )
 
     def divides_samples(self, says: str, try_: str, *, new_order: bool = False) -> None:
         """Claim that each sample is one process's in each epoch; with *new_order*, that epochs differ as well."""
 
         def problem(ranks: Pair) -> tuple[str, str]:
-            read, samples, epochs = _read(ranks), ranks.baseline.values["samples"], _epochs(ranks)
+            read = _read(ranks)
+            samples = ranks.baseline.values["samples"]
+            epochs = _epochs(ranks)
             why = division_problem(read, samples, epochs)
             if why and set(read[0]) == set(read[1]):
                 why = f"both processes read the same samples; {why}"
             if new_order:
                 why = why or order_problem(read, epochs)
             counts = " and ".join(str(len(own)) for own in read)
-            return f"{counts} samples were read in {epochs} epochs, of {samples} in the set", why
+            return (
+                f"{counts} samples were read in {epochs} epochs, of {samples} in the set",
+                why,
+            )
 
         self._claim("divides_the_samples", says, "report", problem, try_)
 
@@ -141,18 +189,18 @@ class Group:
         def problem(ranks: Pair) -> tuple[str, str]:
             return f"{_epochs(ranks)} epochs", order_problem(_read(ranks), _epochs(ranks))
 
-        says, try_ = (
-            "The order is new in each epoch.",
-            "shuffle=True, and sampler.set_epoch(epoch) before each",
-        )
+        says = "The order is new in each epoch."
+        try_ = "shuffle=True, and sampler.set_epoch(epoch) before each"
         self._claim(name, says, "report", problem, try_, ["divides_the_samples"])
 
     def one_writes(self, name: str, says: str) -> None:
         """Claim that the first process alone writes its weights, under the names of a model without a wrapper."""
 
         def problem(ranks: Pair) -> tuple[str, str]:
-            own, expected = ranks.student, ranks.baseline.values["names"]
-            files, names = [each["files"] for each in own.values["ranks"]], own.values["names"]
+            own = ranks.student
+            expected = ranks.baseline.values["names"]
+            files = [each["files"] for each in own.values["ranks"]]
+            names = own.values["names"]
             written = (
                 f"rank {rank}: {', '.join(own) or 'nothing'}" for rank, own in enumerate(files)
             )
@@ -206,7 +254,10 @@ class Group:
             for rank, each in enumerate(ranks.student.values["ranks"]):
                 steps = each["steps"]
                 if not steps:
-                    return f"rank {rank}: fewer than three steps", UNCOUNTED
+                    return (
+                        f"rank {rank}: fewer than three steps",
+                        UNCOUNTED,
+                    )
                 calls = usual(steps)
                 own = list(dict.fromkeys(call["kind"] for call in calls))
                 measured = (
@@ -216,7 +267,10 @@ class Group:
                 if not calls:
                     return measured, UNSEEN
                 if other := [kind for kind in own if kind not in kinds]:
-                    return measured, f"{other[0]} is of another kind: {why}"
+                    return (
+                        measured,
+                        f"{other[0]} is of another kind: {why}",
+                    )
                 if len(calls) > per_step or _bytes(calls) > bytes:
                     return measured, why
             return measured, ""

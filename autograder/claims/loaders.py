@@ -29,7 +29,14 @@ from autograder.lab import (
     optional,
     record,
 )
-from autograder.model import Bar, Failed, Observation, Pair, Timed, Verdict
+from autograder.model import (
+    Bar,
+    Failed,
+    Observation,
+    Pair,
+    Timed,
+    Verdict,
+)
 from autograder.probe import TIMED_ARRAYS, Close, Dataset
 from autograder.protocol.digest import Epoch, differing
 from autograder.protocol.images import Samples
@@ -38,7 +45,9 @@ BATCH, WORKERS = 8, 2
 SAMPLES = 24  # that are random numbers
 SOURCES = ("torch", "numpy", "random")
 LOADED = TIMED_ARRAYS["load"]
-EACH_ONCE, ALONE, SHUFFLES = "every_sample_once", "works_without_workers", "shuffles_each_epoch"
+EACH_ONCE = "every_sample_once"
+ALONE = "works_without_workers"
+SHUFFLES = "shuffles_each_epoch"
 DELIVERS = {
     EACH_ONCE: "With 2 workers an epoch delivers every sample once, with its label; its last batch is short.",
     ALONE: "With num_workers=0 an epoch delivers every sample once as well.",
@@ -75,7 +84,10 @@ class Loader:
         try_ = f"no drop_last, no sampler that replaces, the collation as it is; {self.see}"
         judge = partial(loaders.delivered, try_=try_)
         arrays = {f"{epoch}_{name}": LOADED[name] for epoch in self.epochs for name in LOADED}
-        for workers, probe, name in ((WORKERS, "epochs", EACH_ONCE), (0, "alone", ALONE)):
+        for workers, probe, name in (
+            (WORKERS, "epochs", EACH_ONCE),
+            (0, "alone", ALONE),
+        ):
             self._probe(probe, self._several(workers), pair=True, arrays=arrays)
             self.part.add_check(name, DELIVERS[name], "outputs", judge, [probe])
 
@@ -104,10 +116,21 @@ class Loader:
         """Claim that the seed decides the order."""
         says = "Two loaders with the same seed shuffle alike, and one with another seed does not."
         try_ = "generator=torch.Generator().manual_seed(seed)"
-        self._ordered("order_follows_the_seed", says, loaders.seeded, try_, [SHUFFLES])
+        self._ordered(
+            "order_follows_the_seed",
+            says,
+            loaders.seeded,
+            try_,
+            [SHUFFLES],
+        )
 
     def _ordered(
-        self, name: str, says: str, judge: Callable[..., Verdict], try_: str, needs: Sequence[str]
+        self,
+        name: str,
+        says: str,
+        judge: Callable[..., Verdict],
+        try_: str,
+        needs: Sequence[str],
     ) -> None:
         def judged(epochs: Pair, alone: Pair) -> Verdict:
             return judge({WORKERS: epochs, 0: alone}, try_=f"{try_}; {self.see}")
@@ -126,7 +149,11 @@ class Loader:
                 drawn[source] = np.concatenate(epochs)
             return drawn
 
-        self._probe("dice", dice, arrays=dict.fromkeys(SOURCES, LOADED["commitments"]))
+        self._probe(
+            "dice",
+            dice,
+            arrays=dict.fromkeys(SOURCES, LOADED["commitments"]),
+        )
         says = (
             "Random numbers in the data set differ from worker to worker and from epoch to epoch."
         )
@@ -140,9 +167,16 @@ class Loader:
             made = []
             for device, workers in loaders.KINDS:
                 with rig.loading.built() as built:
-                    data, where = rig.loading.pictures(BATCH), rig.loading.device(device)
+                    data = rig.loading.pictures(BATCH)
+                    where = rig.loading.device(device)
                     self.make(student, data, BATCH, where, workers, 1)
-                made.append({"device": device, "workers": workers, "options": built.last()})
+                made.append(
+                    {
+                        "device": device,
+                        "workers": workers,
+                        "options": built.last(),
+                    }
+                )
             return {"made": made}
 
         form = record(device=TEXT, workers=INTEGER, options=optional(OPTIONS))
@@ -171,9 +205,16 @@ class Loader:
             return self.make(student, data, 4, device, 4, 1)
 
         def judge(timed: Timed, bar: Bar) -> Verdict:
-            problem = differing(Epoch(**timed.student.arrays), Epoch(**timed.baseline.arrays))
+            problem = differing(
+                Epoch(**timed.student.arrays),
+                Epoch(**timed.baseline.arrays),
+            )
             if problem:
-                return Failed(problem, "the loader that is timed delivers other samples", self.see)
+                return Failed(
+                    problem,
+                    "the loader that is timed delivers other samples",
+                    self.see,
+                )
             try_ = f"num_workers, persistent_workers, prefetch_factor; {self.see}"
             return speedup.at_least(timed, bar, why=why, try_=try_)
 

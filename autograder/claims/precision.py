@@ -36,7 +36,11 @@ class HalfPrecision:
     """A training in half precision, and what is claimed of it."""
 
     def __init__(
-        self, part: Part, train: Callable[[Student, Window], Any], where: str, takes: str = ""
+        self,
+        part: Part,
+        train: Callable[[Student, Window], Any],
+        where: str,
+        takes: str = "",
     ) -> None:
         """Name the function that trains; *where* points to the handout, *takes* is the student's function."""
         self.part, self.train, self.where = part, train, where
@@ -52,7 +56,9 @@ class HalfPrecision:
         """Claim half precision by the rounding of losses; without a *scaler*, so that it goes by autocast alone."""
 
         @self.part.probe(
-            pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)), takes=self.takes
+            pair=True,
+            arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)),
+            takes=self.takes,
         )
         def rounding(student: Student, rig: Rig) -> Any:
             def losses() -> Any:
@@ -63,8 +69,15 @@ class HalfPrecision:
 
             own = losses()
             if rig.side == "student":
-                return {"losses": own, **dict.fromkeys(HALVES, own)}  # the baseline's are read
-            return {"losses": own, **{dtype: rig.autocast(dtype, losses) for dtype in HALVES}}
+                # The baseline's are read.
+                return {
+                    "losses": own,
+                    **dict.fromkeys(HALVES, own),
+                }
+            return {
+                "losses": own,
+                **{dtype: rig.autocast(dtype, losses) for dtype in HALVES},
+            }
 
         def judge(run: Pair) -> Verdict:
             trusted = run.baseline.arrays
@@ -74,7 +87,12 @@ class HalfPrecision:
             return precision.rounded_as(losses, trusted["losses"], halves, try_=try_)
 
         self.part.add_check(
-            "computes_in_half_precision", says, "outputs", judge, ["rounding"], needs
+            "computes_in_half_precision",
+            says,
+            "outputs",
+            judge,
+            ["rounding"],
+            needs,
         )
 
     def runs_where_it_helps(self, needs: Sequence[str] = ()) -> None:
@@ -93,7 +111,8 @@ class HalfPrecision:
             return {"dtypes": noted.values()}
 
         def judge(observation: Observation, device: Device) -> Verdict:
-            dtypes, on_gpu = observation.values["dtypes"], device.kind == "cuda"
+            dtypes = observation.values["dtypes"]
+            on_gpu = device.kind == "cuda"
             return precision.dtypes_where_they_help(dtypes, on_gpu=on_gpu, try_=self.where)
 
         says = (
@@ -101,7 +120,14 @@ class HalfPrecision:
             "backward outside autocast."
         )
         reads = ["op_dtypes", "device"]
-        self.part.add_check("half_precision_where_it_helps", says, "report", judge, reads, needs)
+        self.part.add_check(
+            "half_precision_where_it_helps",
+            says,
+            "report",
+            judge,
+            reads,
+            needs,
+        )
 
     def uses_the_scaler_in_order(
         self,
@@ -109,7 +135,10 @@ class HalfPrecision:
     ) -> None:
         """Claim the order of the calls on the scaler that is handed in."""
 
-        @self.part.probe(values={"events": list_of(TEXT), "batches": INTEGER}, takes=self.takes)
+        @self.part.probe(
+            values={"events": list_of(TEXT), "batches": INTEGER},
+            takes=self.takes,
+        )
         def scaler_calls(student: Student, rig: Rig) -> Any:
             window = rig.window()
             calls = rig.scaler_calls(window)
@@ -120,7 +149,9 @@ class HalfPrecision:
             calls = "scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update()"
             try_ = f"{calls}; {self.where}"
             return precision.scaler_in_order(
-                observation.values["events"], observation.values["batches"], try_=try_
+                observation.values["events"],
+                observation.values["batches"],
+                try_=try_,
             )
 
         self.part.add_check("scaler_in_order", says, "report", judge, ["scaler_calls"])
@@ -138,13 +169,25 @@ class HalfPrecision:
             """One batch overflows; the baseline runs without it."""
             window = rig.window(scale=2.0 ** rig.integer(7, 10), poison=rig.integer(1, 5))
             steepen(window)
-            before, start = window.scaler.get_scale(), window.weights()
+            before = window.scaler.get_scale()
+            start = window.weights()
             self.train(student, window)
             after = rig.number(window.scaler.get_scale())
-            return {"before": before, "after": after, "start": start, "weights": window.weights()}
+            return {
+                "before": before,
+                "after": after,
+                "start": start,
+                "weights": window.weights(),
+            }
 
         def judge(run: Pair) -> Verdict:
             return precision.overflow_skipped(run, update, self.where)
 
         says = "A batch whose gradients overflow changes no weight and halves the scale."
-        self.part.add_check("overflow_skips_the_step", says, "outputs", judge, ["overflow"])
+        self.part.add_check(
+            "overflow_skips_the_step",
+            says,
+            "outputs",
+            judge,
+            ["overflow"],
+        )

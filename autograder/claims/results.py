@@ -75,7 +75,11 @@ class Results(Claimed):
         if self.has_arrays and (gradients is None or gradients):
             kept = [case for case in tried if not case.again]
             within = words.get("within", WITHIN)
-            alike: Alike = {"why": words["why"], "try_": words["try_"], "within": within}
+            alike: Alike = {
+                "why": words["why"],
+                "try_": words["try_"],
+                "within": within,
+            }
             self._gradients_alike(kept, gradients, oracle, alike)
 
     def same_gradients(self, cases: Mapping[str, Sizes], **words: Unpack[Alike]) -> None:
@@ -112,7 +116,11 @@ class Results(Claimed):
         self.add_check(LEFT_ALONE, said, "report", judge, [probe], words)
 
     def _gradients_alike(
-        self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle, words: Alike
+        self,
+        cases: Sequence[Case],
+        names: Collection[str] | None,
+        oracle: Oracle,
+        words: Alike,
     ) -> None:
         self.require_drawn("same_gradients", (case.sizes for case in cases))
         said = f"{self.function} passes on the gradients that the slow version passes on."
@@ -122,7 +130,9 @@ class Results(Claimed):
         within = words.get("within", WITHIN)
         own = {"float32": within, "float": within} if isinstance(within, float) else within
         allowed = Within({**WITHIN, **own})
-        apart, slips, try_ = words.get("apart", {}), words.get("slips", {}), words["try_"]
+        apart = words.get("apart", {})
+        slips = words.get("slips", {})
+        try_ = words["try_"]
 
         def judge(pair: Pair, *others: Any) -> Verdict:
             evidence = dict(zip(reads, (pair, *others), strict=True))
@@ -144,20 +154,34 @@ class Results(Claimed):
         kind = claim.removeprefix("same_")
         values = {**CASES, **SEEN, "slips": list_of(CASES["cases"])}
         arrays = NUMBERS | {f"slip{at}": NUMBERS["numbers"] for at in range(len(slips))}
-        name = self.add_probe(self.named(kind, words), run, pair=True, values=values, arrays=arrays)
+        name = self.add_probe(
+            self.named(kind, words),
+            run,
+            pair=True,
+            values=values,
+            arrays=arrays,
+        )
         more = (read for check in apart.values() for read in self.part.checks[check].reads)
         reads = list(dict.fromkeys((name, *more)))
         self.add_check(claim, said, "outputs", judge, reads, words, compared=kind)
 
     def _fails(self, name: str, evidence: Mapping[str, Any]) -> bool:
         check = self.part.checks[name]
-        return isinstance(check.judge(**{read: evidence[read] for read in check.reads}), Failed)
+        return isinstance(
+            check.judge(**{read: evidence[read] for read in check.reads}),
+            Failed,
+        )
 
     def _results(
-        self, cases: Sequence[Case], oracle: Oracle, slips: Mapping[str, Callable[..., Any]]
+        self,
+        cases: Sequence[Case],
+        oracle: Oracle,
+        slips: Mapping[str, Callable[..., Any]],
     ) -> Any:
         def results(student: Student, rig: Rig) -> dict[str, Any]:
-            seen, flags, changed = rig.answers(student), rig.calls.flags(), set()
+            seen = rig.answers(student)
+            flags = rig.calls.flags()
+            changed = set()
             slipped = [rig.answers() for _ in slips]
             run = self._right(student, rig, oracle)
             for case in cases:
@@ -169,7 +193,8 @@ class Results(Claimed):
                 changed |= set(rig.changed(given, before))
                 if case.again:
                     given = rig.calls.overwrite(
-                        given, rig.calls.given(others, case.dtype, case.view, exact=True)
+                        given,
+                        rig.calls.given(others, case.dtype, case.view, exact=True),
                     )
                     with flags:
                         returned = seen.tried(run, given)
@@ -190,12 +215,16 @@ class Results(Claimed):
         return results
 
     def _gradients(
-        self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle
+        self,
+        cases: Sequence[Case],
+        names: Collection[str] | None,
+        oracle: Oracle,
     ) -> Any:
         def gradients(student: Student, rig: Rig) -> dict[str, Any]:
             seen, flags = rig.answers(student), rig.calls.flags()
             for case in cases:
-                given, drawn = self.given(rig, case), rig.integer(0, 1 << 30)
+                given = self.given(rig, case)
+                drawn = rig.integer(0, 1 << 30)
                 asked = list(rig.calls.asked(given) if names is None else names)
                 run = self._right(student, rig, oracle)
                 with flags:
@@ -203,7 +232,9 @@ class Results(Claimed):
                 told = found if isinstance(found, list) else [found] * len(asked)
                 for name, gradient in zip(asked, told, strict=True):
                     seen.add(
-                        f"{case.name}: gradient of {name}", gradient, rig.calls.rounded(given)[name]
+                        f"{case.name}: gradient of {name}",
+                        gradient,
+                        rig.calls.rounded(given)[name],
                     )
             return {**seen.seen(), "slips": [], "changed": [], "flags": flags.values()}
 
@@ -212,7 +243,8 @@ class Results(Claimed):
     def _twice(self, rig: Rig, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
         """Draw inputs, and others of the same sizes that a sample of them does not tell from the first."""
         fixed = self.fixed(rig.random, case)
-        first, second = self.drawn(rig.random, fixed), self.drawn(rig.random, fixed)
+        first = self.drawn(rig.random, fixed)
+        second = self.drawn(rig.random, fixed)
         return first, mixed(first, second)
 
     def _right(self, student: Student, rig: Rig, oracle: Oracle) -> Callable[[Any], Any]:
@@ -225,7 +257,11 @@ class Results(Claimed):
 def _left_alone(seen: Observation, try_: str) -> Passed | Failed:
     flags = seen.values["flags"]
     if flags and not seen.values["changed"]:
-        return Failed(f"changed: {', '.join(flags)}", FLAG, "leave the precision flags alone")
+        return Failed(
+            f"changed: {', '.join(flags)}",
+            FLAG,
+            "leave the precision flags alone",
+        )
     return outputs.unchanged(seen.values["changed"], try_=try_)
 
 

@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.claims.exercise import Exercise
-from autograder.lab import Check, Part, Probe, Rig, Student, map_of, record
+from autograder.lab import (
+    Check,
+    Part,
+    Probe,
+    Rig,
+    Student,
+    map_of,
+    record,
+)
 from autograder.model import Failed, Observation, Partial, Passed, Verdict
 
 MEND = "mend the call that its own check names: it has this share of the points"
@@ -39,15 +47,24 @@ class Several:
                     answer = replace(observation, values=returned[name])
                     verdict = check.judge(**{probe.name: answer})
                     if isinstance(verdict, Failed):
-                        return replace(verdict, measured=f"{name}: {verdict.measured}")
+                        return replace(
+                            verdict,
+                            measured=f"{name}: {verdict.measured}",
+                        )
                     measured.append(f"{name}: {getattr(verdict, 'measured', '')}")
             missing = [name for name in alone if name not in returned]
             if not missing:
                 return Passed("; ".join(measured))
             why = f"{missing[0]} raises an exception, so nothing is known of it here"
-            return Partial(1 - len(missing) / len(alone), "; ".join(measured), why, MEND)
+            return Partial(
+                1 - len(missing) / len(alone),
+                "; ".join(measured),
+                why,
+                MEND,
+            )
 
-        part, name = self._exercises[0].part, f"{check.name}_of_each"
+        part = self._exercises[0].part
+        name = f"{check.name}_of_each"
         form = record(of=map_of(first.values))
         part.probes[name] = Probe(name, run, values=form, takes=frozenset(alone))
         part.add_check(check.name, says, check.basis, judge, [name])
@@ -58,5 +75,6 @@ def _alone(exercise: Exercise, declare: Callable[[Exercise], None]) -> tuple[Pro
     alone = copy(exercise)
     alone.part = Part(exercise.part.id)
     declare(alone)
-    [probe], [check] = alone.part.probes.values(), alone.part.checks.values()
+    [probe] = alone.part.probes.values()
+    [check] = alone.part.checks.values()
     return probe, check

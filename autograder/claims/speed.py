@@ -33,9 +33,12 @@ class Speed(Claimed):
 
         *slower* is the why of what is slower than the baseline. Others of the part may be called *beside* it.
         """
-        close, cases = within or Close(), {self: sizes, **(beside or {})}
+        close = within or Close()
+        cases = {self: sizes, **(beside or {})}
 
-        def drawn(random: np.random.Generator) -> dict[tuple[Speed, str], Any]:
+        def drawn(
+            random: np.random.Generator,
+        ) -> dict[tuple[Speed, str], Any]:
             return {
                 (exercise, name): value
                 for exercise, fixed in cases.items()
@@ -44,7 +47,10 @@ class Speed(Claimed):
 
         constants = drawn(np.random.default_rng(0))
         sent = {
-            name if exercise is self else f"{exercise.function} {name}": (exercise, name)
+            name if exercise is self else f"{exercise.function} {name}": (
+                exercise,
+                name,
+            )
             for (exercise, name), value in constants.items()
             if _is_sent(value)
         }
@@ -53,7 +59,8 @@ class Speed(Claimed):
             given = constants | {sent[name]: tensor for name, tensor in inputs.items()}
             results = [
                 exercise.call(
-                    student, {name: it for (of, name), it in given.items() if of is exercise}
+                    student,
+                    {name: it for (of, name), it in given.items() if of is exercise},
                 )
                 for exercise in cases
             ]
@@ -84,7 +91,15 @@ class Speed(Claimed):
         )
         self.part.probes[probe.name] = probe
         reads = [probe.name, "bar"]
-        self.add_check("is_faster", said, "outputs", judge, reads, words, structural=True)
+        self.add_check(
+            "is_faster",
+            said,
+            "outputs",
+            judge,
+            reads,
+            words,
+            structural=True,
+        )
 
 
 def _dtyped(value: Any) -> bool:

@@ -18,8 +18,26 @@ from autograder.checks import plot, table
 from autograder.checks.forms import Form, Row, shown_name
 from autograder.checks.numerics import shown
 from autograder.claims.base import joined
-from autograder.lab import CELL, INTEGER, NUMBER, PANELS, TEXT, Part, Rig, list_of, map_of
-from autograder.model import Failed, Observation, Pair, Passed, Picture, Table, Verdict
+from autograder.lab import (
+    CELL,
+    INTEGER,
+    NUMBER,
+    PANELS,
+    TEXT,
+    Part,
+    Rig,
+    list_of,
+    map_of,
+)
+from autograder.model import (
+    Failed,
+    Observation,
+    Pair,
+    Passed,
+    Picture,
+    Table,
+    Verdict,
+)
 
 WRITTEN = {"rows": list_of(map_of(CELL)), "csv": TEXT}
 DRAWN = {**WRITTEN, "panels": PANELS}
@@ -42,15 +60,27 @@ Also = Callable[[Any], tuple[str, str] | None]
 
 
 def written(
-    rig: Rig, form: Form, function: str, returned: Any, figure: str = "", figures: Any = None
+    rig: Rig,
+    form: Form,
+    function: str,
+    returned: Any,
+    figure: str = "",
+    figures: Any = None,
 ) -> dict[str, Any]:
     """Return the rows of a table, and what was written and drawn of them in the folder that was made for it."""
     folder = rig.made_folder()
-    answer = {"rows": rig.rows(returned, function), "csv": rig.file_text(folder / form.file)}
+    answer = {
+        "rows": rig.rows(returned, function),
+        "csv": rig.file_text(folder / form.file),
+    }
     if not figure:
         return answer
     picture = rig.file_bytes(folder / figure, plot.BYTES + 1)
-    return {**answer, "panels": figures.panels(figure), "picture": picture}
+    return {
+        **answer,
+        "panels": figures.panels(figure),
+        "picture": picture,
+    }
 
 
 class Study:
@@ -122,11 +152,19 @@ class Study:
         def judge(seen: Any) -> Verdict:
             values = _student(seen).values
             return _and(
-                also, seen, table.holds_the_rows(values["csv"], self.form.file, values["rows"])
+                also,
+                seen,
+                table.holds_the_rows(values["csv"], self.form.file, values["rows"]),
             )
 
         said = f"{self.function} writes {self.form.file} with the rows that it returns."
-        self.part.add_check("csv_says_what_was_measured", said, "scripted", judge, [self.probe])
+        self.part.add_check(
+            "csv_says_what_was_measured",
+            said,
+            "scripted",
+            judge,
+            [self.probe],
+        )
 
     def is_drawn(
         self,
@@ -143,7 +181,12 @@ class Study:
 
         def judge(seen: Any) -> Verdict:
             drawn = plot.shows_the_rows(
-                _student(seen), figure, units, self.form.names[0], try_, apart=apart
+                _student(seen),
+                figure,
+                units,
+                self.form.names[0],
+                try_,
+                apart=apart,
             )
             return _and(also, seen, drawn)
 
@@ -177,7 +220,10 @@ class Study:
         """Claim that the figure handed in is a picture."""
 
         def judge(handed_in: Picture) -> Verdict:
-            return plot.is_drawn(handed_in, try_=f"hand in the file that {self.function} wrote")
+            return plot.is_drawn(
+                handed_in,
+                try_=f"hand in the file that {self.function} wrote",
+            )
 
         said = f"The {figure} handed in is a picture with something on it."
         self.part.add_check(name, said, "artefact", judge, [_stem(figure)])

@@ -9,7 +9,15 @@ import numpy as np
 
 from autograder.checks import numerics, outputs
 from autograder.claims.base import Claimed, Words
-from autograder.lab import CASES, INTEGER, NUMBERS, TEXT, Rig, Student, list_of
+from autograder.lab import (
+    CASES,
+    INTEGER,
+    NUMBERS,
+    TEXT,
+    Rig,
+    Student,
+    list_of,
+)
 from autograder.model import Failed, Pair, Passed, Verdict
 
 Make = Callable[[Any, Rig], tuple[Any, Any, Callable[[], Any]]]
@@ -39,7 +47,8 @@ class Trains(Claimed):
 
         def trained(student: Student, rig: Rig) -> dict[str, Any]:
             model, optimizer, step = make(getattr(student, self.function), rig)
-            kept, parameters = rig.answers(), dict(model.named_parameters())
+            kept = rig.answers()
+            parameters = dict(model.named_parameters())
             start = rig.flat(parameters)
             for _ in range(steps):
                 step()
@@ -47,7 +56,10 @@ class Trains(Claimed):
                 kept.add(name, buffer)
             for name, parameter in parameters.items() if state else ():
                 for what in state:
-                    kept.add(f"{what} of {name}", optimizer.state[parameter].get(what))
+                    kept.add(
+                        f"{what} of {name}",
+                        optimizer.state[parameter].get(what),
+                    )
             return {
                 **kept.seen(),
                 "parameters": list(parameters),
@@ -61,19 +73,34 @@ class Trains(Claimed):
             moved = numerics.same_update(pair, within, why=why, try_=try_)
             still = _still(pair) if each_moves else []
             if still and isinstance(moved, Failed):
-                return Failed(moved.measured, f"{', '.join(still[:4])} did not move", try_)
+                return Failed(
+                    moved.measured,
+                    f"{', '.join(still[:4])} did not move",
+                    try_,
+                )
             if isinstance(moved, Failed):
                 return moved
             if not pair.baseline.values["cases"]:
                 return moved
             kept = outputs.same(
-                pair, NEAR, why="what is kept beside the weights differs", try_=try_
+                pair,
+                NEAR,
+                why="what is kept beside the weights differs",
+                try_=try_,
             )
             return Passed(moved.measured, moved.evidence) if isinstance(kept, Passed) else kept
 
-        values = {**CASES, "parameters": list_of(TEXT), "sizes": list_of(INTEGER)}
+        values = {
+            **CASES,
+            "parameters": list_of(TEXT),
+            "sizes": list_of(INTEGER),
+        }
         probe = self.add_probe(
-            self.named("trained"), trained, pair=True, values=values, arrays={**NUMBERS, **WEIGHTS}
+            self.named("trained"),
+            trained,
+            pair=True,
+            values=values,
+            arrays={**NUMBERS, **WEIGHTS},
         )
         said = f"After {steps} steps, {self.function} has moved the weights as the slow version moves them."
         self.add_check("trains_alike", said, "outputs", judge, [probe], words)
@@ -81,7 +108,8 @@ class Trains(Claimed):
 
 def _still(pair: Pair) -> list[str]:
     """Name the parameters that the baseline moves and the student does not."""
-    known, start = pair.baseline.values, pair.baseline.arrays["start"]
+    known = pair.baseline.values
+    start = pair.baseline.arrays["start"]
     if pair.student.arrays["weights"].shape != start.shape:
         return []
     ends = np.cumsum(known["sizes"])[:-1]
@@ -90,7 +118,6 @@ def _still(pair: Pair) -> list[str]:
         for side in (pair.student, pair.baseline)
     )
     both = zip(known["parameters"], own, expected, strict=True)
-    least = STILL * max(
-        expected, default=0.0
-    )  # less is rounding: a bias that a norm takes off again
+    # Less is rounding: a bias that a norm takes off again.
+    least = STILL * max(expected, default=0.0)
     return [name for name, mine, right in both if right > least and mine < STILL * right]

@@ -12,13 +12,11 @@ NEW_USER, NEW_NS, NEW_PID, NEW_NET, NEW_IPC, NEW_UTS, NEW_CGROUP = (
     0x10000000, 0x00020000, 0x20000000, 0x40000000, 0x08000000, 0x04000000, 0x02000000
 )  # fmt: skip
 EVERYTHING = NEW_USER | NEW_NS | NEW_PID | NEW_NET | NEW_IPC | NEW_UTS | NEW_CGROUP
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = (
-    1,
-    4,
-    22,
-    24,
-    38,
-)
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
+PR_CAPBSET_DROP = 24
+PR_SET_NO_NEW_PRIVS = 38
 SECCOMP_MODE_FILTER = 2
 CAPABILITY_VERSION_3 = 0x20080522
 libc = ctypes.CDLL(None, use_errno=True)
@@ -39,15 +37,30 @@ def enter(pidfd: int, rules: bytes) -> None:
         capability += 1
     _do(
         "capset",
-        libc.capset((ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()),
+        libc.capset(
+            (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0),
+            (ctypes.c_uint32 * 6)(),
+        ),
     )
     _do("no new privileges", libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     landlock.enter(landlock.abi())
     program = _Program(len(rules) // 8, rules)
-    _do("seccomp", libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0))
+    _do(
+        "seccomp",
+        libc.prctl(
+            PR_SET_SECCOMP,
+            SECCOMP_MODE_FILTER,
+            ctypes.byref(program),
+            0,
+            0,
+        ),
+    )
 
 
 def _do(what: str, result: int) -> None:
     if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"the fence could not be entered: {what}: {os.strerror(number)}")
+        raise OSError(
+            number,
+            f"the fence could not be entered: {what}: {os.strerror(number)}",
+        )

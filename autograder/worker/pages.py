@@ -17,7 +17,11 @@ libc = ctypes.CDLL(None, use_errno=True)
 def gather() -> None:
     """Collapse what this process has on its heap; a kernel that cannot leaves it as it is."""
     for start, end in heap(Path("/proc/self/maps").read_text().splitlines()):
-        libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_COLLAPSE)
+        libc.madvise(
+            ctypes.c_void_p(start),
+            ctypes.c_size_t(end - start),
+            MADV_COLLAPSE,
+        )
 
 
 def heap(maps: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -104,7 +104,10 @@ def own_frames(error: BaseException, staged: Path) -> list[traceback.FrameSummar
 
 def as_text(error: BaseException, staged: Path) -> str:
     """Show the traceback as far as it runs through the student's files, by their names."""
-    frames = own_frames((isinstance(error, ImportFailed) and error.__cause__) or error, staged)
+    frames = own_frames(
+        (isinstance(error, ImportFailed) and error.__cause__) or error,
+        staged,
+    )
     return "".join(
         f"  {Path(f.filename).name}, line {f.lineno}, in {f.name}\n    {f.line}\n" for f in frames
     )

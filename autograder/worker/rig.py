@@ -30,7 +30,12 @@ from autograder.worker.rigs import returned
 from autograder.worker.rigs.answers import Answers, changed, copies
 from autograder.worker.rigs.calls import Calls
 from autograder.worker.rigs.clock import VirtualClock
-from autograder.worker.rigs.compilers import Compiler, EagerTrainings, refusal, register
+from autograder.worker.rigs.compilers import (
+    Compiler,
+    EagerTrainings,
+    refusal,
+    register,
+)
 from autograder.worker.rigs.counters import Saved
 from autograder.worker.rigs.crossings import on_meta
 from autograder.worker.rigs.fetches import GPU, Always, Queue, Waits, played
@@ -56,7 +61,17 @@ LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step
 ROOM = 64  # times smaller is a loss whose updates are still seen in float32
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
 WALL = 1.25  # times as far goes time.time, which others may set
-BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
+# Samples of each batch; the last one is shorter.
+BATCHES = (
+    16,
+    16,
+    16,
+    16,
+    16,
+    16,
+    16,
+    11,
+)
 
 
 class Rig:
@@ -101,7 +116,11 @@ class Rig:
         self.clock.uninstall()
         GPU.uninstall()
 
-    def ranks(self, figures: Sequence[str] = ("losses",), seconds: float | None = None) -> Ranks:
+    def ranks(
+        self,
+        figures: Sequence[str] = ("losses",),
+        seconds: float | None = None,
+    ) -> Ranks:
         """Return a training for several processes, which have so many *seconds* for it; see `worker/rigs/ranks.py`."""
         return Ranks(self._random, self.seed, self.folder, figures, seconds)
 
@@ -125,7 +144,8 @@ class Rig:
     def answers(self, student: ModuleType | None = None) -> Answers:
         """Collect what a function returns for a list of cases; of the *student's* file, what it raises and where."""
         return Answers(
-            exact=self.side != "student", staged=Path(getattr(student, "__file__", "")).parent
+            exact=self.side != "student",
+            staged=Path(getattr(student, "__file__", "")).parent,
         )
 
     def window(
@@ -145,11 +165,22 @@ class Rig:
         """
         model = make_net(self.seed, self.device) if model is None else model
         loader = make_loader(
-            self.seed + 1, batches, poison=poison, keep=self.side == "student", enlarged=enlarged
+            self.seed + 1,
+            batches,
+            poison=poison,
+            keep=self.side == "student",
+            enlarged=enlarged,
         )
         optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
         scaler = torch.amp.GradScaler(self.device.type, init_scale=scale)
-        return Window(model, loader, nn.CrossEntropyLoss(), optimizer, self.device, scaler)
+        return Window(
+            model,
+            loader,
+            nn.CrossEntropyLoss(),
+            optimizer,
+            self.device,
+            scaler,
+        )
 
     def script(
         self,
@@ -237,7 +268,12 @@ class Rig:
         step: float = 0.0,
     ) -> Compiler:
         """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
-        return Compiler(self.clock, None if window is None else window.loader, seconds or {}, step)
+        return Compiler(
+            self.clock,
+            None if window is None else window.loader,
+            seconds or {},
+            step,
+        )
 
     def compiled(self, module: Any, compiler: Compiler, *, both: bool = False) -> Any:
         """Compile a module of the student's, or of *both* sides, in as many graphs as it takes."""
@@ -265,7 +301,10 @@ class Rig:
     def file_text(self, path: Path) -> str:
         """Return the beginning of a file that student code wrote, or nothing."""
         data = self.file_bytes(path, 4000).tobytes()
-        return returned.text(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), 4000)
+        return returned.text(
+            data.decode("utf-8-sig", "replace").replace("\r\n", "\n"),
+            4000,
+        )
 
     def file_bytes(self, path: Path, most: int) -> np.ndarray[Any, Any]:
         """Return the first bytes of a file that student code wrote, or none; a link is no file."""
@@ -311,7 +350,10 @@ class Rig:
         return Saved(inputs)
 
     def scripted_call(
-        self, seconds: Mapping[int, float], size: Mapping[int, int], repeats: int
+        self,
+        seconds: Mapping[int, float],
+        size: Mapping[int, int],
+        repeats: int,
     ) -> ScriptedCall:
         """Return a function that takes these seconds and bytes by length, in the median of *repeats* calls (odd).
 
@@ -320,7 +362,13 @@ class Rig:
         """
         self.clock.freeze(WALL)
         later = self._random.permutation([5.0, *[2 - NEXT, NEXT] * (repeats // 2 - 1)]).tolist()
-        return ScriptedCall(self.clock, seconds, size, pattern=[0.8, *later, 1.0], cold=3.0)
+        return ScriptedCall(
+            self.clock,
+            seconds,
+            size,
+            pattern=[0.8, *later, 1.0],
+            cold=3.0,
+        )
 
     @staticmethod
     def given(name: str) -> Any:
@@ -338,6 +386,10 @@ def _maker(window: Callable[[], Window], smaller: int = 1) -> Callable[[], Made]
 
     def make() -> Made:
         own = window()
-        return own.model, smaller_loss(own.criterion, smaller), own.optimizer
+        return (
+            own.model,
+            smaller_loss(own.criterion, smaller),
+            own.optimizer,
+        )
 
     return make

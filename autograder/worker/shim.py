@@ -83,7 +83,10 @@ def _result(
 
 
 def _time(
-    channel: socket.socket, task: Mapping[str, Any], staged: Path, descriptors: list[int]
+    channel: socket.socket,
+    task: Mapping[str, Any],
+    staged: Path,
+    descriptors: list[int],
 ) -> bytes:
     """Run windows until the supervisor ends this process, or the student's code does not go on."""
     try:
@@ -100,7 +103,12 @@ def prepared(task: Mapping[str, Any], staged: Path) -> tuple[Probe, ModuleType, 
     part = load_part(name)
     probe = part.probes[task["probe"]]
     kind = toolkit(sys.modules[name])
-    rig = kind(seed=task["seed"], side=task["side"], device=task["device"], folder=Path.cwd())
+    rig = kind(
+        seed=task["seed"],
+        side=task["side"],
+        device=task["device"],
+        folder=Path.cwd(),
+    )
     rig.install()
     return probe, taken(import_student(part, staged), probe), rig
 

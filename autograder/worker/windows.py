@@ -41,17 +41,27 @@ class Calls:
 
     def __init__(self, probe: Probe, student: ModuleType, rig: Rig, _: list[int]) -> None:
         """Call it on inputs that do not count, so that what is built or compiled at the first call is there."""
-        self._probe, self._student, self._rig = probe, student, rig
+        self._probe = probe
+        self._student = student
+        self._rig = rig
         called(probe, student, rig)
         self._outputs: list[np.ndarray[Any, Any]] = []
 
     def answer(self, asked: Message, descriptors: list[int]) -> Message:
         """Call, and commit to every output; or show some of them."""
         if asked.kind == "SHOW":
-            return Message("OUTPUT", {}, {"output": self._outputs[asked.body["call"]]})
+            return Message(
+                "OUTPUT",
+                {},
+                {"output": self._outputs[asked.body["call"]]},
+            )
         self._outputs = [self._call(inputs) for inputs in unseal(descriptors[0], asked.body)]
         commitments = b"".join(commitment(output) for output in self._outputs)
-        return Message("ANSWER", {}, {"commitments": np.frombuffer(commitments, np.uint8)})
+        return Message(
+            "ANSWER",
+            {},
+            {"commitments": np.frombuffer(commitments, np.uint8)},
+        )
 
     def _call(self, inputs: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
         given = tensors(self._probe, inputs, self._rig)
@@ -63,7 +73,9 @@ class Train:
 
     def __init__(self, probe: Probe, student: ModuleType, rig: Rig, _: list[int]) -> None:
         """Build a training, keep how it began, and go through it once, for the same reason."""
-        self._probe, self._student, self._window = probe, student, rig.window()
+        self._probe = probe
+        self._student = student
+        self._window = rig.window()
         window = self._window
         self._began = copy.deepcopy([window.model.state_dict(), window.optimizer.state_dict()])
         probe.run(student, window)
@@ -75,13 +87,18 @@ class Train:
                 self._reset()
                 return Message("FRESH", {})
             case "GO":
-                return Message("ANSWER", {}, {"losses": self._losses(descriptors[0], asked.body)})
+                return Message(
+                    "ANSWER",
+                    {},
+                    {"losses": self._losses(descriptors[0], asked.body)},
+                )
             case "CHALLENGE":
                 weights = torch.cat(
                     [p.detach().float().flatten() for p in self._window.model.parameters()]
                 )
                 return Message(
-                    "PROJECTION", {"projection": projection(weights, asked.body["challenge"])}
+                    "PROJECTION",
+                    {"projection": projection(weights, asked.body["challenge"])},
                 )
             case "SHOW":
                 return Message("WEIGHTS", {}, {"weights": self._window.weights()})
@@ -117,7 +134,13 @@ class Train:
 class Loads:
     """A loader over a data set whose samples a store hands out, built once."""
 
-    def __init__(self, probe: Probe, student: ModuleType, rig: Rig, store: list[int]) -> None:
+    def __init__(
+        self,
+        probe: Probe,
+        student: ModuleType,
+        rig: Rig,
+        store: list[int],
+    ) -> None:
         """Build it, and go through it once: workers that stay are there before the first window."""
         assert probe.dataset is not None
         self._loader = probe.run(student, probe.dataset(Store(*store)), rig.device)
@@ -136,7 +159,11 @@ KINDS: dict[str, Callable[[Probe, ModuleType, Rig, list[int]], Work]] = {
 
 
 def serve(
-    channel: socket.socket, probe: Probe, student: ModuleType, rig: Rig, store: list[int]
+    channel: socket.socket,
+    probe: Probe,
+    student: ModuleType,
+    rig: Rig,
+    store: list[int],
 ) -> NoReturn:
     """Answer until the supervisor hangs up; a data set reads from the *store*, where there is one."""
     work = KINDS[probe.timed](probe, student, rig, store)

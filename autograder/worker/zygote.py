@@ -86,7 +86,13 @@ def _anonymous_bytes() -> int:
     return 0
 
 
-def _keep(request: dict[str, Any], channel: int, output: int, status: int, *box: int) -> NoReturn:
+def _keep(
+    request: dict[str, Any],
+    channel: int,
+    output: int,
+    status: int,
+    *box: int,
+) -> NoReturn:
     """Be the parent of one worker and, where no box has a first process for that, of every orphan it makes."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -114,7 +120,10 @@ def _keep(request: dict[str, Any], channel: int, output: int, status: int, *box:
     os.close(output)
     _tell(status, {"pid": os.getpid()})
     code, cpu_seconds, left = _bury(pid)
-    _tell(status, {"status": code, "cpu_seconds": cpu_seconds, "left_behind": left})
+    _tell(
+        status,
+        {"status": code, "cpu_seconds": cpu_seconds, "left_behind": left},
+    )
     os._exit(0)
 
 
@@ -190,7 +199,10 @@ def _limit(limits: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2 * gib, 2 * gib))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds * cores, seconds * cores + 5))
     if "processes" in limits:
-        resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"], limits["processes"]))
+        resource.setrlimit(
+            resource.RLIMIT_NPROC,
+            (limits["processes"], limits["processes"]),
+        )
 
 
 if __name__ == "__main__":

@@ -31,7 +31,11 @@ class Answers:
         self._numbers: list[np.ndarray[Any, Any]] = []
 
     def ask(
-        self, case: str, function: Callable[..., Any], *arguments: Any, asked: str = ""
+        self,
+        case: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        asked: str = "",
     ) -> None:
         """Call the student's function; what it raises is its answer to this case, and to no other."""
         self.add(case, self.tried(function, *arguments), asked)
@@ -59,12 +63,15 @@ class Answers:
             for name, each in named:
                 place = name if isinstance(value, dict) else name + 1
                 self.add(
-                    f"{case}, result {text(place)}", each, asked[name] if _several(asked) else asked
+                    f"{case}, result {text(place)}",
+                    each,
+                    asked[name] if _several(asked) else asked,
                 )
             return
         if isinstance(value, torch.Tensor):
             belongs = dtype_name(asked) if isinstance(asked, torch.Tensor) else asked
-            shape, dtype = list(value.shape), (belongs if self._exact else "") or dtype_name(value)
+            shape = list(value.shape)
+            dtype = (belongs if self._exact else "") or dtype_name(value)
             self._numbers.append(flat(value))
         else:
             value = value.item() if isinstance(value, np.generic) else value
@@ -90,7 +97,10 @@ class Answers:
         return "nothing" if value is None else text(type(value).__name__)
 
     def seen(self) -> dict[str, Any]:
-        return {"cases": self._cases, "numbers": np.concatenate([np.zeros(0), *self._numbers])}
+        return {
+            "cases": self._cases,
+            "numbers": np.concatenate([np.zeros(0), *self._numbers]),
+        }
 
 
 def _several(value: Any) -> bool:

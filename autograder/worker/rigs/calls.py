@@ -24,7 +24,14 @@ class Calls:
         """Keep where tensors go."""
         self._device, self._exact = device, exact
 
-    def given(self, drawn: Mapping[str, Any], dtype: str, view: str, *, exact: bool) -> Given:
+    def given(
+        self,
+        drawn: Mapping[str, Any],
+        dtype: str,
+        view: str,
+        *,
+        exact: bool,
+    ) -> Given:
         """Make tensors of arrays: floating-point ones of *dtype*, unless another stands beside one; the rest stays."""
         exact = exact and self._exact
         self._dtypes = {name: _dtype(it, dtype) for name, it in drawn.items()}
@@ -39,7 +46,8 @@ class Calls:
         }
 
     def _tensor(self, value: Any, dtype: str, view: str, exact: bool) -> Any:
-        wanted, value = _dtype(value, dtype), value[0] if isinstance(value, tuple) else value
+        wanted = _dtype(value, dtype)
+        value = value[0] if isinstance(value, tuple) else value
         if not isinstance(value, np.ndarray):
             return value
         once = tuple(slice(None if step else 1) for step in value.strides)  # of what is broadcast
@@ -65,11 +73,19 @@ class Calls:
 
     @staticmethod
     def gradients(
-        call: Callable[[Given], Any], given: Given, names: Sequence[str], seed: int
+        call: Callable[[Given], Any],
+        given: Given,
+        names: Sequence[str],
+        seed: int,
     ) -> list[Tensor | None]:
         """Return the gradients of a drawn sum of all results, or None for what has none and is not empty."""
         leaves = [given[name].detach().requires_grad_() for name in names]
-        returned = call({**given, **dict(zip(names, map(_computed, leaves), strict=True))})
+        returned = call(
+            {
+                **given,
+                **dict(zip(names, map(_computed, leaves), strict=True)),
+            }
+        )
         results = [it for it in tensors_in(returned) if it.requires_grad]
         random = np.random.default_rng(seed)
         above = [torch.from_numpy(random.normal(size=tuple(it.shape))).to(it) for it in results]
@@ -106,7 +122,11 @@ class Calls:
             results = call(given)
         gc.collect()
         seen.leave_out(tensors_in(results))
-        names = {"operations": seen.operations, "moved": seen.bytes, "made": seen.made}
+        names = {
+            "operations": seen.operations,
+            "moved": seen.bytes,
+            "made": seen.made,
+        }
         return {**names, "held": seen.held}
 
 

@@ -11,7 +11,12 @@ import timeit
 from collections.abc import Callable
 from typing import Any, Self
 
-ELAPSED = ("perf_counter", "monotonic", "time")  # these run while the process sleeps
+# These run while the process sleeps.
+ELAPSED = (
+    "perf_counter",
+    "monotonic",
+    "time",
+)
 TICK_NS = 1000  # a frozen clock moves by this at each reading, so that no two readings are equal
 BUSY = ("process_time", "thread_time")  # these only while it computes
 
@@ -64,7 +69,8 @@ class VirtualClock:
                 self._real[full] = getattr(time, full)
                 setattr(time, full, self._shifted(full, busy=name in BUSY))
         self._sleep, time.sleep = time.sleep, self._slept
-        self._timeit, timeit.default_timer = timeit.default_timer, time.perf_counter
+        self._timeit = timeit.default_timer
+        timeit.default_timer = time.perf_counter
         _measure_with(self._timeit, time.perf_counter)
 
     def uninstall(self) -> None:

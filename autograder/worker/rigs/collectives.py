@@ -58,7 +58,11 @@ class Collectives(TorchDispatchMode):
         kind = _kind(func) if func.namespace in NAMESPACES else ""
         if kind:
             self.steps[-1].append(
-                {"kind": kind, "ranks": _ranks(kind, args), **_size(kind, (*args, result))}
+                {
+                    "kind": kind,
+                    "ranks": _ranks(kind, args),
+                    **_size(kind, (*args, result)),
+                }
             )
         return result
 
@@ -76,7 +80,10 @@ class Collectives(TorchDispatchMode):
 
 def _kind(func: Any) -> str:
     name = func._opname.replace("_", "")
-    return next((kind for kind in KINDS if name.startswith(kind.replace("_", ""))), "")
+    return next(
+        (kind for kind in KINDS if name.startswith(kind.replace("_", ""))),
+        "",
+    )
 
 
 def _size(kind: str, values: Any) -> dict[str, int]:
@@ -94,10 +101,18 @@ def _size(kind: str, values: Any) -> dict[str, int]:
 def _ranks(kind: str, args: Any) -> list[int]:
     if isinstance(args[-1], str):  # a functional collective names its group
         return dist.get_process_group_ranks(c10d._resolve_process_group(args[-1]))
-    place = next((at for at, it in enumerate(args) if isinstance(it, torch.ScriptObject)), None)
+    place = next(
+        (at for at, it in enumerate(args) if isinstance(it, torch.ScriptObject)),
+        None,
+    )
     if place is None:
         return []
     group = dist.ProcessGroup.unbox(args[place])
     if kind in ("send", "recv") and isinstance(args[place + 1], int):
-        return sorted({dist.get_rank(), dist.get_global_rank(group, args[place + 1])})
+        return sorted(
+            {
+                dist.get_rank(),
+                dist.get_global_rank(group, args[place + 1]),
+            }
+        )
     return dist.get_process_group_ranks(group)

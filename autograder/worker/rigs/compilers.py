@@ -20,8 +20,17 @@ from autograder.worker.rigs.nets import Loader
 from autograder.worker.rigs.returned import dtype_name, text
 
 MOST = 64  # builds that are told
-KINDS = ("forward", "backward", "inference")  # the last one: a forward pass without gradients
-BUILT = {"forward": "fw_compiler", "backward": "bw_compiler", "inference": "inference_compiler"}
+# The last one: a forward pass without gradients.
+KINDS = (
+    "forward",
+    "backward",
+    "inference",
+)
+BUILT = {
+    "forward": "fw_compiler",
+    "backward": "bw_compiler",
+    "inference": "inference_compiler",
+}
 NUMBERS = count(1)  # of names of backends, which last as long as the process
 
 
@@ -29,7 +38,11 @@ class Compiler:
     """What a student passes on as torch.compile's backend."""
 
     def __init__(
-        self, clock: VirtualClock, loader: Loader | None, seconds: Mapping[str, float], step: float
+        self,
+        clock: VirtualClock,
+        loader: Loader | None,
+        seconds: Mapping[str, float],
+        step: float,
     ) -> None:
         """Forget what was compiled before; a build takes *seconds* by its kind, a compiled forward pass *step*."""
         import torch._dynamo  # a second that only those pay who compile
@@ -43,7 +56,10 @@ class Compiler:
         torch._dynamo.reset()
         counters.clear()
         self._breaks = counters["graph_break"]
-        self._clock, self._loader, self._seconds, self._step = clock, loader, seconds, step
+        self._clock = clock
+        self._loader = loader
+        self._seconds = seconds
+        self._step = step
         self.room = self._room = math.inf  # samples that fit into a backward pass in half precision
         builders: dict[str, Any] = {BUILT[kind]: self._builder(kind) for kind in KINDS}
         self._aot: Any = aot_autograd(**builders)
@@ -63,7 +79,10 @@ class Compiler:
 
     def __call__(self, graph: Any, inputs: Any, **_: Any) -> Any:
         """Take a graph from torch.compile, with whatever options come along."""
-        self._parameters = max(self._parameters, sum(isinstance(it, nn.Parameter) for it in inputs))
+        self._parameters = max(
+            self._parameters,
+            sum(isinstance(it, nn.Parameter) for it in inputs),
+        )
         self.operations += sum(node.op.startswith("call_") for node in graph.graph.nodes)
         return self._aot(graph, inputs)
 
@@ -85,7 +104,8 @@ class Compiler:
 
         def build(graph: Any, _: Any) -> Any:
             batch = -1 if self._loader is None or self._loader.step is None else self._loader.step
-            half, at = _in_half_precision(graph), self._clock.scripted
+            half = _in_half_precision(graph)
+            at = self._clock.scripted
             self._built.append({"kind": kind, "batch": batch, "half": half, "at": at})
             self._clock.advance(self._seconds.get(kind, 0.0), busy=True)
 
@@ -137,7 +157,11 @@ class EagerTrainings:
     """make_training whose models take scripted seconds for a pass that is not compiled; counts them by dtype."""
 
     def __init__(
-        self, make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float
+        self,
+        make: Callable[[], Any],
+        wait: Callable[[float], None],
+        seconds: float,
+        cold: float,
     ) -> None:
         """A pass takes *seconds*, the very first one *cold* more."""
         self.passes: Counter[str] = Counter()
@@ -155,7 +179,9 @@ class EagerTrainings:
             if not torch.compiler.is_compiling():
                 self.passes[dtype_name(output)] += 1
 
-        self._tick, self._count, self._parts = Hook(tick), Hook(count), parts
+        self._tick = Hook(tick)
+        self._count = Hook(count)
+        self._parts = parts
 
     def __call__(self, device: torch.device) -> Any:
         model, criterion, optimizer = self._make()
@@ -174,7 +200,8 @@ class Doubles(nn.Module):
 
     def __init__(self, *, peeks: bool) -> None:
         super().__init__()
-        self.peeks, self.factor = peeks, nn.Parameter(torch.full((), 2.0))
+        self.peeks = peeks
+        self.factor = nn.Parameter(torch.full((), 2.0))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x or twice x."""

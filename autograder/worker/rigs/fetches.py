@@ -60,7 +60,10 @@ class Gpu:
 
     def install(self) -> None:
         for module in (torch.cuda, torch.accelerator):
-            for name, other in (("synchronize", self._waits), ("is_available", self._is_there)):
+            for name, other in (
+                ("synchronize", self._waits),
+                ("is_available", self._is_there),
+            ):
                 self._real.append((module, name, getattr(module, name)))
                 setattr(module, name, other(getattr(module, name)))
 
@@ -144,9 +147,8 @@ class Fetches(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
-        free = (
-            name == "one_hot" and len(args) + len(kwargs or {}) > 1
-        )  # told the classes, it looks on a CPU alone
+        # Told the classes, it looks on a CPU alone.
+        free = name == "one_hot" and len(args) + len(kwargs or {}) > 1
         if not free and not self.counts(name):
             return func(*args, **(kwargs or {}))
         if not free:
@@ -214,7 +216,10 @@ class Waits(Fetches):
         ]
         if frames[0].f_code.co_filename.startswith(TORCH):
             return
-        line = next((f.f_lineno for f in frames if f.f_code.co_filename == self._file), None)
+        line = next(
+            (f.f_lineno for f in frames if f.f_code.co_filename == self._file),
+            None,
+        )
         if line is not None:
             self.steps[line, call].add(self._loader.step)
 
@@ -231,14 +236,19 @@ class Queue(Fetches):
     """Lets each forward pass leave work to a device that runs by itself, as a GPU does: a fetch waits for all of it."""
 
     def __init__(
-        self, model: nn.Module, loader: Loader, seconds: float, wait: Callable[[float], None]
+        self,
+        model: nn.Module,
+        loader: Loader,
+        seconds: float,
+        wait: Callable[[float], None],
     ) -> None:
         """The pass of each batch leaves *seconds*; *wait* lets the clock go on."""
         super().__init__()
-        self._loader, self._wait, self._seconds = loader, wait, 0.0
-        self._left = iter(
-            [seconds] * len(loader)
-        )  # a second pass over a batch, for its accuracy say, is free
+        self._loader = loader
+        self._wait = wait
+        self._seconds = 0.0
+        # A second pass over a batch, for its accuracy say, is free.
+        self._left = iter([seconds] * len(loader))
         model.register_forward_hook(Hook(lambda *_: self._leave()))
 
     def _leave(self) -> None:

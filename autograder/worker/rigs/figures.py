@@ -78,14 +78,20 @@ def _file_name(target: Any) -> str:
 
 
 def _panel(axis: Any, figure: Any, place: int) -> dict[str, Any]:
-    words = [axis.get_ylabel(), axis.get_xlabel(), axis.get_title(), figure.get_suptitle()]
+    words = [
+        axis.get_ylabel(),
+        axis.get_xlabel(),
+        axis.get_title(),
+        figure.get_suptitle(),
+    ]
     drawn = [*_bars(axis), *_points(axis)][:MOST_VALUES]
     legends = [it for it in [axis.get_legend(), *figure.legends] if it is not None]
-    texts = [*axis.texts, *(it for legend in legends for it in legend.get_texts())]
-    label, title = (
-        text(" ".join(dict.fromkeys(filter(None, words[:3])))),
-        text(" ".join([words[3], *(it.get_text() for it in texts)])),
-    )
+    texts = [
+        *axis.texts,
+        *(it for legend in legends for it in legend.get_texts()),
+    ]
+    label = text(" ".join(dict.fromkeys(filter(None, words[:3]))))
+    title = text(" ".join([words[3], *(it.get_text() for it in texts)]))
     values = [{"value": v, "name": text(n, 60)} for v, n in drawn]
     return {
         "label": label,
@@ -102,13 +108,24 @@ def _bars(axis: Any) -> Iterator[tuple[float, str]]:
         lying = getattr(bars, "orientation", "vertical") == "horizontal"
         ticks = _ticks(axis.yaxis if lying else axis.xaxis)
         for bar, value in zip(
-            getattr(bars, "patches", []), _plain(getattr(bars, "datavalues", [])), strict=False
+            getattr(bars, "patches", []),
+            _plain(getattr(bars, "datavalues", [])),
+            strict=False,
         ):
             centre = (
                 bar.get_y() + bar.get_height() / 2 if lying else bar.get_x() + bar.get_width() / 2
             )
             if bar.get_visible() and math.isfinite(value):
-                yield value, _named([_nearest(ticks, centre), bars.get_label(), bar.get_label()])
+                yield (
+                    value,
+                    _named(
+                        [
+                            _nearest(ticks, centre),
+                            bars.get_label(),
+                            bar.get_label(),
+                        ]
+                    ),
+                )
 
 
 def _whole_bars(axis: Any) -> int:
@@ -132,9 +149,10 @@ def _points(axis: Any) -> Iterator[tuple[float, str]]:
     ticks = _ticks(axis.xaxis)
     figure = axis.get_figure()
     told = bool(figure.legends) or any(each.get_legend() for each in figure.axes)
+    # Errorbar, stem.
     labels = {
         drawn: group.get_label() for group in axis.containers for drawn in group.get_children()
-    }  # errorbar, stem
+    }
     for drawn in (*axis.lines, *axis.collections):
         for x, y in _places(drawn):
             label = labels.get(drawn, drawn.get_label()) if told else ""
@@ -156,7 +174,11 @@ def _places(drawn: Any) -> list[tuple[float, float]]:
 def _ticks(axis: Any) -> list[tuple[float, str]]:
     places = axis.get_majorticklocs()
     return list(
-        zip(map(float, places), axis.get_major_formatter().format_ticks(places), strict=False)
+        zip(
+            map(float, places),
+            axis.get_major_formatter().format_ticks(places),
+            strict=False,
+        )
     )
 
 
@@ -168,9 +190,8 @@ def _nearest(ticks: Sequence[tuple[float, str]], at: float) -> str:
 
 
 def _named(names: Sequence[Any]) -> str:
-    return " ".join(
-        str(name) for name in names if name and not str(name).startswith("_")
-    )  # _child0: matplotlib's own
+    # _child0: matplotlib's own.
+    return " ".join(str(name) for name in names if name and not str(name).startswith("_"))
 
 
 def _plain(values: Any) -> list[float]:

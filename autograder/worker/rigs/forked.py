@@ -10,7 +10,11 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import monotonic as _now  # real time: bound before a probe moves the clock
+
+# Real time: bound before a probe moves the clock.
+from time import (
+    monotonic as _now,
+)
 from time import sleep as _pause
 from typing import Any
 
@@ -22,7 +26,11 @@ Place = Callable[[int], Mapping[str, int]]
 
 
 def together(
-    world: int, place: Place, work: Callable[[int], dict[str, Any]], folder: Path, seconds: float
+    world: int,
+    place: Place,
+    work: Callable[[int], dict[str, Any]],
+    folder: Path,
+    seconds: float,
 ) -> list[dict[str, Any]]:
     """Let each rank do its *work* as torchrun would start it; return what each says, as plain values."""
     with socket.socket() as free:
@@ -40,7 +48,11 @@ def together(
     return [json.loads(file.read_text()) for file in files]
 
 
-def _become(names: Mapping[str, int], work: Callable[[int], dict[str, Any]], file: Path) -> int:
+def _become(
+    names: Mapping[str, int],
+    work: Callable[[int], dict[str, Any]],
+    file: Path,
+) -> int:
     os.environ.update({name: str(value) for name, value in names.items()})
     os.environ.update(MASTER_ADDR="127.0.0.1", GLOO_SOCKET_IFNAME="lo")
     told: dict[str, Any] = {}

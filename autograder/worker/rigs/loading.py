@@ -54,7 +54,14 @@ class ScriptedLoaders:
     each_starts = True
     """Whether each worker takes its time to start, unless it stayed."""
 
-    def __init__(self, clock: VirtualClock, samples: int, *, start: float, cold: float) -> None:
+    def __init__(
+        self,
+        clock: VirtualClock,
+        samples: int,
+        *,
+        start: float,
+        cold: float,
+    ) -> None:
         clock.freeze()
         images = torch.arange(samples * 3.0 * SIDE * SIDE).reshape(-1, 3, SIDE, SIDE)
         self.dataset = TensorDataset(images, torch.arange(samples))

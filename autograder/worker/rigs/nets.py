@@ -89,7 +89,8 @@ def make_loader(
     The *poison* batch has one infinite pixel per image; with *keep* false it is left out.
     """
     drawn = draw(np.random.default_rng(seed), sum(sizes))
-    images, labels = torch.from_numpy(drawn["images"]), torch.from_numpy(drawn["labels"])
+    images = torch.from_numpy(drawn["images"])
+    labels = torch.from_numpy(drawn["labels"])
     if poison is not None:
         rows = torch.arange(len(labels)) // sizes[0] == poison
         images[rows, 0, 0, 0] = torch.inf

@@ -23,7 +23,11 @@ SECONDS = 15.0  # in all, where a probe says nothing else
 FEATURES, CLASSES = 6, 4
 WEIGHTS = "weights.pt"
 KEPT = [f"{name}{rank}" for name in ("weights", "losses") for rank in range(WORLD)]
-ALONE = {"LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1}  # each process has a machine of its own
+# Each process has a machine of its own.
+ALONE = {
+    "LOCAL_RANK": 0,
+    "LOCAL_WORLD_SIZE": 1,
+}
 
 
 class Rows(Dataset[tuple[Tensor, Tensor]]):
@@ -66,22 +70,17 @@ class Ranks:
 
         *figures* are series that the student's function returns, a number for each epoch; all of it has *seconds*.
         """
-        self._seed, self._folder, self._figures, self._seconds = (
-            seed,
-            folder,
-            tuple(figures),
-            seconds,
-        )
-        self.batch_size, self.epochs, self.order = (
-            int(random.integers(3, 6)),
-            3,
-            int(random.integers(1, 1000)),
-        )
+        self._seed = seed
+        self._folder = folder
+        self._figures = tuple(figures)
+        self._seconds = seconds
+        self.batch_size = int(random.integers(3, 6))
+        self.epochs = 3
+        self.order = int(random.integers(1, 1000))
         rest = int(random.integers(1, self.batch_size))
         self.samples = WORLD * (self.batch_size * int(random.integers(2, 4)) + rest) - 1
-        self.criterion: Callable[..., Any] = nn.CrossEntropyLoss(
-            label_smoothing=0.2
-        )  # so that another one shows
+        # So that another one shows.
+        self.criterion: Callable[..., Any] = nn.CrossEntropyLoss(label_smoothing=0.2)
         self.make_optimizer = make_optimizer
 
     @property
@@ -99,10 +98,15 @@ class Ranks:
         when every epoch has the order of the first, as without set_epoch.
         """
         kept = self._alone(anew=False)
-        return {**self._alone(anew=True), **{f"kept_{name}": kept[name] for name in KEPT}}
+        return {
+            **self._alone(anew=True),
+            **{f"kept_{name}": kept[name] for name in KEPT},
+        }
 
     def _alone(self, *, anew: bool) -> dict[str, Any]:
-        dataset, model, losses = Rows(self._seed, self.samples), self.model(0), []
+        dataset = Rows(self._seed, self.samples)
+        model = self.model(0)
+        losses = []
         optimizer = make_optimizer(model.parameters())
         read: list[list[int]] = [[] for _ in range(WORLD)]
         samplers: list[Any] = [
@@ -112,7 +116,9 @@ class Ranks:
         for epoch in range(self.epochs):
             for sampler in samplers:
                 sampler.set_epoch(epoch if anew else 0)
-            orders, total, seen = [list(sampler) for sampler in samplers], 0.0, 0
+            orders = [list(sampler) for sampler in samplers]
+            total = 0.0
+            seen = 0
             for mine, order in zip(read, orders, strict=True):
                 mine.extend(order)
             for at in range(0, len(orders[0]), self.batch_size):
@@ -121,7 +127,8 @@ class Ranks:
                 loss = self.criterion(model(dataset.vectors[batch]), dataset.labels[batch])
                 loss.backward()
                 optimizer.step()
-                total, seen = total + loss.item() * len(batch), seen + len(batch)
+                total = total + loss.item() * len(batch)
+                seen = seen + len(batch)
             losses.append(total / seen)
         weights = flat(dict(model.state_dict()))
         files = [[WEIGHTS], *[[]] * (WORLD - 1)]
@@ -139,7 +146,13 @@ class Ranks:
     def together(self, train: Train, call: Call | None = None) -> dict[str, Any]:
         """Let each process *call* a student's function; answer with what each of them has then."""
         work = partial(self._trained, train, call or train_distributed)
-        told = forked.together(WORLD, lambda _: ALONE, work, self._folder, self._seconds or SECONDS)
+        told = forked.together(
+            WORLD,
+            lambda _: ALONE,
+            work,
+            self._folder,
+            self._seconds or SECONDS,
+        )
         weights = [np.array(one.pop("weights")) for one in told]
         figures = {name: [np.array(one.pop(name)) for one in told] for name in self._figures}
         return self._answer(told, weights, figures, _saved(self.home(0) / WEIGHTS))
@@ -150,13 +163,23 @@ class Ranks:
         def work(_: int) -> dict[str, Any]:
             self.criterion = _raising
             with contextlib.suppress(Exception):
-                train_distributed(self, train, 0, self.model(0), Rows(self._seed, self.samples))
+                train_distributed(
+                    self,
+                    train,
+                    0,
+                    self.model(0),
+                    Rows(self._seed, self.samples),
+                )
             return {"open": dist.is_initialized()}
 
         return bool(
-            forked.together(1, lambda _: ALONE, work, self._folder, self._seconds or SECONDS)[0][
-                "open"
-            ]
+            forked.together(
+                1,
+                lambda _: ALONE,
+                work,
+                self._folder,
+                self._seconds or SECONDS,
+            )[0]["open"]
         )
 
     def _answer(
@@ -186,7 +209,8 @@ class Ranks:
 
     def _trained(self, train: Train, call: Call, rank: int) -> dict[str, Any]:
         self.home(rank).mkdir()
-        dataset, model = Rows(self._seed, self.samples), self.model(rank)
+        dataset = Rows(self._seed, self.samples)
+        model = self.model(rank)
         torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
         with Collectives() as seen:
             returned = Returned(call.__name__, call(self, train, rank, model, dataset))
@@ -210,7 +234,11 @@ Call = Callable[[Ranks, Train, int, nn.Module, Rows], Any]
 
 
 def train_distributed(
-    training: Ranks, train: Train, rank: int, model: nn.Module, dataset: Rows
+    training: Ranks,
+    train: Train,
+    rank: int,
+    model: nn.Module,
+    dataset: Rows,
 ) -> Any:
     """Call a function that makes the process group itself, and writes."""
     arguments = (

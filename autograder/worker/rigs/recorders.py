@@ -33,7 +33,10 @@ MODEL_OPS = {
     "aten::linear": "matrix product",
     "aten::_softmax": "softmax",
 }
-LOSS_OPS = {"aten::_log_softmax": "loss", "aten::nll_loss_forward": "loss"}
+LOSS_OPS = {
+    "aten::_log_softmax": "loss",
+    "aten::nll_loss_forward": "loss",
+}
 
 
 class Dtypes(TorchDispatchMode):
@@ -83,7 +86,10 @@ class ScalerCalls:
     """Notes scale, backward, unscale_, step and update in the order in which student code causes them."""
 
     def __init__(
-        self, scaler: torch.amp.GradScaler, model: nn.Module, optimizer: torch.optim.Optimizer
+        self,
+        scaler: torch.amp.GradScaler,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
     ) -> None:
         """Watch these three; calls that the scaler makes itself do not count."""
         self.events: list[str] = []

@@ -34,7 +34,9 @@ class ScriptedCall:
         cold: float,
     ) -> None:
         """*size* is in bytes."""
-        self._clock, self._seconds, self._size = clock, seconds, size
+        self._clock = clock
+        self._seconds = seconds
+        self._size = size
         self._pattern, self._cold = pattern, cold
         self._calls: Counter[int] = Counter()
         self._warm: set[int] = set()

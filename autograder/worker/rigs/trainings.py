@@ -61,12 +61,10 @@ class Trainings:
     ) -> None:
         """A pass takes *seconds* by whether it is one in half precision; the first one of each kind *cold* more."""
         self.log: list[Training] = []
-        self._make, self._wait, self._seconds, self._cold = (
-            make,
-            wait,
-            seconds,
-            dict.fromkeys(seconds, cold),
-        )
+        self._make = make
+        self._wait = wait
+        self._seconds = seconds
+        self._cold = dict.fromkeys(seconds, cold)
         self._known: weakref.WeakKeyDictionary[nn.Module, Training] = weakref.WeakKeyDictionary()
         self._weights: list[weakref.ref[Tensor]] = []
         self._last, self._half = Training(), False
@@ -100,10 +98,8 @@ class Trainings:
             training.alive = tuple(
                 i for i, weight in enumerate(self._weights) if weight() is not None and i != own
             )
-            now, first = (
-                model.stem.weight.detach().float(),
-                self._first.to(model.stem.weight.device),
-            )
+            now = model.stem.weight.detach().float()
+            first = self._first.to(model.stem.weight.device)
             training.fresh = any(
                 torch.equal(now, first.to(kind).float()) for kind in (torch.float32, *HALF)
             )

@@ -13,18 +13,6 @@ from autograder.labs.resnet18.part4_memory.part import (
     TWICE,
     part,
 )
-from autograder.lab import (
-    CASES,
-    NUMBERS,
-    TEXT,
-    Answer,
-    Failed,
-    Pair,
-    Rig,
-    Student,
-    Verdict,
-    list_of,
-from autograder.labs.resnet18.part4_memory.part import BATCH, TWICE, part
 
 if TYPE_CHECKING:
     from autograder.labs.resnet18.part4_memory.rig import Rig
