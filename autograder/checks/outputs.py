@@ -27,8 +27,6 @@ from autograder.traces.words import many
 FAINT = 0.01
 """A row counts as at least this share of a case's largest number: what is left of sums that cancel has no digits."""
 
-QUOTES = ("'", '"')
-"""What a word begins with that stands in the place of a dtype."""
 TENSORS = (
     "float16",
     "bfloat16",
@@ -72,9 +70,9 @@ def same(
             )
         if got is None or not _fits(case, asked):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-            words = asked["dtype"][:1] in QUOTES
             form = "the shape or the dtype of the result is wrong"
-            return Failed(returned, reason(why, asked["case"]) if words else form, try_)
+            told = reason(why, asked["case"]) if _is_plain(asked) else form
+            return Failed(returned, told, try_)
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
@@ -239,8 +237,12 @@ def _gaps(got: Array, want: Array) -> Array:
 
 
 def _form(case: Mapping[str, Any]) -> str:
-    plain = not case["shape"] and not case["dtype"].startswith(TENSORS)
-    return str(case["dtype"]) if plain else f"{case['dtype']} {tuple(case['shape'])}"
+    return str(case["dtype"]) if _is_plain(case) else f"{case['dtype']} {tuple(case['shape'])}"
+
+
+def _is_plain(case: Mapping[str, Any]) -> bool:
+    """Whether this is a number or a word, and no tensor."""
+    return not case["shape"] and not case["dtype"].startswith(TENSORS)
 
 
 def reason(why: Why, case: str) -> str:

@@ -74,6 +74,8 @@ def every(
             )
     kept = [it for it in families if it.name not in skip and (only is None or it.name in only)]
     mine = [own_case(name, fixed) for name, fixed in own.items()]
+    if not arrays:  # what has a name also has words of its own for what is wrong
+        return mine + kept
     return [it for it in kept if it is DRAWN] + mine + [it for it in kept if it is not DRAWN]
 
 
