@@ -132,6 +132,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("resnet18", "part6_comparison"): (35, 18, 7),
     ("foundations", "part1_attention"): (25, 8, 30),
     ("foundations", "part2_loops"): (21, 8, 10),
+    ("foundations", "part3_profilers"): (38, 2, 3),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
     ("gpu_profiling", "part2_dataloader"): (16, 6, 6),
     ("gpu_profiling", "part3_kernels"): (38, 12, 8),
