@@ -128,6 +128,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("resnet18", "part6_comparison"): (35, 18, 7),
     ("foundations", "part1_attention"): (25, 8, 30),
     ("foundations", "part2_loops"): (21, 8, 10),
+    ("foundations", "part3_profilers"): (38, 2, 3),
     ("foundations", "part8_benchmark"): (21, 2, 1),
     ("foundations", "part9_diagnosis"): (24, 2, 1),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
