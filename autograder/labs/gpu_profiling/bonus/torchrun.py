@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from autograder.checks.commands import Grammar, Line
@@ -56,19 +55,16 @@ def problem(commands: Sequence[Sequence[str]], wanted: Wanted) -> str:
     if len(commands) != wanted.nodes:
         return f"{len(commands)} command lines for {wanted.nodes} nodes"
     lines = [parsed(words) for words in commands]
-    each = (
-        f"node {node}: {words}"
-        for node, line in enumerate(lines)
-        if (words := _of_one(line, wanted))
-    )
-    return next(chain(each, filter(None, [_ranked(lines)])), "")
+    for node, line in enumerate(lines):
+        if why := _line_problem(line, wanted):
+            return f"node {node}: {why}"
+    return _rank_problem(lines)
 
 
-def _of_one(line: Line, wanted: Wanted) -> str:
-    if line.problem:
-        return line.problem
+def _line_problem(line: Line, wanted: Wanted) -> str:
     wrong = (
-        line.runs_another([wanted.script])
+        line.problem
+        or line.runs_another([wanted.script])
         or line.other("--nnodes", wanted.nodes)
         or line.other("--nproc-per-node", wanted.processes)
     )
@@ -76,37 +72,32 @@ def _of_one(line: Line, wanted: Wanted) -> str:
         return wrong
     if "--standalone" in line.options:
         return "--standalone is for one node: each of these would train alone"
-    return _met(line, wanted)
+    return _place_problem(line, wanted)
 
 
-def _met(line: Line, wanted: Wanted) -> str:
+def _place_problem(line: Line, wanted: Wanted) -> str:
     """Say how nodes do not meet at the first one's address."""
-    endpoint = (
-        line.value("--rdzv-endpoint")
-        or f"{line.value('--master-addr')}:{line.value('--master-port')}"
-    )
+    master = f"{line.value('--master-addr')}:{line.value('--master-port')}"
+    endpoint = line.value("--rdzv-endpoint") or master
     place = f"{wanted.address}:{wanted.port}"
-    return (
-        ""
-        if endpoint == place
-        else f"nodes meet at {endpoint[:60]}, and the first one listens at {place}"
-    )
+    if endpoint == place:
+        return ""
+    return f"nodes meet at {endpoint[:60]}, and the first one listens at {place}"
 
 
-def _ranked(lines: Sequence[Line]) -> str:
+def _rank_problem(lines: Sequence[Line]) -> str:
     """Say how nodes are not told apart; a rendezvous by c10d numbers them itself."""
     ranks = [line.value("--node-rank") for line in lines]
     if not any(ranks) and all(line.value("--rdzv-backend") == "c10d" for line in lines):
         return ""
-    right = [str(number) for number in range(len(lines))]
+    expected = [str(number) for number in range(len(lines))]
+    if ranks == expected:
+        return ""
+    nodes = f"the nodes are {', '.join(expected)}"
     if not any(ranks):
-        return f"--node-rank is not there, and the nodes are {', '.join(right)}"
-    told = ", ".join(it[:20] or "nothing" for it in ranks)
-    return (
-        ""
-        if ranks == right
-        else f"--node-rank is {told} in turn, and the nodes are {', '.join(right)}"
-    )
+        return f"--node-rank is not there, and {nodes}"
+    listed = ", ".join(rank[:20] or "nothing" for rank in ranks)
+    return f"--node-rank is {listed} in turn, and {nodes}"
 
 
 Calls = Sequence[Mapping[str, Any]]
@@ -115,7 +106,7 @@ Calls = Sequence[Mapping[str, Any]]
 
 def crossing(calls: Calls, processes: int) -> Calls:
     """Return those of them that are between nodes of so many processes."""
-    return [it for it in calls if len({rank // processes for rank in it["ranks"]}) > 1]
+    return [call for call in calls if len({rank // processes for rank in call["ranks"]}) > 1]
 
 
 def talk_problem(across: Sequence[Calls], turns: int, numbers: int) -> str:
@@ -125,9 +116,10 @@ def talk_problem(across: Sequence[Calls], turns: int, numbers: int) -> str:
         return "no collective call between the nodes was seen"
     if any(rank % 2 for rank in talkers):
         return f"the first processes are 0 and 2, and {', '.join(map(str, talkers))} take part"
-    most, often = max(it["numbers"] for own in across for it in own), max(map(len, across))
+    often = max(map(len, across))
     if often > 2 * turns:
         return f"{often} calls for {turns} averages: each waits for the network anew"
+    most = max(call["numbers"] for calls in across for call in calls)
     return f"a call takes {most} numbers, and there are {numbers}" if most > numbers else ""
 
 

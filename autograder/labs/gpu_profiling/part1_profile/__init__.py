@@ -188,11 +188,9 @@ def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
 @part.probe(pair=True, values={"lines": map_of(list_of(INTEGER))})
 def planted(student: Student, rig: Rig) -> Answer:
     """The lines of the script in which a fault stands; the student's process is not asked."""
-    return {
-        "lines": rig.profiles.lines("given.training_unoptimized", PLANTED)
-        if rig.side != "student"
-        else {}
-    }
+    if rig.side == "student":
+        return {"lines": {}}
+    return {"lines": rig.profiles.lines("given.training_unoptimized", PLANTED)}
 
 
 # --- what is judged: command lines ------------------------------------------------------------------------------------
@@ -200,9 +198,8 @@ def planted(student: Student, rig: Rig) -> Answer:
 
 def _line(seen: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
     words = seen.student.values["lines"].get(name, [])
-    measured = " ".join(words)[:300] or "nothing"
     why = problem(words, *more, seen.baseline.values["report"])
-    return verdict(measured, why, NSYS)
+    return verdict(" ".join(words)[:300] or "nothing", why, NSYS)
 
 
 @part.check(basis="outputs")
@@ -231,26 +228,24 @@ def exports_for_others(command_lines: Pair) -> Verdict:
 @part.check(basis="report")
 def trains_once_and_stops(profiled: Observation) -> Verdict:
     """profile_training calls train once, for ten batches or more, and returns what it returned."""
-    seen, least = profiled.values, PASSED_OVER + RECORDED
-    measured = f"train was called {len(seen['asked'])} times, on_step {seen['stepped']} times"
-    if len(seen["asked"]) != 1:
-        return Failed(
-            measured, "it was not called once: a second training has another profile", SCHEDULE
-        )
-    if seen["stepped"] < least:
-        why = f"of {seen['asked'][0]} batches; {least} are passed over, warmed up with and recorded"
+    asked, stepped, least = (
+        profiled.values["asked"],
+        profiled.values["stepped"],
+        PASSED_OVER + RECORDED,
+    )
+    measured = f"train was called {len(asked)} times, on_step {stepped} times"
+    if len(asked) != 1:
+        why = "it was not called once: a second training has another profile"
+        return Failed(measured, why, SCHEDULE)
+    if stepped < least:
+        why = f"of {asked[0]} batches; {least} are passed over, warmed up with and recorded"
         return Failed(measured, why, f"train(on_step=prof.step, batches={least}); {SCHEDULE}")
-    if seen["still"]:
-        return Failed(
-            "a profiler is still recording",
-            "it was started and never stopped",
-            "with profile(...) as prof:",
-        )
-    if not seen["passed_on"]:
-        return Failed(
-            measured, "the losses that train returned are not returned", "return train(...)"
-        )
-    return Passed(measured)
+    if profiled.values["still"]:
+        why = "it was started and never stopped"
+        return Failed("a profiler is still recording", why, "with profile(...) as prof:")
+    passed_on = profiled.values["passed_on"]
+    why = "" if passed_on else "the losses that train returned are not returned"
+    return verdict(measured, why, "return train(...)")
 
 
 @part.check(basis="report")
@@ -264,11 +259,9 @@ def follows_the_schedule(profiled: Observation) -> Verdict:
         why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
     except SubmissionError as error:
         why = str(error)
-    return (
-        Failed(f"{file} of {len(data)} bytes", why, try_)
-        if why
-        else Passed("steps 2 to 9, with their ranges")
-    )
+    if why:
+        return Failed(f"{file} of {len(data)} bytes", why, try_)
+    return Passed("steps 2 to 9, with their ranges")
 
 
 FINDS = {
@@ -351,29 +344,24 @@ REPORT = part.made_by["baseline_analysis.txt"]
 @part.check(basis="artefact")
 def analysis_fits_the_profile(baseline_analysis: Text, baseline_profile: Trace) -> Verdict:
     """baseline_analysis.txt gives the share of work that the profile shows, and a potential that it allows."""
-    found, problem = judges.parsed(baseline_analysis)
-    if found is None:
+    findings, problem = judges.parsed(baseline_analysis)
+    if findings is None:
         return Failed(baseline_analysis.file, problem, REPORT)
-    return judges.shares_problem(found, baseline_profile, try_=REPORT)
+    return judges.shares_problem(findings, baseline_profile, try_=REPORT)
 
 
 @part.check(basis="artefact")
 def names_planted_faults(baseline_analysis: Text, planted: Pair) -> Verdict:
     """The bottlenecks in baseline_analysis.txt name lines of the script that cost time, three different faults."""
-    found, problem = judges.parsed(baseline_analysis)
-    if found is None:
+    findings, problem = judges.parsed(baseline_analysis)
+    if findings is None:
         return Failed(baseline_analysis.file, problem, REPORT)
     faults = planted.baseline.values["lines"]
-    named = {name for here in judges.faults_found(found, faults) for name in here}
-    problem = judges.faults_problem(found, faults, FAULTS)
-    measured = (
-        f"{len(found.entries)} bottlenecks; {', '.join(sorted(named)) or 'none of the faults'}"
-    )
-    return (
-        Failed(measured, problem, 'look where the waits come from; "line 12: ..."')
-        if problem
-        else Passed(measured)
-    )
+    named = {name for names in judges.faults_found(findings, faults) for name in names}
+    problem = judges.faults_problem(findings, faults, FAULTS)
+    listed = ", ".join(sorted(named)) or "none of the faults"
+    measured = f"{len(findings.entries)} bottlenecks; {listed}"
+    return verdict(measured, problem, 'look where the waits come from; "line 12: ..."')
 
 
 @part.check(basis="artefact", needs=[names_planted_faults])
@@ -381,19 +369,17 @@ def starts_with_the_largest(
     baseline_analysis: Text, baseline_profile: Trace, planted: Pair
 ) -> Verdict:
     """The first bottleneck in baseline_analysis.txt is one that causes the most idle time in the profile."""
-    found, problem = judges.parsed(baseline_analysis)
-    causes = [one.name for one, _ in idle(baseline_profile) if one.name in CAUSED]
-    if found is None or not causes:
-        return Failed(
-            baseline_analysis.file, problem or "the profile puts idle time to nothing", REPORT
-        )
-    first = judges.faults_found(found, planted.baseline.values["lines"])[0]
-    measured = f"first: {', '.join(first) or 'no fault'}; the profile's largest cause: {causes[0]}"
-    if any(name in CAUSED[causes[0]] for name in first):
-        return Passed(measured)
-    return Failed(
-        measured, f"what shows as {causes[0]} costs more", "gap_cause says where to look first"
-    )
+    findings, problem = judges.parsed(baseline_analysis)
+    causes = [cause.name for cause, _ in idle(baseline_profile) if cause.name in CAUSED]
+    if findings is None or not causes:
+        why = problem or "the profile puts idle time to nothing"
+        return Failed(baseline_analysis.file, why, REPORT)
+    cause = causes[0]
+    first = judges.faults_found(findings, planted.baseline.values["lines"])[0]
+    measured = f"first: {', '.join(first) or 'no fault'}; the profile's largest cause: {cause}"
+    right = any(name in CAUSED[cause] for name in first)
+    why = "" if right else f"what shows as {cause} costs more"
+    return verdict(measured, why, "gap_cause says where to look first")
 
 
 @part.check(basis="artefact")

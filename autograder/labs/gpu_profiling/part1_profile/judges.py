@@ -37,6 +37,9 @@ MOST_TEXT = 20_000  # characters that are read
 MOST_ENTRIES = 8
 WIDEST = 6  # lines of one bottleneck
 
+Faults = Mapping[str, Collection[int]]
+"""The lines of the script in which each fault stands."""
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -55,16 +58,13 @@ def parsed(text: Text) -> tuple[Findings | None, str]:
     body = text.text[:MOST_TEXT]
     share, potential = SHARE.search(body), POTENTIAL.search(body)
     if share is None:
-        return (
-            None,
-            'there is no line "GPU utilization: ... %", nor "Operators: ... %" without a GPU, with one number',
-        )
+        lines = '"GPU utilization: ... %", nor "Operators: ... %" without a GPU'
+        return None, f"there is no line {lines}, with one number"
     if potential is None:
         return None, 'there is no line "Estimated improvement potential: ... %" with one number'
-    before = ENTRY.split(body[: potential.start()])[1:]
-    entries = (
-        before if len(before) >= 3 else ENTRY.split(body)[1:]
-    )  # what is numbered behind it is advice
+    entries = ENTRY.split(body[: potential.start()])[1:]
+    if len(entries) < 3:  # else what is numbered behind the potential is advice
+        entries = ENTRY.split(body)[1:]
     if not 3 <= len(entries) <= MOST_ENTRIES:
         return None, f"{len(entries)} numbered bottlenecks, not three to {MOST_ENTRIES}"
     of = "operators" if share[1].lower() == "operators" else "gpu"
@@ -77,60 +77,60 @@ def _number(text: str) -> float:
 
 def _lines(entry: str) -> frozenset[int]:
     """Return every line that an entry names, in its first line or below it; 40-42 is from one to the other."""
-    found: set[int] = set()
+    lines: set[int] = set()
     for listed, after, short in LINES.findall(entry.partition("\n")[0]) or LINES.findall(entry):
         for part in re.split(r",|and|&", listed or after or short):
-            ends = [int(one[:6]) for one in re.findall(r"\d+", part)]
-            found |= set(range(ends[0], min(ends[-1], ends[0] + 20) + 1)) if ends else set()
-    return frozenset(found)
+            ends = [int(digits[:6]) for digits in re.findall(r"\d+", part)]
+            if ends:
+                lines |= set(range(ends[0], min(ends[-1], ends[0] + 20) + 1))
+    return frozenset(lines)
 
 
-def shares_problem(found: Findings, trace: Trace, *, try_: str) -> Verdict:
+def shares_problem(findings: Findings, trace: Trace, *, try_: str) -> Verdict:
     """Pass a share that the profile gives, and a potential that it allows."""
     has_gpu = profile.has_gpu(trace)
-    if has_gpu != (found.of == "gpu"):
-        told = "a GPU utilization" if found.of == "gpu" else "a share of operators"
-        return Failed(told, f"{trace.file} holds {'the' if has_gpu else 'no'} work of a GPU", try_)
-    verdict = profile.agrees(
-        trace, "gpu_utilization" if has_gpu else "operator_share", found.share, try_=try_
-    )
+    if has_gpu != (findings.of == "gpu"):
+        reported = "a GPU utilization" if findings.of == "gpu" else "a share of operators"
+        work = "the work" if has_gpu else "no work"
+        return Failed(reported, f"{trace.file} holds {work} of a GPU", try_)
+    quantity = "gpu_utilization" if has_gpu else "operator_share"
+    verdict = profile.agrees(trace, quantity, findings.share, try_=try_)
     if not isinstance(verdict, Passed):
         return verdict
-    most, least = 100.0 - found.share, trace.figure("dataloader", "steps") or 0.0
-    least = min(least, most)
-    measured = f"{verdict.measured}; potential {shown(found.potential)} %"
-    if least - POINTS <= found.potential <= most + POINTS:
+    most = 100.0 - findings.share
+    least = min(trace.figure("dataloader", "steps") or 0.0, most)
+    measured = f"{verdict.measured}; potential {shown(findings.potential)} %"
+    if least - POINTS <= findings.potential <= most + POINTS:
         return Passed(measured)
     why = f"the wait for data alone is {least:.1f} %, and all that is not work {most:.1f} %: it lies between them"
     return Failed(measured, why, try_)
 
 
-def faults_found(found: Findings, faults: Mapping[str, Collection[int]]) -> list[list[str]]:
+def faults_found(findings: Findings, faults: Faults) -> list[list[str]]:
     """Return, for each bottleneck, the faults that stand in the lines it names."""
     return [
-        [name for name, lines in faults.items() if entry & set(lines)] for entry in found.entries
+        [name for name, lines in faults.items() if entry & set(lines)] for entry in findings.entries
     ]
 
 
-def faults_problem(found: Findings, faults: Mapping[str, Collection[int]], least: int) -> str:
+def faults_problem(findings: Findings, faults: Faults, least: int) -> str:
     """Say which bottleneck names no line with a fault, or that too few different ones are named."""
-    named = faults_found(found, faults)
-    for number, (entry, here) in enumerate(zip(found.entries, named, strict=True), 1):
+    named = faults_found(findings, faults)
+    for number, (entry, names) in enumerate(zip(findings.entries, named, strict=True), 1):
         if not entry:
             return f'bottleneck {number} names no line: "line 12: ..."'
-        if not here:
-            return f"bottleneck {number}: nothing that costs time stands in {_said(sorted(entry))}"
+        if not names:
+            lines = _listed(sorted(entry))
+            return f"bottleneck {number}: nothing that costs time stands in {lines}"
         if len(entry) > WIDEST:
-            return (
-                f"bottleneck {number} names {len(entry)} lines; name the one that is to be changed"
-            )
-    different = {name for here in named for name in here}
-    return (
-        ""
-        if len(different) >= least
-        else f"{len(different)} different faults are named, not {least}"
-    )
+            many = f"bottleneck {number} names {len(entry)} lines"
+            return f"{many}; name the one that is to be changed"
+    different = {name for names in named for name in names}
+    if len(different) < least:
+        return f"{len(different)} different faults are named, not {least}"
+    return ""
 
 
-def _said(lines: Sequence[int]) -> str:
-    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:5]))}"
+def _listed(lines: Sequence[int]) -> str:
+    numbers = ", ".join(map(str, lines[:5]))
+    return f"lines {numbers}" if len(lines) > 1 else f"line {numbers}"

@@ -93,14 +93,14 @@ class Stream:
         ]
 
 
-def figure_problem(told: Row, stream: Stream, others: Sequence[Slip] = ()) -> str:
+def figure_problem(row: Row, stream: Stream, others: Sequence[Slip] = ()) -> str:
     """Say how samples, seconds and throughput are not what was scripted; *others* are paces they might be instead."""
     samples, seconds = stream.right
-    known = explained(told["throughput"], [*stream.stories(), *others], KNOWN)
+    slip = explained(row["throughput"], [*stream.stories(), *others], KNOWN)
     return (
-        RESULTS.mismatch(told, "throughput", samples / seconds, EXACT, otherwise=known)
-        or RESULTS.mismatch(told, "samples", samples, EXACT)
-        or RESULTS.mismatch(told, "seconds", seconds, EXACT)
+        RESULTS.mismatch(row, "throughput", samples / seconds, EXACT, otherwise=slip)
+        or RESULTS.mismatch(row, "samples", samples, EXACT)
+        or RESULTS.mismatch(row, "seconds", seconds, EXACT)
     )
 
 
@@ -113,12 +113,15 @@ def whole_problem(rows: Sequence[Row]) -> str:
     """Say what a table lacks that is to hold each combination once, measured over as many batches."""
     sizes, workers = (sorted({row[name] for row in rows}) for name in KEYS[:2])
     if len(sizes) < EACH or len(workers) < EACH or workers[0] != 0:
-        found = f"{len(sizes)} batch sizes and {', '.join(f'{n:g}' for n in workers)} workers"
-        return f"it holds {found}, not {EACH} of each with 0 workers among them"
-    found_places = [place(row) for row in rows]
-    missing = [it for it in product(sizes, workers, PINS) if it not in found_places]
-    if missing or len(found_places) > len(set(found_places)):
-        return f"{_plain(missing[0])} is missing" if missing else "a configuration is there twice"
+        listed = ", ".join(f"{number:g}" for number in workers)
+        held = f"{len(sizes)} batch sizes and {listed} workers"
+        return f"it holds {held}, not {EACH} of each with 0 workers among them"
+    places = [place(row) for row in rows]
+    for configuration in product(sizes, workers, PINS):
+        if configuration not in places:
+            return f"{_plain(configuration)} is missing"
+    if len(places) > len(set(places)):
+        return "a configuration is there twice"
     counts = {row["samples"] / row["batch_size"] for row in rows}
     if len(counts) > 1:
         return f"batches counted are {min(counts):.4g} in one row and {max(counts):.4g} in another"
@@ -145,43 +148,42 @@ def fastest(rows: Sequence[Row]) -> Place:
     return place(max(rows, key=lambda row: row["throughput"]))
 
 
-def choice(told: Mapping[str, Any]) -> Place | None:
+def choice(answer: Mapping[str, Any]) -> Place | None:
     """Return what a student's choice names, or nothing; whole numbers may be floats, True may be text."""
-    size, workers, pin = told.get(KEYS[0]), told.get(KEYS[1]), str(told.get(KEYS[2]))
-    if (
-        isinstance(size, bool)
-        or not isinstance(size, float | int)
-        or not isinstance(workers, float | int)
-    ):
+    size, workers, pin = (answer.get(key) for key in KEYS)
+    if isinstance(size, bool) or str(pin) not in PINS:
         return None
-    return (size, workers, pin) if pin in PINS else None
+    if not isinstance(size, float | int) or not isinstance(workers, float | int):
+        return None
+    return size, workers, str(pin)
 
 
 def optimum_problem(text: str, rows: Sequence[Row]) -> str:
     """Say how a file with the best configuration is not one, or not of the table that it came with."""
     try:
-        found = json.loads(text)
+        answer = json.loads(text)
     except (ValueError, RecursionError):
         return 'it is no JSON; {"batch_size": ..., "num_workers": ..., "pin_memory": ...}'
-    told = choice(found) if isinstance(found, dict) and set(found) == set(KEYS) else None
-    if told is None:
+    whole = isinstance(answer, dict) and set(answer) == set(KEYS)
+    chosen_place = choice(answer) if whole else None
+    if chosen_place is None:
         return f"it does not hold {', '.join(KEYS)}, and nothing else"
-    return choice_problem(told, rows)
+    return choice_problem(chosen_place, rows)
 
 
-def choice_problem(told: Place | None, rows: Sequence[Row]) -> str:
+def choice_problem(chosen_place: Place | None, rows: Sequence[Row]) -> str:
     """Say how a choice is not the best row of a table."""
     right = fastest(rows)
-    if told == right:
+    if chosen_place == right:
         return ""
     rates = {place(row): row["throughput"] for row in rows}
     best = f"{_plain(right)} has {rates[right]:.4g} samples/s"
-    if told not in rates:
+    if chosen_place not in rates:
         return f"it is no row of the table, where {best}"
-    if rates[told] == rates[right]:
-        return f"{_plain(told)} is as fast as {_plain(right)}, which comes first"
-    return f"{_plain(told)} has {rates[told]:.4g} samples/s, and {best}"
+    if rates[chosen_place] == rates[right]:
+        return f"{_plain(chosen_place)} is as fast as {_plain(right)}, which comes first"
+    return f"{_plain(chosen_place)} has {rates[chosen_place]:.4g} samples/s, and {best}"
 
 
-def _plain(it: Place) -> str:
-    return RESULTS.name(dict(zip(KEYS, it, strict=True)))
+def _plain(configuration: Place) -> str:
+    return RESULTS.name(dict(zip(KEYS, configuration, strict=True)))

@@ -27,24 +27,24 @@ RESULTS = Form(
 FIRST = 4  # launches more in the first call of a scripted net
 WATCHED = "the profiler ran, or gradients were recorded"
 
-Seen = Mapping[str, Any]
 Counts = Mapping[str, float | None]
 
 
-def miscounted(seen: Counts, right: Mapping[str, int]) -> tuple[str, str]:
+def miscounted(reported: Counts, right: Mapping[str, int]) -> tuple[str, str]:
     """Say how counts by name are not the right ones, and why; or nothing."""
-    odd = sorted(name for name in {*seen, *right} if seen.get(name, 0) != right.get(name, 0))
+    names = {*reported, *right}
+    odd = sorted(name for name in names if reported.get(name, 0) != right.get(name, 0))
     if not odd:
         return "", ""
-    count, expected = seen.get(odd[0], 0) or 0, right.get(odd[0], 0)
-    at = f"{odd[0]} is counted {shown(count)} times, and {expected} times is right"
-    total = sum(count or 0 for count in seen.values())
-    return f"{shown(total)} launches where there are {sum(right.values())}; {at}", _why(
-        odd[0], count - expected
-    )
+    name = odd[0]
+    count, expected = reported.get(name, 0) or 0, right.get(name, 0)
+    at = f"{name} is counted {shown(count)} times, and {expected} times is right"
+    total = sum(count or 0 for count in reported.values())
+    measured = f"{shown(total)} launches where there are {sum(right.values())}; {at}"
+    return measured, _reason(name, count - expected)
 
 
-def _why(name: str, more: float) -> str:
+def _reason(name: str, more: float) -> str:
     if more < 0 and name.startswith("aten::"):
         return "each call counts, also one that begins as another ends or runs beside one of another thread"
     if more < 0 and "fused" in name:
@@ -66,13 +66,14 @@ def unlike(rows: Sequence[Row], known: Mapping[str, Any], own: Sequence[float | 
     counts = [*own, *[None] * len(rows)]  # of rows that were answered in the student's place
     nets = zip(rows, known["launches"], known["seconds"], counts, strict=False)
     for row, launches, seconds, own_count in nets:
-        usual = [
+        slips = [
             (launches + FIRST, "the first call was recorded, which launches more: warm up before"),
             *((n * launches, "several calls were recorded") for n in (2, 3, 4)),
         ]
-        wrong = RESULTS.mismatch(row, "launches", launches, 0.0, usual)
-        if wrong and row["launches"] != own_count:
-            return wrong
-        if wrong := median_problem(RESULTS, row, "ms", seconds, known["repeats"], WATCHED):
-            return wrong
+        problem = RESULTS.mismatch(row, "launches", launches, 0.0, slips)
+        if problem and row["launches"] != own_count:
+            return problem
+        problem = median_problem(RESULTS, row, "ms", seconds, known["repeats"], WATCHED)
+        if problem:
+            return problem
     return table.other_device(rows, known["device"])

@@ -57,10 +57,10 @@ def named(words: Sequence[str]) -> str:
 
 def chosen(words: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the kernels that a command measures. For a worker: the expression is a student's and may take long."""
-    said = named(words)
-    if not said.startswith(REGEX):
-        return [name for name in names if said in ("", name)]
-    return [name for name in names if re.search(said.removeprefix(REGEX), name)]
+    kernel = named(words)
+    if not kernel.startswith(REGEX):
+        return [name for name in names if kernel in ("", name)]
+    return [name for name in names if re.search(kernel.removeprefix(REGEX), name)]
 
 
 @dataclass(frozen=True)
@@ -96,27 +96,29 @@ def _program_problem(line: Line, wanted: Wanted) -> str:
     return Line({}, rest).runs_another(["python", wanted.script])
 
 
-def choice_problem(words: Sequence[str], seen: Sequence[str], asked: Sequence[str]) -> str:
+def choice_problem(words: Sequence[str], measured: Sequence[str], wanted: Sequence[str]) -> str:
     """Say how the kernels that a command chooses are not those asked for."""
-    problem, said = GRAMMAR.parsed(words).problem, named(words)
-    if problem and not said:
+    problem, kernel = GRAMMAR.parsed(words).problem, named(words)
+    if problem and not kernel:
         return f"{problem}, so nothing is measured"
-    if not said and set(seen) != set(asked):
+    if not kernel and set(measured) != set(wanted):
         return "without --kernel-name every kernel is measured"
-    missed = [name for name in asked if name not in seen]
-    more = [name for name in seen if name not in asked]
-    if missed and not said.startswith(REGEX):
-        quotes = "; no shell takes the quotes off" * (said[:1] in ("'", '"'))
-        return f"--kernel-name {said[:60]} does not begin with {REGEX}, so {missed[0]} is not measured{quotes}"
+    missed = [name for name in wanted if name not in measured]
+    if missed and not kernel.startswith(REGEX):
+        quotes = "; no shell takes the quotes off" if kernel[:1] in ("'", '"') else ""
+        regex = f"--kernel-name {kernel[:60]} does not begin with {REGEX}"
+        return f"{regex}, so {missed[0]} is not measured{quotes}"
     if missed:
         return f"{missed[0]} is not measured"
-    return _more_problem(more[0], asked) if more else ""
+    more = [name for name in measured if name not in wanted]
+    return _more_problem(more[0], wanted) if more else ""
 
 
-def _more_problem(measured: str, asked: Sequence[str]) -> str:
-    for name in asked:
+def _more_problem(measured: str, wanted: Sequence[str]) -> str:
+    for name in wanted:
         if re.fullmatch(name, measured):
-            return f"{measured} is measured as well: the dot in {name} matches any character, so re.escape it"
+            why = f"the dot in {name} matches any character, so re.escape it"
+            return f"{measured} is measured as well: {why}"
     return f"{measured} is measured as well: an expression matches anywhere in a name"
 
 
@@ -140,34 +142,35 @@ def figure_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
     """Say where rows are not those of the launches of a report."""
     names = [row["kernel"] for row in known]
     if [row["kernel"] for row in rows] != names:
-        told = ", ".join(str(row["kernel"]) for row in rows[:4]) or "none"
+        kernels = ", ".join(str(row["kernel"]) for row in rows[:4]) or "none"
         why = ": one row for each ID" if len(rows) != len(names) else ""
-        return f"the kernels are {told}; the report has {', '.join(names[:4])}{why}"
+        return f"the kernels are {kernels}; the report has {', '.join(names[:4])}{why}"
     for row, right in zip(rows, known, strict=True):
-        wrong = next((name for name in FIGURES if not close(row[name], right[name], EXACT)), None)
-        if wrong:
-            told = f"{wrong} of {right['kernel']} is {shown(row[wrong])}, and {right[wrong]:.6g} is right"
-            why = _misread(row, right, wrong)
-            return f"{told}: {why}" if why else told
+        for name in FIGURES:
+            if not close(row[name], right[name], EXACT):
+                reported = f"{name} of {right['kernel']} is {shown(row[name])}"
+                why = _misread(row, right, name)
+                return f"{reported}, and {right[name]:.6g} is right{why}"
     return ""
 
 
 def _misread(row: Row, right: Row, name: str) -> str:
     if name == "duration_us":
-        stories = [
-            (factor * right[name], "a unit was passed over") for factor in (1e-6, 1e-3, 1e3, 1e6)
-        ]
-        return explained(row[name], stories, 0.01) or "a number may be written as 12,319,469"
-    others = [(right[other], f"that is its {other}") for other in FIGURES[1:] if other != name]
+        units = (1e-6, 1e-3, 1e3, 1e6)
+        slips = [(factor * right[name], ": a unit was passed over") for factor in units]
+        return explained(row[name], slips, 0.01) or ": a number may be written as 12,319,469"
+    others = [(right[other], f": that is its {other}") for other in FIGURES[1:] if other != name]
     return explained(row[name], others, EXACT)
 
 
 def bound_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
     """Say which kernel is said to be limited by something else."""
     for row, right in zip(rows, known, strict=False):
-        if row["bound"] != (limit := bound(right)):
-            figures = f"{right['sm_percent']:.4g} % of the SMs, {right['memory_percent']:.4g} % of the memory"
-            return f"{right['kernel']} ({figures}) is said to be limited by {row['bound']!r}, and it is {limit!r}"
+        limit = bound(right)
+        if row["bound"] != limit:
+            sms, memory = (f"{right[name]:.4g} %" for name in ("sm_percent", "memory_percent"))
+            kernel = f"{right['kernel']} ({sms} of the SMs, {memory} of the memory)"
+            return f"{kernel} is said to be limited by {row['bound']!r}, and it is {limit!r}"
     return "" if len(rows) == len(known) else f"{len(rows)} rows for {len(known)} launches"
 
 
@@ -181,15 +184,12 @@ def row_problem(rows: Sequence[Row]) -> str:
 def holds_kernels(report: Text, *, try_: str) -> Verdict:
     """Pass a text that ncu printed, with what each kernel asked of SMs and memory."""
     try:
-        found = profile.read(report.text.encode(), report.file)
+        trace = profile.read(report.text.encode(), report.file)
     except SubmissionError as error:
         return Failed(f"{report.file} cannot be read", str(error), try_)
-    if (
-        found.tool != "ncu"
-        or found.figure("sm_throughput") is None
-        or found.figure("memory_throughput") is None
-    ):
-        measured = f"{report.file} is of {found.tool}, without throughput of SMs and memory"
+    throughputs = (trace.figure("sm_throughput"), trace.figure("memory_throughput"))
+    if trace.tool != "ncu" or None in throughputs:
+        measured = f"{report.file} is of {trace.tool}, without throughput of SMs and memory"
         return Failed(measured, "ncu --set full --csv --page details prints them", try_)
-    kernels = found.rows("kernels")
+    kernels = trace.rows("kernels")
     return Passed(f"{sum(row.count for row in kernels)} launches of {len(kernels)} kernels")

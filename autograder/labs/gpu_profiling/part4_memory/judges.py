@@ -7,6 +7,7 @@ one sentence, or nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from autograder.checks.forms import DEVICE, Form, Row, count, or_nothing, positive, words
@@ -33,6 +34,9 @@ RESULTS = Form(
 )
 EXACT, PACE = 0.01, 0.02  # relative: of bytes, which are counted; of throughput on a scripted clock
 
+Kept = Mapping[tuple[str, float, str], float]
+"""MB by net, batch size and precision."""
+
 
 def unit_problem(rows: Sequence[Row]) -> str:
     """Say that what is kept is in another unit."""
@@ -44,33 +48,34 @@ def unit_problem(rows: Sequence[Row]) -> str:
 
 def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
     """Say what a table lacks that is to hold each of *nets* at so many sizes, in both precisions."""
-    kept: dict[tuple[str, float, str], float] = {
+    kept: Kept = {
         (row["net"], row["batch_size"], row["precision"]): row["saved_mb"] for row in rows
     }
-    found = sorted({size for _, size, _ in kept})
-    missing = [
-        (net, size, mode)
-        for net in nets
-        for size in found
-        for mode in PRECISIONS
-        if (net, size, mode) not in kept
-    ]
     if len(rows) > len(kept):
         return f"it holds {len(rows)} rows for {len(kept)} measurements: some are there twice"
-    if missing or len(found) < sizes:
+    measured = sorted({size for _, size, _ in kept})
+    missing = [place for place in product(nets, measured, PRECISIONS) if place not in kept]
+    if missing or len(measured) < sizes:
         lacks = f", and {' '.join(map(_plain, missing[0]))} is missing" if missing else ""
-        return f"it holds {len(found)} batch sizes{lacks}, not {sizes}, each for both nets and precisions"
+        held = f"it holds {len(measured)} batch sizes{lacks}"
+        return f"{held}, not {sizes}, each for both nets and precisions"
+    for net, mode in product(nets, PRECISIONS):
+        series = [kept[net, size, mode] for size in measured]
+        if sorted(set(series)) != series:
+            listed = ", ".join(map(_plain, series))
+            return f"saved_mb of {net} in {mode} does not grow with the batch: {listed}"
+    return next(filter(None, (_size_problem(kept, nets, size) for size in measured)), "")
+
+
+def _size_problem(kept: Kept, nets: Sequence[str], size: float) -> str:
+    """Say which net keeps too much or too little at a size, beside itself in FP32 or beside the other net."""
     for net in nets:
-        for mode in PRECISIONS:
-            series = [kept[net, size, mode] for size in found]
-            if sorted(set(series)) != series:
-                return f"saved_mb of {net} in {mode} does not grow with the batch: {', '.join(map(_plain, series))}"
-    for size in found:
-        for net in nets:
-            if 2 * kept[net, size, "AMP"] <= kept[net, size, "FP32"]:
-                return f"at {size:g} images {net} keeps half or less with AMP, and 16 bits cannot bring more than half"
-        if kept[nets[1], size, "FP32"] >= kept[nets[0], size, "FP32"]:
-            return f"at {size:g} images {nets[1]} keeps as much as {nets[0]}"
+        if 2 * kept[net, size, "AMP"] <= kept[net, size, "FP32"]:
+            halved = f"at {size:g} images {net} keeps half or less with AMP"
+            return f"{halved}, and 16 bits cannot bring more than half"
+    plain, lean = nets
+    if kept[lean, size, "FP32"] >= kept[plain, size, "FP32"]:
+        return f"at {size:g} images {lean} keeps as much as {plain}"
     return ""
 
 
@@ -85,33 +90,31 @@ def figure_problem(rows: Sequence[Row], known: Mapping[str, Any], *, on_gpu: boo
     scripts = [own for own in known["script"] for _ in known["saved"]]
     for number, (row, right, script) in enumerate(zip(rows, saved, scripts, strict=True)):
         plain = [(saved[number - number % 2], "that is FP32's; use autocast")]
-        wrong = RESULTS.mismatch(row, "saved_mb", right, EXACT, plain)
-        if wrong := wrong or _pace_problem(row, script, known["steps"]):
-            return wrong
+        problem = RESULTS.mismatch(row, "saved_mb", right, EXACT, plain)
+        problem = problem or _pace_problem(row, script, known["steps"])
+        if problem:
+            return problem
     return RESULTS.machine_problem(rows, known["device"], on_gpu=on_gpu)
 
 
 def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
+    mine, another = PRECISIONS if row["precision"] == "FP32" else PRECISIONS[::-1]
     modes = {"FP32": script["full"], "AMP": script["half"]}
-    forward, another = modes[row["precision"]], PRECISIONS[row["precision"] == "FP32"]
-    other = modes[another]
-    size, back, cold, step = row["batch_size"], script["backward"], script["cold"], script["step"]
+    forward, other = modes[mine], modes[another]
+    size, back, step = row["batch_size"], script["backward"], script["step"]
     whole = forward + back + step
+    forward_only = "the backward pass is left out"
     again = "a model goes on that ran at another size or precision"
     late = "it holds a slow first step: warm up with two"
-    usual = [
-        *(
-            (size / (it + extra), "the backward pass is left out")
-            for it in (forward, other)
-            for extra in (0, step)
-        ),
+    slips = [
+        *((size / took, forward_only) for took in (forward, forward + step, other, other + step)),
         (size / (forward + back), "the optimizer's step is left out"),
-        (size / (whole - forward + other), f"it is the pace of {another}"),
+        (size / (other + back + step), f"it is the pace of {another}"),
         (1 / whole, "it counts steps, not images"),
-        *((size * steps / (steps * whole + n * cold), late) for n in (1, 2, 3)),
+        *((size / (whole + n * script["cold"] / steps), late) for n in (1, 2, 3)),
         *((size / (whole + n * step), again) for n in (1, 2, 3)),
     ]
-    return RESULTS.mismatch(row, "throughput", size / whole, PACE, usual)
+    return RESULTS.mismatch(row, "throughput", size / whole, PACE, slips)
 
 
 def _plain(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -123,23 +123,28 @@ PLAN = {
 
 def drawn(rig: Rig) -> dict[str, Any]:
     """Draw a plan, and what each run of it takes."""
-    counts, share, batches = [1, 2, rig.integer(3, 5)], rig.integer(3, 9), rig.integer(20, 60)
-    batch = share * counts[1] * counts[2]
-    (alone,), (lost,) = rig.seconds(2.0, 9.0, 1), rig.seconds(0.1, 0.3, 1)
+    counts = [1, 2, rig.integer(3, 5)]
+    batch = rig.integer(3, 9) * counts[1] * counts[2]
+    batches = rig.integer(20, 60)
+    (alone,) = rig.seconds(2.0, 9.0, 1)
+    (lost,) = rig.seconds(0.1, 0.3, 1)
     losses = [1 + lost * (count - 1) for count in counts]
     times = [alone * more / count for more, count in zip(losses, counts, strict=True)]
     times += [alone * (1 + (more - 1) / 3) for more in losses]
     orders = [rig.random.permutation(PATTERN).tolist() for _ in times]
     epochs = [
-        [time * one for one in (COLD, *order)] for time, order in zip(times, orders, strict=True)
+        [time * factor for factor in (COLD, *order)]
+        for time, order in zip(times, orders, strict=True)
     ]
-    epochs[len(counts)] = [
-        SECOND * one for one in epochs[0]
-    ]  # one process is the same run in both, made twice
-    device = rig.text(rig.given("device_name")(rig.device))
+    # One process is the same run in both, made twice.
+    epochs[len(counts)] = [SECOND * seconds for seconds in epochs[0]]
     return {
-        "processes": counts, "samples": batch * batches, "batch_size": batch, "epochs": epochs, "device": device
-    }  # fmt: skip
+        "processes": counts,
+        "samples": batch * batches,
+        "batch_size": batch,
+        "epochs": epochs,
+        "device": rig.text(rig.given("device_name")(rig.device)),
+    }
 
 
 @part.probe(
@@ -151,25 +156,24 @@ def measured(student: Student, rig: Rig) -> Answer:
     """Runs that return scripted seconds; nothing is trained."""
     plan = drawn(rig)
     arguments = ([*plan["processes"]], plan["samples"], plan["batch_size"], rig.device)
-    wanted = [run for _, run in judges.wanted(plan)]
-    took = {
-        one: [own for same, own in zip(wanted, plan["epochs"], strict=True) if same == one]
-        for one in wanted
-    }
-    asked: list[list[float]] = []
+    took: dict[judges.Run, list[list[float]]] = {}
+    for (_, planned), epochs in zip(judges.wanted(plan), plan["epochs"], strict=True):
+        took.setdefault(planned, []).append(epochs)
+    runs: list[list[float]] = []
 
     def run(processes: int, samples: int, batch_size: int) -> list[float]:
-        asked.append([float(rig.number(it) or 0) for it in (processes, samples, batch_size)])
-        left = took.get((processes, samples, batch_size), plan["epochs"])
+        asked = (processes, samples, batch_size)
+        runs.append([float(rig.number(figure) or 0) for figure in asked])
+        left = took.get(asked, plan["epochs"])
         return list(left.pop(0) if len(left) == 2 else left[0])
 
+    function = "measure_scaling_efficiency"
     with rig.figures() as seen:
-        told = student.measure_scaling_efficiency(run, *arguments, folder=str(rig.made_folder()))
-    results = judges.RESULTS
+        rows = student.measure_scaling_efficiency(run, *arguments, folder=str(rig.made_folder()))
     return {
         **plan,
-        "runs": asked,
-        **written(rig, results, "measure_scaling_efficiency", told, "scaling_curves.png", seen),
+        "runs": runs,
+        **written(rig, judges.RESULTS, function, rows, "scaling_curves.png", seen),
     }
 
 
@@ -221,31 +225,43 @@ def returning(epochs: list[float], runs: list[int]) -> Callable[..., list[float]
 @part.check(basis="report")
 def joins_the_group(places: Pair) -> Verdict:
     """setup_ddp joins by nccl and takes GPU LOCAL_RANK of its machine; without a GPU it joins by gloo on the CPU."""
-    for told, known in zip(
-        places.student.values["places"], places.baseline.values["places"], strict=True
-    ):
-        here = f"rank {known['rank']}, LOCAL_RANK {known['local']}, {known['gpus']} GPUs"
-        joined = told["joined"][0] if len(told["joined"]) == 1 else None
-        asked = ("nccl" if known["gpus"] else "gloo", known["rank"], known["world"])
-        found = f"{here}: device {told['device']}, {len(told['joined'])} groups joined" + (
-            f", by {joined['backend'] or 'any backend'} as rank {joined['rank']} of {joined['world']}"
-            if joined
-            else ""
-        )
-        if told["device"] != known["device"]:
-            why = "RANK counts the processes of all machines, LOCAL_RANK those of this one, as GPUs are counted"
-            return Failed(
-                found,
-                why,
-                f"torch.device('cuda', int(os.environ['LOCAL_RANK'])) where CUDA is; {START}",
-            )
-        if not joined or (joined["rank"], joined["world"]) != asked[1:]:
-            why = "torchrun has put rank and size into the environment, and one group is joined with them"
-            return Failed(found, why, f"dist.init_process_group(backend), without a rank; {START}")
-        if joined["backend"] and asked[0] not in joined["backend"]:
-            why = "nccl moves tensors from GPU to GPU and needs GPUs; gloo is what works without"
-            return Failed(found, why, f"'nccl' if torch.cuda.is_available() else 'gloo'; {START}")
+    answers = places.student.values["places"]
+    for answer, expected in zip(answers, places.baseline.values["places"], strict=True):
+        problem = _place_problem(answer, expected)
+        if problem:
+            rank, local, gpus = (expected[name] for name in ("rank", "local", "gpus"))
+            here = f"rank {rank}, LOCAL_RANK {local}, {gpus} GPUs"
+            return Failed(f"{here}: {_joined(answer)}", *problem)
     return Passed("on a machine with four GPUs, and on one without")
+
+
+def _joined(answer: Mapping[str, Any]) -> str:
+    joined = answer["joined"]
+    groups = f"device {answer['device']}, {len(joined)} groups joined"
+    if len(joined) != 1:
+        return groups
+    backend = joined[0]["backend"] or "any backend"
+    return f"{groups}, by {backend} as rank {joined[0]['rank']} of {joined[0]['world']}"
+
+
+def _place_problem(
+    answer: Mapping[str, Any], expected: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """Say why a process has another device or group than expected, and what to try; or nothing."""
+    if answer["device"] != expected["device"]:
+        why = "RANK counts the processes of all machines, LOCAL_RANK those of this one, as GPUs are counted"
+        return why, f"torch.device('cuda', int(os.environ['LOCAL_RANK'])) where CUDA is; {START}"
+    groups = [(group["rank"], group["world"]) for group in answer["joined"]]
+    if groups != [(expected["rank"], expected["world"])]:
+        why = (
+            "torchrun has put rank and size into the environment, and one group is joined with them"
+        )
+        return why, f"dist.init_process_group(backend), without a rank; {START}"
+    backend = answer["joined"][0]["backend"]
+    if backend and ("nccl" if expected["gpus"] else "gloo") not in backend:
+        why = "nccl moves tensors from GPU to GPU and needs GPUs; gloo is what works without"
+        return why, f"'nccl' if torch.cuda.is_available() else 'gloo'; {START}"
+    return None
 
 
 # --- what is judged: two processes ------------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ judge says what is wrong in one sentence, or nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.forms import DEVICE, Form, Row, chosen, count, positive, ratio
+from autograder.checks.forms import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
 from autograder.checks.numerics import explained, shown
 
 KINDS = ("strong", "weak")
@@ -49,43 +49,41 @@ def planned(kind: str, processes: Sequence[int], samples: int, batch: int) -> li
 
 def plan_problem(runs: Sequence[Sequence[float]], known: Mapping[str, Any]) -> tuple[str, str]:
     """Say which run of *known* processes, samples and batch_size was not asked for, or which one nobody wants."""
-    asked, plan = [tuple(run) for run in runs], wanted(known)
-    extra = next((run for run in asked if run not in [it for _, it in plan]), None)
-    if extra:
-        reason = _plan_reason(extra, known["samples"], known["batch_size"])
-        return f"{_named(extra)} was asked for", reason
-    missing = next(((kind, run) for kind, run in plan if run not in asked), None)
-    if missing:
-        return f"{_named(missing[1])} was never asked for", f"{missing[0]} scaling needs it"
+    requested = [tuple(run) for run in runs]
+    plan = wanted(known)
+    planned_runs = [run for _, run in plan]
+    for run in requested:
+        if run not in planned_runs:
+            reason = _plan_reason(run, known["samples"], known["batch_size"])
+            return f"{_named(run)} was asked for", reason
+    for kind, run in plan:
+        if run not in requested:
+            return f"{_named(run)} was never asked for", f"{kind} scaling needs it"
     return "", ""
 
 
 def _named(run: Sequence[float]) -> str:
     count, samples, batch = run
-    return f"a run of {_counted(count)}, {samples:g} samples and batches of {batch:g}"
-
-
-def _counted(count: float) -> str:
-    return f"{count:g} process{'es' * (count != 1)}"
+    processes = "1 process" if count == 1 else f"{count:g} processes"
+    return f"a run of {processes}, {samples:g} samples and batches of {batch:g}"
 
 
 def _plan_reason(run: Sequence[float], samples: int, batch: int) -> str:
     """Recognise what was kept that should grow, or the other way round."""
-    count, otherwise = run[0], "it belongs to neither kind of scaling"
+    count = run[0]
+    otherwise = "it belongs to neither kind of scaling"
     if not 1 <= count <= batch:
         return otherwise
+    keeps = (
+        "each process keeps its batch while the data set stays: the whole batch grows "
+        "with the processes, which is neither scaling"
+    )
+    square = "the batch is that of a process, so the whole one would grow with the square"
     stays = "in weak scaling the batch of each process stays as it is"
     all_of_them = "samples are those of all processes together"
     stories = {
-        (
-            samples,
-            batch,
-        ): "each process keeps its batch while the data set stays: the whole batch grows "
-        "with the processes, which is neither scaling",
-        (
-            samples,
-            batch * count,
-        ): "the batch is that of a process, so the whole one would grow with the square",
+        (samples, batch): keeps,
+        (samples, batch * count): square,
         (samples * count, batch * count): stays,
         (samples * count, batch // count): stays,
         (samples // count, batch): all_of_them,
@@ -113,17 +111,18 @@ def _series_problem(rows: Sequence[Row]) -> str:
     for row, (processes, samples, batch) in zip(rows, plan, strict=True):
         name = RESULTS.name(row)
         if (row["samples"], row["batch_size"]) != (samples, batch):
-            told = f"{row['samples']:g} samples and batches of {row['batch_size']:g}"
-            return (
-                f"{name}: {told}; {samples} and {batch} keep what {first['scaling']} scaling keeps"
-            )
-        right = row["throughput"] / first["throughput"]
-        if not table.alike(row["speedup"], right):
-            usual = [(right / processes, ": seconds over seconds, where the work has grown")]
-            usual += [(1 / max(right, 1e-30), ": upside down")]
-            why = explained(row["speedup"], usual[processes == 1 :], EXACT)
-            told = f"speedup of {name} is {shown(row['speedup'])}"
-            return f"{told}, but throughput / that of one process is {right:.4g}{why}"
+            reported = f"{row['samples']:g} samples and batches of {row['batch_size']:g}"
+            kept = f"keep what {first['scaling']} scaling keeps"
+            return f"{name}: {reported}; {samples} and {batch} {kept}"
+        expected = row["throughput"] / first["throughput"]
+        if not table.alike(row["speedup"], expected):
+            slips = [(1 / max(expected, 1e-30), ": upside down")]
+            if processes > 1:
+                grown = ": seconds over seconds, where the work has grown"
+                slips.insert(0, (expected / processes, grown))
+            why = explained(row["speedup"], slips, EXACT)
+            reported = f"speedup of {name} is {shown(row['speedup'])}"
+            return f"{reported}, but throughput / that of one process is {expected:.4g}{why}"
     return ""
 
 
@@ -135,32 +134,30 @@ def wanted(known: Mapping[str, Any]) -> list[tuple[str, Run]]:
 
 def time_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
     """Say how rows differ from scripted runs: *known* has the plan, the epochs of each run, and the device."""
-    runs = wanted(known)
-    for row, (_, run), epochs in zip(rows, runs, known["epochs"], strict=True):
-        medians = (
-            median(own[1:])
-            for (_, same), own in zip(runs, known["epochs"], strict=True)
-            if same == run
-        )
-        right = min(
-            medians, key=lambda it: abs(it - row["seconds"])
-        )  # of one process there are two
-        usual = [
-            (median(epochs), "the first epoch is among them, in which everything starts"),
-            (sum(epochs) / len(epochs), "it is the mean, and the first epoch is among them"),
-            (
-                sum(epochs[1:]) / len(epochs[1:]),
-                "it is the mean, which one slow epoch decides: take the median",
-            ),
-            (min(epochs), "it is the fastest epoch: take the median"),
-            (sum(epochs), "it is all epochs together"),
-            (epochs[0], "it is the first epoch, in which everything starts"),
-        ]
-        if wrong := RESULTS.mismatch(row, "seconds", right, EXACT, usual):
-            return wrong
+    runs = [run for _, run in wanted(known)]
+    took = list(zip(runs, known["epochs"], strict=True))
+    for row, (run, epochs) in zip(rows, took, strict=True):
+        # A run of one process is there twice.
+        medians = [median(own[1:]) for other, own in took if other == run]
+        expected = min(medians, key=lambda seconds: abs(seconds - row["seconds"]))
+        if problem := RESULTS.mismatch(row, "seconds", expected, EXACT, _slips(epochs)):
+            return problem
         if (row["processes"], row["samples"], row["batch_size"]) != run:
             return f"{RESULTS.name(row)} does not say which run it was"
     return table.other_device(rows, known["device"])
+
+
+def _slips(epochs: Sequence[float]) -> list[Slip]:
+    """Return the seconds that each usual mistake makes of these epochs."""
+    _, *later = epochs
+    return [
+        (median(epochs), "the first epoch is among them, in which everything starts"),
+        (mean(epochs), "it is the mean, and the first epoch is among them"),
+        (mean(later), "it is the mean, which one slow epoch decides: take the median"),
+        (min(epochs), "it is the fastest epoch: take the median"),
+        (sum(epochs), "it is all epochs together"),
+        (epochs[0], "it is the first epoch, in which everything starts"),
+    ]
 
 
 def whole_problem(rows: Sequence[Row]) -> str:
@@ -169,13 +166,13 @@ def whole_problem(rows: Sequence[Row]) -> str:
         counts = [row["processes"] for row in rows if row["scaling"] == kind]
         if len(counts) < 2 or counts != sorted(set(counts)):
             listed = ", ".join(f"{count:g}" for count in counts) or "nothing"
-            asked = "1 process, 2, and more where there are more, each once, are asked for"
-            return f"{kind} scaling is measured with {listed}; {asked}"
+            expected = "1 process, 2, and more where there are more, each once, are asked for"
+            return f"{kind} scaling is measured with {listed}; {expected}"
     best = max(rows, key=lambda row: row["efficiency"])
     if best["efficiency"] > MOST:
+        reported = f"efficiency of {RESULTS.name(best)} is {best['efficiency']:.3g}"
         return (
-            f"efficiency of {RESULTS.name(best)} is {best['efficiency']:.3g}: "
-            f"{best['processes']:g} processes on one device "
-            "cannot be that much faster; was one process measured beside something else?"
+            f"{reported}: {best['processes']:g} processes on one device cannot be that "
+            "much faster; was one process measured beside something else?"
         )
     return ""
