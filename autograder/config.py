@@ -6,21 +6,17 @@ wrong is one line: the file, the path in it, the value, what to do.
 
 from __future__ import annotations
 
-import functools
 import json
 import re
-import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from autograder.errors import CourseError, nearest
 from autograder.model import Bar, Limits
-
-if TYPE_CHECKING:
-    import yaml
+from autograder.yaml_file import read_yaml, shown
 
 FORMAT = 1
 """Of grading_config.yaml. 1: the first."""
@@ -192,69 +188,6 @@ def _disagreements(
 # Reading
 
 
-def read_yaml(path: Path) -> Any:
-    """Return what a YAML file says; what cannot be read is one line that names the place."""
-    import yaml
-
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-        # It is a SafeLoader.
-        return yaml.load(text, _strict_loader())  # noqa: S506
-    except UnicodeDecodeError as error:
-        raise CourseError(
-            f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8"
-        ) from None
-    except OSError as error:
-        raise CourseError(
-            f"{path}: {error.strerror}; name the folder of the course with --course"
-        ) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise CourseError(f"{path}: {_yaml_words(error)}") from None
-
-
-def _yaml_words(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    line = f"line {mark.line + 1}: " if mark else ""
-    deep = "nested too deep" if isinstance(error, RecursionError) else ""
-    words = deep or getattr(error, "problem", None) or str(error).partition("\n")[0]
-    return f"{line}this is not YAML that can be read: {words}"
-
-
-@functools.cache
-def _strict_loader() -> type[yaml.SafeLoader]:
-    """Make a loader that refuses what YAML would take in silence.
-
-    That is a second value, `on` as true, 1:30 as 90.
-    """
-    import yaml
-
-    class Strict(yaml.SafeLoader):
-        yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 PyYAML's own way
-
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            keys = set()
-            for key, _ in node.value:
-                problem = ""
-                if key.tag != "tag:yaml.org,2002:str":
-                    problem = "is no text; put it in quotes"
-                elif key.value in keys:
-                    problem = "stands twice; keep one"
-                if problem:
-                    words = f"key {_show(key.value)} {problem}"
-                    raise yaml.MarkedYAMLError(problem=words, problem_mark=key.start_mark)
-                keys.add(key.value)
-            return super().construct_mapping(node, deep)
-
-    for name, pattern, first in (
-        ("null", r"^(null|~|)$", ["n", "~", ""]),
-        ("bool", r"^(true|false)$", ["t", "f"]),
-        ("int", r"^[-+]?[0-9]+$", list("-+0123456789")),
-        ("float", r"^[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?$", list("-+0123456789")),
-    ):
-        Strict.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), first)
-    return Strict
-
-
 def _lab(name: str, raw: Mapping[str, Any]) -> LabConfig:
     late = raw.get("late")
     policy = late and LatePolicy(
@@ -321,7 +254,7 @@ def _shape_problem(raw: Any) -> str:
 
     # Of another format nothing else here is worth a word.
     if isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT:
-        return f"format: {_show(raw['format'])}; this perflab reads format {FORMAT}"
+        return f"format: {shown(raw['format'])}; this perflab reads format {FORMAT}"
     schema = json.loads(SCHEMA.read_text("utf-8"))
     errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(raw), key=_place)
     return _shape_words(errors[0]) if errors else ""
@@ -342,11 +275,11 @@ def _shape_words(error: Any) -> str:
     if error.validator == "additionalProperties":
         name = next(name for name in error.instance if name not in names)
         close = nearest(name, names)
-        return f"{where}: unknown name {_show(name)}{close}; known here: {', '.join(names)}"
+        return f"{where}: unknown name {shown(name)}{close}; known here: {', '.join(names)}"
     if error.validator in ("required", "dependentRequired"):
         name = _missing(error.validator_value, error.instance)
         return f"{where}: '{name}' is missing; add {names[name]['description']}"
-    return f"{where}: {_show(error.instance)} is not {error.schema['description']}"
+    return f"{where}: {shown(error.instance)} is not {error.schema['description']}"
 
 
 def _missing(required: Any, given: Mapping[str, Any]) -> str:
@@ -354,10 +287,6 @@ def _missing(required: Any, given: Mapping[str, Any]) -> str:
     if isinstance(required, dict):
         names = [name for key in required if key in given for name in required[key]]
     return str(next(name for name in names if name not in given))
-
-
-def _show(value: Any) -> str:
-    return reprlib.repr(value)
 
 
 # Sense: what a schema cannot say

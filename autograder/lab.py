@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -41,6 +40,7 @@ from autograder.model import (
     Unavailable,
     Verdict,
 )
+from autograder.part_name import same_part
 from autograder.probe import (
     BOOLEAN,
     CASES,
@@ -118,9 +118,6 @@ __all__ = [
 Student = ModuleType
 """What a student wrote, or the baseline: any name may be asked of it."""
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-NUMBERED = re.compile(r"part(\d{1,4})(?![a-zA-Z0-9])")
 
 
 class TableForm(Protocol):
@@ -367,24 +364,6 @@ class Lab:
                 f"--only {only}: lab {self.name} has no such check{nearest(only, known)}"
             )
         return [part.id for part in named if not only or only in part.checks]
-
-
-def same_part(name: str, other: str) -> bool:
-    """Whether two names mean one part: part1, part01 and part1_baseline do, part10 does not."""
-    return name == other or (
-        number(name) is not None and _bare(other) and number(name) == number(other)
-    )
-
-
-def number(name: str) -> int | None:
-    """Return the number of a part: 1 of part1, part01_baseline and part01_notes.md."""
-    found = NUMBERED.match(name)
-    return int(found[1]) if found else None
-
-
-def _bare(name: str) -> bool:
-    """Whether a name is a number and nothing else."""
-    return NUMBERED.fullmatch(name) is not None
 
 
 def load_part(module_name: str) -> Part:

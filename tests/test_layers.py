@@ -25,7 +25,7 @@ LAYERS = [
     {"clock", "handed_in", "sandbox"},
     {"config", "lab", "machine", "result_file", "traces"},
     {"probe"},
-    {"model", "protocol", "records", "sheet"},
+    {"model", "part_name", "protocol", "records", "sheet", "yaml_file"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -8,12 +8,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from autograder.config import read_yaml
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.handed_in import submission
-from autograder.lab import Lab, Part, same_part
+from autograder.lab import Lab, Part
 from autograder.model import Limits, Submission
+from autograder.part_name import same_part
+from autograder.yaml_file import read_yaml
 
 NEEDED = {"about", "kind", "part", "fails"}
 """What expect.yaml has to have."""

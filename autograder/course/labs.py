@@ -7,7 +7,8 @@ import math
 import pkgutil
 
 from autograder.errors import CourseError, nearest
-from autograder.lab import Lab, load_part, number
+from autograder.lab import Lab, load_part
+from autograder.part_name import number
 
 
 def load_lab(name: str) -> Lab:

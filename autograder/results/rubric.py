@@ -13,8 +13,8 @@ from pathlib import Path, PurePath
 from autograder import sheet
 from autograder.checks.rendered import rendered
 from autograder.errors import UserError
-from autograder.lab import number as part_number
 from autograder.model import CheckResult, PartResult
+from autograder.part_name import number as part_number
 from autograder.results.overrides import BY_HAND, Override, decide, wanted
 from autograder.results.standing import Standing, kept
 

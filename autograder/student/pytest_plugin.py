@@ -109,7 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def by_id(keywords: str, lab: Lab) -> str:
     """Write a part's id for its number, since part1 is in part10_ as well."""
-    from autograder.lab import same_part
+    from autograder.part_name import same_part
 
     def id_of(number: re.Match[str]) -> str:
         ids = (part.id for part in lab.parts if same_part(part.id, number[0]))

@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from autograder import course as finding
-from autograder.config import read_yaml
 from autograder.course import Course, find_root, read_tree
 from autograder.course.build import built, write
 from autograder.course.labs import load_lab
@@ -19,6 +18,7 @@ from autograder.errors import CourseError, UserError
 from autograder.handed_in.notebook import read
 from autograder.nbgrader import leaks
 from autograder.nbgrader.release import release
+from autograder.yaml_file import read_yaml
 
 LAB, PART = "resnet18", "part3_amp"
 
