@@ -124,7 +124,6 @@ def picture(pixels: np.ndarray[Any, Any]) -> Any:
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
-    NO_NETWORK = NO_NETWORK
     picture = staticmethod(picture)
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
