@@ -120,8 +120,8 @@ def sources(student: Student, rig: Rig) -> Answer:
     for data, network, _ in ASKED:
         classes, shape = list[int](), list[int]()
         length, raised = 0, ""
-        problem = HALF_A_DOWNLOAD if network == CORRUPTED else rig.NO_NETWORK
-        with rig.downloads.reached(network == ONLINE, problem) as asked:
+        problem = [HALF_A_DOWNLOAD] if network == CORRUPTED else []
+        with rig.downloads.reached(network == ONLINE, *problem) as asked:
             try:
                 dataset = student.make_data(data, 24, str(folder))
                 classes = [int(dataset[index][1]) for index in range(16)]

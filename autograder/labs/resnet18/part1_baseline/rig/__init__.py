@@ -28,7 +28,6 @@ class Profiles(profiles.Profiles):
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
-    NO_NETWORK = NO_NETWORK
     picture = staticmethod(picture)
     profiles = Profiles
 
