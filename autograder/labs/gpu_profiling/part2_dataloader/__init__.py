@@ -145,8 +145,8 @@ def counted(student: Student, rig: Rig) -> Answer:
         stream["start"] = start
         loader = rig.loading.streams(**stream, pace={}, cold=COLD)(BATCH)
         returned = student.measure_loader(loader, rig.device, **asked)
-        seen = rig.returned("measure_loader", returned)
-        told = {name: rig.number(seen[name]) for name in FIGURES}
+        figures = rig.returned("measure_loader", returned)
+        told = {name: rig.number(figures[name]) for name in FIGURES}
         cases.append({**asked, **stream, "told": told})
     return {"cases": cases}
 
@@ -208,28 +208,23 @@ def benchmark(student: Student, rig: Rig) -> Answer:
 def choices(student: Student, rig: Rig) -> Answer:
     """Tables in which the largest batch, the most workers and pinned memory are not the fastest; some are equal."""
     asked, answers = [], []
-    for ties, low, high in (
-        (0, 0, 4),
-        (1, 0, 3),
-        (0, 6, 8),
-    ):  # what most recipes take, row 5, is never the best
-        places = list(product((16, 64), (0, 2, 4), (False, True)))[:-1]
+    places = list(product((16, 64), (0, 2, 4), (False, True)))[:-1]
+    # What most recipes take, row 5, is never the best.
+    for ties, low, high in ((0, 0, 4), (1, 0, 3), (0, 6, 8)):
         rates = rig.seconds(20, 90, len(places))
         best = rig.integer(low, high)
         rates[best : best + 1 + ties] = [95.0] * (1 + ties)
-        rows = [  # 24 batches each, so the least seconds are a small batch's
-            {
-                **dict(zip(judges.KEYS, place, strict=True)),
-                "samples": size,
-                "seconds": size / rate,
-                "throughput": rate,
-            }
-            for place, rate in zip(places, rates, strict=True)
-            for size in (24 * place[0],)
-        ]
+        rows = [table_row(place, rate) for place, rate in zip(places, rates, strict=True)]
         asked.append(rig.rows(rows, "the table"))
         answers.append(student.best_configuration([dict(row) for row in rows]))
     return {"asked": asked, "chosen": rig.rows(answers, "best_configuration")}
+
+
+def table_row(place: tuple[int, int, bool], rate: float) -> dict[str, Any]:
+    """Return a row of 24 batches: the least seconds are a small batch's."""
+    samples = 24 * place[0]
+    figures = {"samples": samples, "seconds": samples / rate, "throughput": rate}
+    return {**dict(zip(judges.KEYS, place, strict=True)), **figures}
 
 
 # --- what is judged: the training -------------------------------------------------------------------------------------
@@ -241,9 +236,8 @@ def _copied(seen: Observation) -> Verdict:
     moved, waited, batches = (seen.values[name] for name in MOVES)
     if moved < 2 * batches:
         measured = f"{moved} tensors were moved in {batches} batches"
-        return Failed(
-            measured, "images and labels of each belong on the device", "images.to(device, ...)"
-        )
+        why = "images and labels of each belong on the device"
+        return Failed(measured, why, "images.to(device, ...)")
     return loaders.copied(moved, waited)
 
 
@@ -276,9 +270,8 @@ def counts_what_it_times(counted: Pair) -> Verdict:
         stream = judges.Stream(**{name: right[name] for name in CASE}, batch_size=BATCH, cold=COLD)
         asked = f"warm_up={right['warm_up']}, batches={right['batches']}"
         batches = -(-right["samples"] // BATCH)
-        return f"a loader of {batches} batches, {asked}", judges.figure_problem(
-            case["told"], stream
-        )
+        measured = f"a loader of {batches} batches, {asked}"
+        return measured, judges.figure_problem(case["told"], stream)
 
     try_ = f"one iter(loader), and islice twice; {COUNTED}"
     passed = f"{len(known)} loaders, on a clock that the grader moves"
@@ -363,18 +356,16 @@ def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict
     measured = f"{len(before_profile.steps)} steps before, {len(after_profile.steps)} after"
     for trace, workers in ((before_profile, False), (after_profile, True)):
         if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
-            return Failed(
-                measured, f"{trace.file}: {why}", f"keep the ranges copy, forward, ...; {STEPS}"
-            )
+            try_ = f"keep the ranges copy, forward, ...; {STEPS}"
+            return Failed(measured, f"{trace.file}: {why}", try_)
     return Passed(measured)
 
 
 @part.check(basis="artefact", needs=[profiles_are_of_both])
 def waits_less_for_data(before_profile: Trace, after_profile: Trace) -> Verdict:
     """After, a smaller share of the steps is waiting for data than before."""
-    before, after = (
-        it.figure("dataloader", "steps") or 0.0 for it in (before_profile, after_profile)
-    )
+    profiles = (before_profile, after_profile)
+    before, after = (trace.figure("dataloader", "steps") or 0.0 for trace in profiles)
     measured = f"{before:.1f} % of the steps before, {after:.1f} % after"
     why = "the workers do not keep up, or are not there; a profile of one cannot be the other's"
-    return Passed(measured) if after < before else Failed(measured, why, f"more workers; {AGAIN}")
+    return verdict(measured, "" if after < before else why, f"more workers; {AGAIN}")
