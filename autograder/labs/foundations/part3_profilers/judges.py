@@ -21,8 +21,7 @@ class Called:
     """A row of pstats."""
 
     calls: int
-    first_calls: int
-    """Those that are not recursive."""
+    primitive_calls: int
     own: float
     own_each: float
     seconds: float
@@ -35,7 +34,7 @@ class Called:
             return f"tottime of {self.function} is above its cumtime"
         if not _is_each(self.own_each, self.own, self.calls):
             return f"percall of {self.function} is not tottime / ncalls"
-        if not _is_each(self.each, self.seconds, self.first_calls):
+        if not _is_each(self.each, self.seconds, self.primitive_calls):
             return f"percall of {self.function} is not cumtime / primitive calls"
         return ""
 
@@ -47,10 +46,14 @@ def _is_each(each: float, seconds: float, calls: int) -> bool:
 def report_rows(text: str) -> list[Called]:
     """Return the rows of a report."""
     matches = [match for line in text.splitlines() if (match := ROW.match(line[:500]))]
-    return [
-        Called(int(it[1]), int(it[2] or it[1]), *map(float, it.groups()[2:6]), it[7])
-        for it in matches
-    ]
+    return [_called(*match.groups()) for match in matches]
+
+
+def _called(calls: str, primitive_calls: str | None, *others: str) -> Called:
+    own, own_each, seconds, each = map(float, others[:4])
+    return Called(
+        int(calls), int(primitive_calls or calls), own, own_each, seconds, each, others[4]
+    )
 
 
 def report_problem(text: str, rows: Sequence[Called]) -> str:
