@@ -21,8 +21,7 @@ class Called:
     """A row of pstats."""
 
     calls: int
-    first_calls: int
-    """Those that are not recursive."""
+    primitive_calls: int
     own: float
     own_each: float
     seconds: float
@@ -35,7 +34,7 @@ class Called:
             return f"tottime of {self.function} is above its cumtime"
         if not _is_each(self.own_each, self.own, self.calls):
             return f"percall of {self.function} is not tottime / ncalls"
-        if not _is_each(self.each, self.seconds, self.first_calls):
+        if not _is_each(self.each, self.seconds, self.primitive_calls):
             return f"percall of {self.function} is not cumtime / primitive calls"
         return ""
 

@@ -158,7 +158,7 @@ def memory(
     figure: str,
     watch: str = "line",
 ) -> dict[str, Any]:
-    """Return the result of the program and its rows; *watch* the peak of a line, its end, or all."""
+    """Return the result of the program and its rows; *watch* each line, its end, all lines, or nothing."""
     live = peak = 0
     table: dict[int, dict[str, int]] = defaultdict(
         lambda: {"hits": 0, "added_bytes": 0, "peak_bytes": 0}
@@ -171,7 +171,7 @@ def memory(
             peak = max(peak, live)
         row = table[line + FIRST + above]
         row["hits"] += 1
-        row["added_bytes"] += live - before
+        row["added_bytes"] += 0 if watch == "nothing" else live - before
         row["peak_bytes"] = max(row["peak_bytes"], live if watch == "end" else peak)
     names = ("hits", figure)
     lines = [
@@ -180,35 +180,25 @@ def memory(
     return {"result": kept + rounds, "rows": lines}
 
 
-def ends(function: Callable[..., Any], number: int) -> list[dict[str, Any]]:
-    """Call *function* with one that returns and with one that raises; say who traces then."""
-
-    def returning() -> int:
-        return number
-
-    def raising() -> int:
-        raise LookupError(number)
-
-    return [
-        _end(function, "a return", returning),
-        _end(function, "an exception", raising),
-    ]
+def ends(function: Callable[..., Any]) -> list[dict[str, Any]]:
+    """Let *function* watch one that returns and one that raises; say who traces then, and what came."""
+    return [_end(function, "a return", None), _end(function, "an exception", LookupError())]
 
 
-def _end(function: Callable[..., Any], case: str, traced: Callable[[], int]) -> dict[str, Any]:
+def _end(function: Callable[..., Any], case: str, error: Exception | None) -> dict[str, Any]:
+    def traced() -> None:
+        if error:
+            raise error
+
     def tracer(*_: object) -> None:
         """Trace nothing."""
 
-    before = sys.gettrace()
+    before, came = sys.gettrace(), None
     sys.settrace(tracer)
     try:
         function(traced)
-        came = "no exception came out"
-    except LookupError:
-        came = "the same exception"
-    except Exception as error:
-        came = type(error).__name__ + " came out"
-    finally:
-        kept = sys.gettrace() is tracer
-        sys.settrace(before)
-    return {"case": case, "kept": kept, "came": came}
+    except Exception as raised:
+        came = raised
+    kept = sys.gettrace() is tracer
+    sys.settrace(before)
+    return {"case": case, "kept": kept, "came": came is error}

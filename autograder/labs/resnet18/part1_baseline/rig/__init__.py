@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from autograder.labs.resnet18.part1_baseline.rig.downloads import (
-    NO_NETWORK,
     SAMPLES,
     Downloads,
     picture,
