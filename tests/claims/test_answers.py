@@ -18,9 +18,9 @@ from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
 from autograder.labs.gpu_profiling.part1_profile import questions as eleven
 from autograder.labs.resnet18.part1_baseline import made
 from autograder.labs.resnet18.part1_baseline import questions as four
+from autograder.labs.resnet18.part1_baseline.rig import Rig
 from autograder.model import Failed, Passed, Table, Text
 from autograder.traces.record import Figure, Row, Slice, Trace
-from autograder.worker.rig import Rig
 from autograder.worker.rigs.timelines import Timeline
 
 ROOT = Path(autograder.__file__).parent.parent
