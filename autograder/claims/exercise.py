@@ -9,6 +9,11 @@ def draw(random, batch=(0, 9)): ...           that is a pair is drawn too, and c
 part.same({"one product": {"batch": 1}}, why=..., try_=...)     results and gradients, in every kind of inputs
 part.operations_do_not_grow({"batch": 8}, {"batch": 64}, ...)   what a call costs
 part.faster({"batch": 256}, ...)                                the clock, with a bar in grading_config.yaml
+
+results.py   same, same_gradients, leaves_inputs_alone      refusals.py  refuses
+training.py  trains_alike                                   devices.py   stays_on_the_device
+costs.py     fewer_operations and what else a call costs    graphs.py    one_graph, fetches_nothing and the like
+speed.py     faster
 """
 
 from __future__ import annotations

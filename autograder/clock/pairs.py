@@ -13,7 +13,7 @@ from random import Random
 from statistics import median
 from typing import Protocol
 
-from autograder.clock.verdict import Ruling, may_go_on, rule
+from autograder.clock.rule import Ruling, may_go_on, rule
 from autograder.errors import MovedError, SpoiltError
 
 WARM_UP = 2

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from autograder.errors import CourseError
-from autograder.handed_in.percent import STUB
+from autograder.handed_in.percent_cells import STUB
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"

@@ -10,7 +10,7 @@ from autograder import checks
 from autograder.errors import OwedError, SubmissionError
 from autograder.grading.failures import cause_of, failed_to_run
 from autograder.grading.kit import Kit, Session
-from autograder.handed_in.percent import cells_in
+from autograder.handed_in.percent_cells import cells_in
 from autograder.lab import Check, Part, Probe, conform
 from autograder.model import (
     Bar,

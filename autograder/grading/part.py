@@ -11,7 +11,7 @@ from autograder.errors import OwedError, PostponedError, SpoiltError
 from autograder.grading import person, scoring, unread
 from autograder.grading.evidence import Evidence, Settled
 from autograder.grading.kit import Kit, Session
-from autograder.handed_in.percent import cells_in, in_cells
+from autograder.handed_in.percent_cells import cells_in, in_cells
 from autograder.lab import Check, Part, Probe
 from autograder.model import (
     OWED,

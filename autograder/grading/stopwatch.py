@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from statistics import stdev
 from typing import Any, NamedTuple
 
+from autograder.clock.gate import Session, examine
 from autograder.clock.pairs import (
     TIMED,
     WARM_UP,
@@ -28,8 +29,7 @@ from autograder.clock.pairs import (
     rehearse,
     sequential,
 )
-from autograder.clock.session import Session, examine
-from autograder.clock.verdict import FIRST_LOOK, Ruling, practice, rule
+from autograder.clock.rule import FIRST_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
 from autograder.errors import MovedError, SpoiltError
 from autograder.lab import Probe

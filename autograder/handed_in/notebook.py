@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any
 
 from autograder.errors import SubmissionError
-from autograder.handed_in.percent import STUB, Cell, cells_of
+from autograder.handed_in.percent_cells import STUB, Cell, cells_of
 from autograder.handed_in.statements import split
 from autograder.handed_in.student_cells import StudentCells, assembled, library
 

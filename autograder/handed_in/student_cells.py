@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import groupby
 from textwrap import dedent
 
-from autograder.handed_in.percent import CODE, STUB, Cell
+from autograder.handed_in.percent_cells import CODE, STUB, Cell
 from autograder.handed_in.statements import Statement, plain, split
 
 TAKEN = ("import", "definition", "assignment", "constant")

@@ -14,7 +14,7 @@ from autograder.course.solutions import BEGIN, strip_code
 from autograder.errors import CourseError
 from autograder.grading.scoring import worth
 from autograder.handed_in.notebook import OURS
-from autograder.handed_in.percent import Cell, cells_of
+from autograder.handed_in.percent_cells import Cell, cells_of
 from autograder.lab import Check, Part
 
 Json = dict[str, Any]

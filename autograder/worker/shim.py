@@ -23,9 +23,9 @@ from autograder.lab import Part, Probe, load_part
 from autograder.model import Kind
 from autograder.protocol.wire import Message, encode
 from autograder.worker import windows
-from autograder.worker.once import once
 from autograder.worker.raised import ImportFailed, as_text, in_words, kind_of
 from autograder.worker.rig import BadReturn, Rig
+from autograder.worker.timed_once import once
 
 
 def serve(descriptor: int, staged: Path) -> None:

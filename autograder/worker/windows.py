@@ -20,12 +20,12 @@ from autograder.lab import Probe
 from autograder.protocol.digest import commitment
 from autograder.protocol.revealed import unseal
 from autograder.protocol.wire import Message, encode, receive
-from autograder.worker.once import called, tensors
 from autograder.worker.projection import projection
 from autograder.worker.rig import SCALE, Rig
 from autograder.worker.rigs.loads import Store, epoch
 from autograder.worker.rigs.nets import Loader
 from autograder.worker.rigs.returned import flat, series
+from autograder.worker.timed_once import called, tensors
 
 MOST_DESCRIPTORS = 2  # with a message
 

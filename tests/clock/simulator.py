@@ -10,9 +10,9 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
+from autograder.clock.gate import examine
 from autograder.clock.pairs import MOST_PAIRS, Take, alternating, compare
-from autograder.clock.session import examine
-from autograder.clock.verdict import FIRST_LOOK, rule
+from autograder.clock.rule import FIRST_LOOK, rule
 from autograder.config import LOWEST_BAR
 
 BAR = 1.5

@@ -48,7 +48,7 @@ def test_what_is_only_informed_about_is_rare(name):
 
 def test_a_rule_that_always_passes_would_be_seen(monkeypatch):
     """The simulation can fail: with a margin that forgives everything all wrong submissions pass."""
-    monkeypatch.setattr("autograder.clock.verdict.MARGIN", 0.8)
+    monkeypatch.setattr("autograder.clock.rule.MARGIN", 0.8)
 
     assert (
         TRIALS

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.errors import CourseError, SubmissionError
 from autograder.handed_in.notebook import Released, read, unwritten
-from autograder.handed_in.percent import CODE, STUB, TEXT, cells_in, cells_of, in_cells
+from autograder.handed_in.percent_cells import CODE, STUB, TEXT, cells_in, cells_of, in_cells
 
 TEMPLATE = f'''# %% [markdown]
 # # Part 1

@@ -14,7 +14,7 @@ from statistics import stdev
 from typing import Any, Literal
 
 from autograder.clock.pairs import Now, Take, gather
-from autograder.clock.verdict import FIRST_LOOK, Decision, Ruling, Z, rule
+from autograder.clock.rule import FIRST_LOOK, Decision, Ruling, Z, rule
 from autograder.config import LOWEST_BAR
 
 MOST_NOISE = 0.10

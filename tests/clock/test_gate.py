@@ -6,8 +6,8 @@ from statistics import stdev
 
 import pytest
 
-from autograder.clock.session import Gate, Session, examine, gate, noise_bound
-from autograder.clock.verdict import Ruling
+from autograder.clock.gate import Gate, Session, examine, gate, noise_bound
+from autograder.clock.rule import Ruling
 
 QUIET = [-0.01, 0.01, 0.0, -0.005, 0.005, -0.008, 0.008]  # sd 0.0079
 NOISY = [10 * d for d in QUIET]

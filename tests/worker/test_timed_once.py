@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.protocol.digest import Epoch, differing
-from autograder.worker.once import SAMPLES
+from autograder.worker.timed_once import SAMPLES
 from tests import timed_toy
 from tests.timed_toy import BASELINE, LOADER
 from tests.worker.harness import observe

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from autograder.clock.verdict import (
+from autograder.clock.rule import (
     Ruling,
     by_median,
     estimate,
