@@ -1,0 +1,267 @@
+"""Part 6: float16. What it loses, how a scale saves gradients, and a training with float32 masters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import numerics, outputs
+from autograder.lab import BOOLEAN, INTEGER, TEXT, Failed, Pair, Part, Passed, Verdict, list_of
+
+part = Part(
+    "part6_float16",
+    writes=["describe", "lost_share", "largest_scale", "next_scale", "train_half"],
+)
+SEE = 'see "What usually goes wrong" in the part 6 handout'
+EXACT = 1e-6
+
+# --- what fits --------------------------------------------------------------------------------------------------------
+
+
+@part.outputs
+def facts(student: Any, rig: Any) -> Any:
+    answers = rig.answers(student)
+    for name in ("float16", "bfloat16", "float32", "float8_e5m2", "float8_e4m3fn"):
+        answers.ask(name, student.describe, rig.dtype(name))
+    return answers.seen()
+
+
+@part.check(basis="outputs")
+def facts_are_exact(facts: Pair) -> Verdict:
+    """describe returns the largest and the smallest numbers of five dtypes, and the distance from 1 to the next."""
+    why = {
+        "smallest_normal": "smallest_normal is the smallest number that has all digits",
+        "smallest": "below smallest_normal there are numbers with fewer digits: the smallest is "
+        "smallest_normal * eps, and for float16 that is 5.96e-8",
+        "": "eps is the distance from 1 to the next number, max is the largest finite one",
+    }
+    return outputs.same(facts, EXACT, why=why, try_="torch.finfo(dtype), and one product")
+
+
+@part.outputs
+def shares(student: Any, rig: Any) -> Any:
+    """Gradients that are small or large, some of them zero."""
+    answers, count = rig.answers(student), rig.integer(900, 1000)
+    small, large = (size * rig.random.normal(size=count) for size in (1e-7, 3e4))
+    sparse = np.where(rig.random.random(count) < 0.5, 0.0, small)
+    for case, values, name, scale in (
+        ("small values", small, "float16", 1.0),
+        ("small values, scaled", small, "float16", 1024.0),
+        ("half of them zero", sparse, "float16", 1.0),
+        ("large values", large, "float16", 4.0),
+        ("bfloat16", small, "bfloat16", 1024.0),
+        ("float8_e5m2", 1e3 * small, "float8_e5m2", 2.0),
+        ("no values", small[:0], "float16", 1.0),
+        ("only zeros", 0 * small, "float16", 1.0),
+    ):
+        answers.ask(case, student.lost_share, rig.tensor(values), rig.dtype(name), scale)
+    return answers.seen()
+
+
+@part.check(basis="outputs")
+def counts_what_is_lost(shares: Pair) -> Verdict:
+    """lost_share returns the shares of nonzero values that become 0 and that become infinite."""
+    why = {
+        "zero": "zeros are no loss and do not count; of no values, nothing is lost",
+        "no values": "of no values, nothing is lost: 0.0",
+        "scaled": "the values are multiplied by scale before they are converted",
+        "": "convert values * scale to the dtype; count zeros and infinities among the nonzero values",
+    }
+    return outputs.same(shares, EXACT, why=why, try_="(values * scale).to(dtype).float() == 0")
+
+
+@part.outputs
+def scales(student: Any, rig: Any) -> Any:
+    """Values at the line between what is rounded down and what becomes infinite, and drawn ones."""
+    answers = rig.answers(student)
+    most = [65504.0, 65519.0, 65520.0, 32759.9, 32760.0, 131038.0, 1.0, 3e-8]
+    drawn = [-float(it) for it in rig.random.uniform(1e-3, 1e6, 8)]
+    for name in ("float16", "bfloat16"):
+        for value in [*most, *drawn]:
+            tensor = rig.tensor(value * np.append(rig.random.uniform(-0.1, 0.9, 20), 1.0))
+            answers.ask(f"{value:g} in {name}", student.largest_scale, tensor, rig.dtype(name))
+    answers.ask("zeros", student.largest_scale, rig.tensor(np.zeros(4)), rig.dtype("float16"))
+    return answers.seen()
+
+
+@part.check(basis="outputs")
+def finds_the_largest_scale(scales: Pair) -> Verdict:
+    """largest_scale returns the largest power of two with which no value becomes infinite."""
+    why = {
+        "zeros": "zeros fit at any scale: None",
+        "655": "65519 is rounded to 65504 and fits, 65520 is infinite: look at the rounded value",
+        "": "the largest absolute value decides; twice the scale would make it infinite",
+    }
+    return outputs.same(scales, 0.0, why=why, try_="try the next power of two, and look at isinf")
+
+
+@part.outputs
+def script(student: Any, rig: Any) -> Any:
+    """Steps with a short interval, and one at the largest scale that float32 has."""
+    answers, interval = rig.answers(student), rig.integer(2, 4)
+    scale, good = float(2 ** rig.integer(4, 10)), 0
+    for step in range(20):
+        overflow = step % (2 * interval) == interval + 1
+        case = f"step {step + 1}, {'overflow' if overflow else 'good'}"
+        returned = answers.tried(student.next_scale, scale, good, overflow, interval)
+        answers.add(case, returned)
+        scale, good = (scale / 2, 0) if overflow else (scale, good + 1)
+        if good == interval:
+            scale, good = 2 * scale, 0
+    answers.ask("at 2 ** 127", student.next_scale, 2.0**127, 1, False, 2)
+    answers.ask("the default interval", student.next_scale, 8.0, 1999, False)
+    return answers.seen()
+
+
+@part.check(basis="outputs")
+def scale_follows_the_rules(script: Pair) -> Verdict:
+    """next_scale grows and shrinks the scale as torch's GradScaler does."""
+    why = {
+        "overflow": "after an overflow the scale is halved, and the count begins at 0",
+        "127": "twice this scale is infinite in float32, so it stays",
+        "": "this step counts too: at growth_interval the scale is doubled and the count is 0",
+    }
+    return outputs.same(script, 0.0, why=why, try_="good_steps + 1 is what is compared")
+
+
+# --- a training -------------------------------------------------------------------------------------------------------
+
+VALUES = {
+    "skipped": INTEGER,
+    "dtypes": list_of(TEXT),
+    "products": list_of(TEXT),
+    "loss_dtypes": list_of(TEXT),
+    "keeps_graph": BOOLEAN,
+}
+ARRAYS = dict.fromkeys(("start", "weights", "losses"), ("float64", 1))
+POISON = 2  # the batch that overflows
+NEAR, WITHIN = 1e-2, 5e-3  # of the update; honest work is at 5e-4, a division in float16 at 4e-2
+
+
+def trained(student: Any, rig: Any, factors: list[float], lr: float) -> dict[str, Any]:
+    """Train; the trusted side trains in float32, without a batch that overflows in float16."""
+    training = rig.small_training(factors, lr)
+    batches = training.batches
+    if rig.side != "student":
+        batches = [it for it, factor in zip(batches, factors, strict=True) if factor < 1e4]
+    start, computed = training.weights(), rig.computed()
+    with computed:
+        returned = student.train_half(
+            training.model, batches, training.criterion, training.make_optimizer
+        )
+    returned = rig.returned("train_half", returned)
+    losses = returned["losses"]
+    return {
+        "start": start,
+        "weights": training.weights(),
+        "losses": rig.series(losses, "losses"),
+        "skipped": int(rig.number(returned["skipped"]) or 0),
+        "dtypes": training.dtypes(),
+        "products": sorted(computed.products),
+        "loss_dtypes": sorted(computed.losses),
+        "keeps_graph": any(getattr(it, "requires_grad", False) for it in losses),
+    }
+
+
+@part.probe(pair=True, values=VALUES, arrays=ARRAYS)
+def plain(student: Any, rig: Any) -> Any:
+    return trained(student, rig, [1.0] * 8, 0.1)
+
+
+@part.probe(pair=True, values=VALUES, arrays=ARRAYS)
+def faint(student: Any, rig: Any) -> Any:
+    """A loss with gradients that float16 has no room for."""
+    return trained(student, rig, [1e-5] * 8, 1e4)
+
+
+@part.probe(pair=True, values=VALUES, arrays=ARRAYS)
+def slow(student: Any, rig: Any) -> Any:
+    """Steps that are smaller than the last digit of a float16 weight."""
+    return trained(student, rig, [1.0] * 20, 1e-4)
+
+
+@part.probe(pair=True, values=VALUES, arrays=ARRAYS)
+def overflowing(student: Any, rig: Any) -> Any:
+    factors = [1.0] * 8
+    factors[POISON] = 1e6
+    return trained(student, rig, factors, 0.1)
+
+
+MASTERS = (
+    "master.grad = half.grad.float() / scale, then optimizer.step(), then copy the masters back"
+)
+
+
+@part.check(basis="outputs")
+def follows_float32(plain: Pair) -> Verdict:
+    """train_half moves the masters as a float32 training does, and returns its losses."""
+    why = "the weights differ from those of a float32 training"
+    moved = numerics.same_update(plain, NEAR, why=why, try_=f"{MASTERS}; {SEE}")
+    if isinstance(moved, Failed):
+        return moved
+    own, expected = plain.student.arrays["losses"], plain.baseline.arrays["losses"]
+    apart = numerics.furthest(own, expected)
+    measured = f"losses apart by {apart:.1e} (allowed 1e-02)"
+    if not apart <= 1e-2:
+        return Failed(
+            measured, "losses are one for each batch, not scaled", "losses.append(loss.item())"
+        )
+    skipped = plain.student.values["skipped"]
+    if skipped:
+        return Failed(f"{skipped} batches skipped", "no gradient overflows here", "isfinite")
+    return moved
+
+
+@part.check(basis="outputs", needs=[follows_float32])
+def small_gradients_survive(faint: Pair) -> Verdict:
+    """Gradients of 1e-7 and less reach the masters with all of their digits."""
+    why = "small gradients are lost: without a scale, or divided by it in float16, they are rounded away"
+    return numerics.same_update(faint, WITHIN, why=why, try_=MASTERS)
+
+
+@part.check(basis="outputs", needs=[follows_float32])
+def small_updates_survive(slow: Pair) -> Verdict:
+    """Steps that are smaller than the last digit of a float16 weight add up."""
+    why = "small steps are lost: 1 + 1e-4 is 1 in float16, so the optimizer needs float32 masters"
+    return numerics.same_update(slow, WITHIN, why=why, try_=MASTERS)
+
+
+@part.check(basis="outputs", needs=[follows_float32])
+def overflow_skips_the_step(overflowing: Pair) -> Verdict:
+    """A batch whose gradients are not finite moves nothing, and is counted as skipped."""
+    skipped = overflowing.student.values["skipped"]
+    try_ = "look at all gradients with isfinite() before the first master gets one"
+    why = "a step was taken with gradients that are not finite, or masters were lost"
+    moved = numerics.same_update(overflowing, NEAR, why=why, try_=try_)
+    if isinstance(moved, Failed) or skipped == 1:
+        return moved
+    return Failed(f"skipped is {skipped}; expected 1", "a skipped batch is counted", try_)
+
+
+@part.check(basis="report")
+def computes_in_half(plain: Pair) -> Verdict:
+    """Matrix products are computed in float16, and the loss in float32."""
+    values = plain.student.values
+    products, losses = (", ".join(values[it]) or "none" for it in ("products", "loss_dtypes"))
+    measured = f"products in {products}, loss in {losses}"
+    if products != "float16":
+        return Failed(
+            measured, "the copy that computes is not float16", "copy.deepcopy(model).half()"
+        )
+    if losses != "float32":
+        why = "the loss was computed in float16, where a softmax loses digits"
+        return Failed(measured, why, "criterion(half(inputs.half()).float(), targets)")
+    return Passed(measured)
+
+
+@part.check(basis="report", needs=[computes_in_half])
+def masters_are_float32(plain: Pair) -> Verdict:
+    """Parameters and gradients of the model are float32 at the end, and no graph is kept."""
+    values = plain.student.values
+    measured = f"parameters and gradients are {', '.join(values['dtypes'])}"
+    if values["dtypes"] != ["float32"]:
+        return Failed(measured, "the model itself was converted", "convert a deep copy of it")
+    if values["keeps_graph"]:
+        return Failed("losses have a graph", "each keeps its batch alive", "loss.item()")
+    return Passed(measured)

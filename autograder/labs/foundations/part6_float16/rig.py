@@ -1,0 +1,82 @@
+"""What the probes of part 6 work with: dtypes by name, a small training, and the dtypes that it computes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.worker import rig as worker
+from autograder.worker.rigs.eager import Watch
+from autograder.worker.rigs.returned import flat
+
+PRODUCTS = ("aten::mm", "aten::addmm")
+LOSSES = ("aten::_log_softmax",)
+
+
+@dataclass
+class Training:
+    """A network, its batches, and what it is trained with."""
+
+    model: nn.Module
+    batches: list[tuple[Tensor, Tensor]]
+    make_optimizer: Callable[[Any], torch.optim.Optimizer]
+    criterion = staticmethod(nn.functional.cross_entropy)
+
+    def weights(self) -> Any:
+        """Return all parameters, flat."""
+        return flat([it.detach() for it in self.model.parameters()])
+
+    def dtypes(self) -> list[str]:
+        """Name the dtypes of the parameters and of their gradients."""
+        kept = [it for each in self.model.parameters() for it in (each, each.grad)]
+        return sorted({str(it.dtype).removeprefix("torch.") for it in kept if it is not None})
+
+
+class Computed(Watch):
+    """Notes the dtypes of matrix products and of the loss."""
+
+    def __init__(self) -> None:
+        """Nothing was computed."""
+        super().__init__()
+        self.products: set[str] = set()
+        self.losses: set[str] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Compute, then note."""
+        result = func(*args, **(kwargs or {}))
+        for names, noted in ((PRODUCTS, self.products), (LOSSES, self.losses)):
+            if func._schema.name in names:
+                noted.add(str(result.dtype).removeprefix("torch."))
+        return result
+
+
+class Rig(worker.Rig):
+    """The toolkit of this part's probes."""
+
+    computed = Computed
+
+    @staticmethod
+    def dtype(name: str) -> torch.dtype:
+        """Return a dtype by its name."""
+        found: torch.dtype = getattr(torch, name)
+        return found
+
+    def small_training(self, factors: list[float], lr: float) -> Training:
+        """Return a training whose loss is *factor* times as large in each batch."""
+        model = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 4)).to(self.device)
+        with torch.no_grad():
+            for it in model.parameters():
+                it.copy_(
+                    self.tensor(self.random.normal(size=tuple(it.shape)) / it.shape[-1] ** 0.5)
+                )
+        batches = []
+        for factor in factors:
+            inputs = self.tensor(self.random.normal(size=(32, 16)))
+            right = self.tensor(self.random.integers(0, 4, 32), "int64")
+            batches.append((inputs, factor * nn.functional.one_hot(right, 4).float()))
+        return Training(model, batches, partial(torch.optim.SGD, lr=lr, momentum=0.9))

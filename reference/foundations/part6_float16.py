@@ -1,0 +1,134 @@
+# %% [markdown]
+# # Part 6: float16
+#
+# A float16 has half the bytes of a float32, and a GPU multiplies it many times as fast. It has less room: nothing above
+# 65504, nothing below 6e-8, and three digits. Gradients are often smaller than that, and an update of a weight is often
+# smaller than the last digit of the weight. Two ideas keep a training right: the loss is scaled, so that gradients fit,
+# and the optimizer works on float32 copies of the weights, the masters.
+#
+# `torch.autocast` and `GradScaler` do this for you. Here you build both by hand.
+
+# %%
+from __future__ import annotations
+
+import copy
+import math
+
+import torch
+from torch import Tensor
+
+# %% [markdown]
+# ## 6.1 What fits
+
+
+# %%
+def describe(dtype: torch.dtype) -> dict[str, float]:
+    """Return max, smallest_normal, smallest (above 0) and eps of a floating-point dtype.
+
+    eps is the distance from 1 to the next larger number.
+    """
+    # TODO: torch.finfo has three of them. Below smallest_normal there are numbers with fewer digits.
+    ### BEGIN SOLUTION
+    info = torch.finfo(dtype)
+    smallest = info.smallest_normal * info.eps
+    return {"max": info.max, "smallest_normal": info.smallest_normal, "smallest": smallest, "eps": info.eps}
+    ### END SOLUTION
+
+
+def lost_share(values: Tensor, dtype: torch.dtype, scale: float = 1.0) -> dict[str, float]:
+    """Return which share of the nonzero values is lost when values * scale becomes *dtype*.
+
+    underflow: the share that becomes 0; overflow: the share that becomes infinite. Both are 0 if no value is nonzero.
+    """
+    # TODO: zeros do not count; there may be no values at all.
+    ### BEGIN SOLUTION
+    values = values[values != 0]
+    rounded = (values * scale).to(dtype).float()
+    count = max(1, values.numel())
+    return {
+        "underflow": (rounded == 0).sum().item() / count,
+        "overflow": rounded.isinf().sum().item() / count,
+    }
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 6.2 The scale
+
+
+# %%
+def largest_scale(values: Tensor, dtype: torch.dtype) -> float | None:
+    """Return the largest power of two with which none of values * scale becomes infinite; None if all values are 0."""
+    # TODO: what is a little above the largest number is rounded down to it: 65519 fits into float16.
+    ### BEGIN SOLUTION
+    most = values.abs().max().item() if values.numel() else 0.0
+    if most == 0:
+        return None
+    scale = 2.0 ** (math.floor(math.log2(torch.finfo(dtype).max / most)) + 1)
+    fits = torch.tensor(most * scale, dtype=torch.float64).to(dtype).float().isfinite()
+    return scale if fits else scale / 2
+    ### END SOLUTION
+
+
+def next_scale(scale: float, good_steps: int, overflow: bool, growth_interval: int = 2000) -> tuple[float, int]:
+    """Return the scale of the next step, and how many steps without overflow came before it since the last change.
+
+    After an overflow the scale is halved and the count is 0. After *growth_interval* steps without one it is doubled,
+    unless that is infinite in float32, and the count is 0 again.
+    """
+    # TODO: this step counts as well.
+    ### BEGIN SOLUTION
+    if overflow:
+        return scale / 2, 0
+    if good_steps + 1 < growth_interval:
+        return scale, good_steps + 1
+    return (scale if scale >= 2.0**127 else 2 * scale), 0
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 6.3 A training
+
+
+# %%
+def train_half(model, batches, criterion, make_optimizer, scale: float = 1024.0) -> dict:
+    """Train *model*, whose float32 parameters are the masters, with a float16 copy that computes; return a dict.
+
+    batches: list of (inputs, targets), float32. For each one: outputs of the copy, criterion(outputs, targets) in
+    float32, backward of the loss times *scale*. If a gradient is not finite, nothing is stepped. Else each master gets
+    its gradient in float32, divided by *scale*; the optimizer, which is make_optimizer(model.parameters()), takes a
+    step; the masters are copied back.
+
+    losses: a float for each batch, not scaled; skipped: how many batches were not stepped.
+    """
+    # TODO: convert first and divide then: what is divided in float16 is rounded away again.
+    ### BEGIN SOLUTION
+    half = copy.deepcopy(model).half()
+    optimizer = make_optimizer(model.parameters())
+    pairs = list(zip(model.parameters(), half.parameters(), strict=True))
+    losses, skipped = [], 0
+    for inputs, targets in batches:
+        half.zero_grad()
+        loss = criterion(half(inputs.half()).float(), targets)
+        (loss * scale).backward()
+        losses.append(loss.item())
+        if not all(mine.grad.isfinite().all() for _, mine in pairs):
+            skipped += 1
+            continue
+        for master, mine in pairs:
+            master.grad = mine.grad.float() / scale
+        optimizer.step()
+        with torch.no_grad():
+            for master, mine in pairs:
+                mine.copy_(master)
+    return {"losses": losses, "skipped": skipped}
+    ### END SOLUTION
+
+
+# %%
+if __name__ == "__main__":
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float8_e5m2, torch.float8_e4m3fn):
+        print(dtype, describe(dtype))
+    gradients = 1e-7 * torch.randn(10_000, generator=torch.Generator().manual_seed(0))
+    for scale in (1.0, 32.0, 1024.0, largest_scale(gradients, torch.float16)):
+        print(f"gradients of 1e-7 times {scale:g}:", lost_share(gradients, torch.float16, scale))
