@@ -37,9 +37,10 @@ def session(tmp_path_factory):
     ) / "answers"  # the base of all its processes
     shared.mkdir(exist_ok=True)
     labs = (kit.lab for kit in KITS.values())
-    with untimed(
         partial(open_session, COURSE.config.tier, "cpu", "best"), *labs, shared=shared
     ) as opened:
+    with untimed(
+    with untimed(partial(open_session, COURSE.config.tier, "cpu", "best"), *labs, shared=shared) as opened:
         yield opened
 
 
