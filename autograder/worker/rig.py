@@ -14,7 +14,6 @@ import contextlib
 import ctypes
 import importlib
 import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -87,6 +86,8 @@ class Rig:
     text = staticmethod(returned.text)
     word = staticmethod(returned.word)
     flat = staticmethod(returned.flat)
+    file_bytes = staticmethod(returned.file_bytes)
+    file_text = staticmethod(returned.file_text)
     no_grad = staticmethod(torch.no_grad)
     copies = staticmethod(copies)
     refusal = staticmethod(refusal)
@@ -301,23 +302,6 @@ class Rig:
         made = self.folder / "results"
         made.mkdir(exist_ok=True)
         return made
-
-    def file_text(self, path: Path) -> str:
-        """Return the beginning of a file that student code wrote, or nothing."""
-        data = self.file_bytes(path, 4000).tobytes()
-        return returned.text(
-            data.decode("utf-8-sig", "replace").replace("\r\n", "\n"),
-            4000,
-        )
-
-    def file_bytes(self, path: Path, most: int) -> np.ndarray[Any, Any]:
-        """Return the first bytes of a file that student code wrote, or none; a link is no file."""
-        data = b""
-        with contextlib.suppress(OSError):
-            opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with os.fdopen(opened, "rb") as file:
-                data = file.read(most) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
-        return np.frombuffer(data, dtype=np.uint8)
 
     def autocast(self, dtype: str, run: Callable[[], Any]) -> Any:
         """Call *run* in half precision: what rounding makes of code that is trusted."""

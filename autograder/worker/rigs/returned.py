@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from pathlib import PurePath
+import os
+import stat
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -99,6 +102,23 @@ def rows(value: Any, function: str) -> list[dict[str, float | str | None]]:
 def text(value: Any, width: int = WIDEST) -> str:
     """Return printable text of bounded length, a plain str."""
     return "".join(c if c.isprintable() or c == "\n" else " " for c in str(value)[:width])
+
+
+def file_bytes(path: Path, most: int) -> np.ndarray[Any, Any]:
+    """Return the first bytes of a file that student code wrote, or none; a link is no file."""
+    data = b""
+    with contextlib.suppress(OSError):
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(opened, "rb") as file:
+            if stat.S_ISREG(os.fstat(opened).st_mode):
+                data = file.read(most)
+    return np.frombuffer(data, dtype=np.uint8)
+
+
+def file_text(path: Path) -> str:
+    """Return the beginning of a file that student code wrote, or nothing."""
+    data = file_bytes(path, 4000).tobytes()
+    return text(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), 4000)
 
 
 def dtype_name(tensor: torch.Tensor) -> str:
