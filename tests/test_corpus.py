@@ -37,10 +37,8 @@ def session(tmp_path_factory):
     ) / "answers"  # the base of all its processes
     shared.mkdir(exist_ok=True)
     labs = (kit.lab for kit in KITS.values())
-        partial(open_session, COURSE.config.tier, "cpu", "best"), *labs, shared=shared
-    ) as opened:
-    with untimed(
-    with untimed(partial(open_session, COURSE.config.tier, "cpu", "best"), *labs, shared=shared) as opened:
+    opening = partial(open_session, COURSE.config.tier, "cpu", "best")
+    with untimed(opening, *labs, shared=shared) as opened:
         yield opened
 
 
@@ -130,6 +128,8 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("foundations", "part1_attention"): (25, 8, 30),
     ("foundations", "part2_loops"): (21, 8, 10),
     ("foundations", "part3_profilers"): (38, 2, 3),
+    ("foundations", "part5_augmentation"): (23, 5, 1),
+    ("foundations", "part6_float16"): (20, 3, 0),
     ("foundations", "part8_benchmark"): (21, 2, 1),
     ("foundations", "part9_diagnosis"): (24, 2, 1),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
