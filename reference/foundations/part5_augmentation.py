@@ -105,7 +105,7 @@ def milliseconds(function, *inputs) -> float:
         start = time.process_time()
         function(*inputs)
         times.append(time.process_time() - start)
-    return 1000 * statistics.median(times)
+    return statistics.median(times) * 1000
 
 
 # %%

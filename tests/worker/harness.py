@@ -39,7 +39,9 @@ def own_rig(part: Part) -> type[Rig]:
     homes = [
         module
         for name, module in list(sys.modules.items())
-        if name.startswith("autograder.labs.") and name.endswith(f".{part.id}")
+        if name.startswith("autograder.labs.")
+        and name.endswith(f".{part.id}")
+        and hasattr(module, "part")
     ]
     same = [home for home in homes if getattr(home.part, "part", home.part).writes == part.writes]
     return toolkit(same[0]) if same else Rig

@@ -10,7 +10,19 @@ import numpy as np
 
 from autograder.checks.forms import Form, any_number, count, not_negative, words
 from autograder.claims.exercise import Exercise
-from autograder.lab import BOOLEAN, TEXT, Observation, Part, Table, Text, Verdict, list_of, record
+from autograder.lab import (
+    BOOLEAN,
+    TEXT,
+    Observation,
+    Part,
+    Rig,
+    Student,
+    Table,
+    Text,
+    Verdict,
+    list_of,
+    record,
+)
 from autograder.labs.foundations.part3_profilers import judges, made
 from autograder.labs.foundations.part3_profilers.made import Entries
 from autograder.model import Failed, Passed
@@ -77,7 +89,7 @@ def ranking(entries: Entries, count: int, by: str = "seconds") -> list[dict[str,
 
 def gain(entries: Entries, function: str, factor: float, of: str = "seconds") -> float:
     rows = {row["function"]: row for row in made.rows(entries)}
-    total = sum(row["own_seconds"] for row in rows.values())
+    total = sum(each["own_seconds"] for each in rows.values())
     return float(total / (total - rows[function][of] * (1 - 1 / factor)))
 
 
@@ -295,7 +307,7 @@ lines.same(
     values={"ends": list_of(record(case=TEXT, kept=BOOLEAN, came=BOOLEAN))},
     takes=["memory_by_line"],
 )
-def tracers(student: Any, rig: Any) -> Any:
+def tracers(student: Student, rig: Rig) -> Any:
     """Return who traces after a return and after an exception."""
     return {"ends": made.ends(student.memory_by_line)}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograder.checks import outputs
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
-from autograder.lab import CASES, INTEGER, NUMBERS, Failed, Pair, Part, Passed, Verdict
+from autograder.lab import CASES, INTEGER, NUMBERS, Failed, Pair, Part, Passed, Student, Verdict
 from autograder.labs.foundations.part5_augmentation.judges import (
     NAMES,
     PAD,
@@ -24,6 +24,12 @@ from autograder.labs.foundations.part5_augmentation.judges import (
     standardised,
 )
 
+if TYPE_CHECKING:
+    from autograder.labs.foundations.part5_augmentation.rig import Rig
+else:
+    Rig = Any
+
+
 part = Part("part5_augmentation", writes=["draw_augmentation"])
 SEE = 'see "What usually goes wrong" in the part 5 handout'
 
@@ -36,7 +42,7 @@ FOR_EACH = "torch.rand(batch, generator=generator), torch.randint(..., (batch,),
 @part.probe(
     pair=True, values={**CASES, "pad": INTEGER}, arrays=NUMBERS, takes=["draw_augmentation"]
 )
-def draws(student: Any, rig: Any) -> Any:
+def draws(student: Student, rig: Rig) -> Any:
     """Many samples with each seed, then a few numbers of the global generator."""
     pad, first, other = rig.integer(2, 3), rig.integer(1, 10**6), rig.integer(10**6, 10**7)
     answers = rig.answers()
@@ -62,6 +68,8 @@ def draws_for_each_sample(draws: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[draws_for_each_sample])
 def follows_its_generator(draws: Pair) -> Verdict:
     """The same seed gives the same draws, another seed gives others, and the global generator is left alone."""
+    if problem := form_problem(draws):
+        return Failed(problem, "the shape or the dtype of a draw is wrong", FOR_EACH)
     first, again, other = by_seed(draws)
     later, expected = (side.arrays["numbers"][-4:] for side in (draws.student, draws.baseline))
     try_ = "give generator=generator to each call that draws, and call no manual_seed"
@@ -183,7 +191,7 @@ def draw_images(
         **dict.fromkeys(NAMES, ("float64", 1)),
     },
 )
-def prepared(student: Any, rig: Any) -> Any:
+def prepared(student: Student, rig: Rig) -> Any:
     """A batch, and what the student draws with the same seed."""
     given = draw_images(rig.random, 6, 7, 9)
     images, seed = given["images"], given["seed"]

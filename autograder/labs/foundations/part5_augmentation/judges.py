@@ -24,22 +24,23 @@ def by_seed(draws: Pair) -> Array:
 
 def form_problem(draws: Pair) -> str:
     """Say which draw has another shape or dtype than the slow version's."""
-    both = zip(draws.student.values["cases"], draws.baseline.values["cases"], strict=True)
-    return next(
-        (
-            f"{own['case']}: {own['dtype']} {tuple(own['shape'])}; "
-            f"expected {expected['dtype']} {tuple(expected['shape'])}"
-            for own, expected in both
-            if own != expected
-        ),
-        "",
-    )
+    cases, wanted = draws.student.values["cases"], draws.baseline.values["cases"]
+    if len(cases) != len(wanted):
+        return f"{len(cases)} draws; expected {len(wanted)}"
+    for own, expected in zip(cases, wanted, strict=True):
+        if own != expected:
+            drawn = f"{own['case']}: {own['dtype']} {tuple(own['shape'])}"
+            return f"{drawn}; expected {expected['dtype']} {tuple(expected['shape'])}"
+    numbers = draws.student.arrays["numbers"].size
+    most = draws.baseline.arrays["numbers"].size
+    return f"{numbers} numbers; expected {most}" if numbers != most else ""
 
 
 def draw_problem(pad: int, drawn: Array) -> tuple[str, str]:
     """Return what was measured and why it is wrong, or two empty texts."""
     flip, top, left, gain = drawn
-    quarter = np.floor((gain - 1) * 9.99999 + 2)  # of 0.8 ... 1.2, both ends included
+    with np.errstate(all="ignore"):  # a draw may be any number
+        quarter = np.floor((gain - 1) * 9.99999 + 2)  # of 0.8 ... 1.2, both ends included
     offsets = 2 * pad + 1
     for name, values, many in (
         ("flip", flip, 2),
@@ -58,7 +59,8 @@ def draw_problem(pad: int, drawn: Array) -> tuple[str, str]:
         if abs(counts - expected).max() > allowed:
             measured = f"{name}: the values come {', '.join(map(str, counts))} times"
             return f"{measured}; expected {expected:.0f} +- {allowed:.0f}", "the draw is not even"
-    correlations = np.triu(np.corrcoef(drawn), 1)
+    with np.errstate(all="ignore"):
+        correlations = np.triu(np.corrcoef(drawn), 1)
     a, b = np.unravel_index(np.argmax(abs(correlations)), correlations.shape)
     if abs(correlations[a, b]) > SIGMAS / SAMPLES**0.5:
         measured = f"{NAMES[a]} and {NAMES[b]} have a correlation of {correlations[a, b]:.2f}"

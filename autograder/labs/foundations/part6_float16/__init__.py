@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograder.checks import numerics, outputs
-from autograder.lab import BOOLEAN, INTEGER, TEXT, Failed, Pair, Part, Passed, Verdict, list_of
+from autograder.lab import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Student,
+    Verdict,
+    list_of,
+)
+
+if TYPE_CHECKING:
+    from autograder.labs.foundations.part6_float16.rig import Rig
+else:
+    Rig = Any
+
 
 part = Part(
     "part6_float16",
@@ -20,7 +37,7 @@ EXACT = 1e-6
 
 
 @part.outputs
-def facts(student: Any, rig: Any) -> Any:
+def facts(student: Student, rig: Rig) -> Any:
     answers = rig.answers(student)
     for name in ("float16", "bfloat16", "float32", "float8_e5m2", "float8_e4m3fn"):
         answers.ask(name, student.describe, rig.dtype(name))
@@ -40,7 +57,7 @@ def facts_are_exact(facts: Pair) -> Verdict:
 
 
 @part.outputs
-def shares(student: Any, rig: Any) -> Any:
+def shares(student: Student, rig: Rig) -> Any:
     """Gradients that are small or large, some of them zero."""
     answers, count = rig.answers(student), rig.integer(900, 1000)
     small, large = (size * rig.random.normal(size=count) for size in (1e-7, 3e4))
@@ -72,7 +89,7 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
 
 
 @part.outputs
-def scales(student: Any, rig: Any) -> Any:
+def scales(student: Student, rig: Rig) -> Any:
     """Values at the line between what is rounded down and what becomes infinite, and drawn ones."""
     answers = rig.answers(student)
     most = [65504.0, 65519.0, 65520.0, 32759.9, 32760.0, 131038.0, 1.0, 3e-8]
@@ -97,7 +114,7 @@ def finds_the_largest_scale(scales: Pair) -> Verdict:
 
 
 @part.outputs
-def script(student: Any, rig: Any) -> Any:
+def script(student: Student, rig: Rig) -> Any:
     """Steps with a short interval, and one at the largest scale that float32 has."""
     answers, interval = rig.answers(student), rig.integer(2, 4)
     scale, good = float(2 ** rig.integer(4, 10)), 0
@@ -139,7 +156,7 @@ POISON = 2  # the batch that overflows
 NEAR, WITHIN = 1e-2, 5e-3  # of the update; honest work is at 5e-4, a division in float16 at 4e-2
 
 
-def trained(student: Any, rig: Any, factors: list[float], lr: float) -> dict[str, Any]:
+def trained(student: Student, rig: Rig, factors: list[float], lr: float) -> dict[str, Any]:
     """Train; the trusted side trains in float32, without a batch that overflows in float16."""
     training = rig.small_training(factors, lr)
     batches = training.batches
@@ -165,24 +182,24 @@ def trained(student: Any, rig: Any, factors: list[float], lr: float) -> dict[str
 
 
 @part.probe(pair=True, values=VALUES, arrays=ARRAYS)
-def plain(student: Any, rig: Any) -> Any:
+def plain(student: Student, rig: Rig) -> Any:
     return trained(student, rig, [1.0] * 8, 0.1)
 
 
 @part.probe(pair=True, values=VALUES, arrays=ARRAYS)
-def faint(student: Any, rig: Any) -> Any:
+def faint(student: Student, rig: Rig) -> Any:
     """A loss with gradients that float16 has no room for."""
     return trained(student, rig, [1e-5] * 8, 1e4)
 
 
 @part.probe(pair=True, values=VALUES, arrays=ARRAYS)
-def slow(student: Any, rig: Any) -> Any:
+def slow(student: Student, rig: Rig) -> Any:
     """Steps that are smaller than the last digit of a float16 weight."""
     return trained(student, rig, [1.0] * 20, 1e-4)
 
 
 @part.probe(pair=True, values=VALUES, arrays=ARRAYS)
-def overflowing(student: Any, rig: Any) -> Any:
+def overflowing(student: Student, rig: Rig) -> Any:
     factors = [1.0] * 8
     factors[POISON] = 1e6
     return trained(student, rig, factors, 0.1)
@@ -193,7 +210,7 @@ MASTERS = (
 )
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="weights")
 def follows_float32(plain: Pair) -> Verdict:
     """train_half moves the masters as a float32 training does, and returns its losses."""
     why = "the weights differ from those of a float32 training"
@@ -213,21 +230,21 @@ def follows_float32(plain: Pair) -> Verdict:
     return moved
 
 
-@part.check(basis="outputs", needs=[follows_float32])
+@part.check(basis="outputs", compared="weights", needs=[follows_float32])
 def small_gradients_survive(faint: Pair) -> Verdict:
     """Gradients of 1e-7 and less reach the masters with all of their digits."""
     why = "small gradients are lost: without a scale, or divided by it in float16, they are rounded away"
     return numerics.same_update(faint, WITHIN, why=why, try_=MASTERS)
 
 
-@part.check(basis="outputs", needs=[follows_float32])
+@part.check(basis="outputs", compared="weights", needs=[follows_float32])
 def small_updates_survive(slow: Pair) -> Verdict:
     """Steps that are smaller than the last digit of a float16 weight add up."""
     why = "small steps are lost: 1 + 1e-4 is 1 in float16, so the optimizer needs float32 masters"
     return numerics.same_update(slow, WITHIN, why=why, try_=MASTERS)
 
 
-@part.check(basis="outputs", needs=[follows_float32])
+@part.check(basis="outputs", compared="weights", needs=[follows_float32])
 def overflow_skips_the_step(overflowing: Pair) -> Verdict:
     """A batch whose gradients are not finite moves nothing, and is counted as skipped."""
     skipped = overflowing.student.values["skipped"]

@@ -14,7 +14,7 @@ from autograder.checks.numerics import close
 from autograder.claims.exercise import Exercise
 from autograder.claims.several import Several
 from autograder.claims.studies import Study
-from autograder.lab import Pair, Part, Verdict
+from autograder.lab import Pair, Part, Rig, Student, Verdict
 from autograder.labs.foundations.part8_benchmark import judges
 
 RESULTS = Form(
@@ -42,7 +42,7 @@ ONE_PERCENT, COMPARED = 0.01, 0.002
 
 
 @part.outputs
-def counted_calls(student: Any, rig: Any) -> Any:
+def counted_calls(student: Student, rig: Rig) -> Any:
     """Calls of a function that is slow until it is warm; what is expected is what was asked for."""
     rig.clock.freeze()
     answers, inputs = rig.answers(student), (rig.tensor([1.0]), rig.tensor([2.0]))
@@ -65,7 +65,7 @@ def counted_calls(student: Any, rig: Any) -> Any:
 
 
 @part.outputs
-def scripted_runs(student: Any, rig: Any) -> Any:
+def scripted_runs(student: Student, rig: Rig) -> Any:
     """Calls of known times, in an order that comes again, so that a warm-up does not matter."""
     rig.clock.freeze()
     answers = rig.answers(student)
@@ -91,7 +91,7 @@ def _either(value: float | None, either: dict[str, float], name: str, figures: A
 
 
 @part.outputs
-def queued_work(student: Any, rig: Any) -> Any:
+def queued_work(student: Student, rig: Rig) -> Any:
     """Calls that return early and leave work on a device, where other work was queued before."""
     rig.clock.freeze()
     answers, repeats = rig.answers(student), rig.integer(11, 20)
@@ -191,7 +191,7 @@ SCRIPTS = {
 
 
 @part.outputs
-def comparisons(student: Any, rig: Any) -> Any:
+def comparisons(student: Student, rig: Rig) -> Any:
     """Two functions that take known times, call by call, on a machine that may get slower."""
     rig.clock.freeze()
     answers = rig.answers(student)

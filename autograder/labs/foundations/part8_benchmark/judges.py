@@ -72,8 +72,13 @@ def compared(
     ratios.sort()
     k = rank(pairs)
     low, high = ratios[k - 1], ratios[-k]
-    verdict = "faster" if low > 1 else "slower" if high < 1 else "no difference"
-    return {"ratio": float(np.median(ratios)), "low": low, "high": high, "verdict": verdict}
+    verdict = "no difference"
+    if low > 1:
+        verdict = "faster"
+    elif high < 1:
+        verdict = "slower"
+    middle = float(np.median(ratios))
+    return {"ratio": middle, "low": low, "high": high, "verdict": verdict}
 
 
 def rank(pairs: int) -> int:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.worker.rigs.answers import copies
+from autograder.worker.rigs.answers import changed, copies
 from autograder.worker.rigs.returned import text
 
 MOST = 64  # names that are told
@@ -55,15 +55,12 @@ class Tiles(TorchDispatchMode):
                 return run(kernel, *args, warmup=warmup, **options)
             self._inside = True
             try:
-                tensors = {str(i): it for i, it in enumerate((*args, *options.values()))}
+                given = (*args, *options.values())
+                tensors = {str(i): it for i, it in enumerate(given) if isinstance(it, Tensor)}
                 before = copies(tensors)
                 result = run(kernel, *args, warmup=warmup, **options)
-                new = [
-                    tensors[name]
-                    for name, old in before.items()
-                    if not torch.equal(tensors[name], old)
-                ]
-                self._written = [it.detach().clone() for it in new]
+                written = changed(tensors, before)
+                self._written = [tensors[name].detach().clone() for name in written]
             finally:
                 self._inside = False
             self.launches = [*self.launches, text(getattr(kernel, "__name__", "a kernel"), 60)][
