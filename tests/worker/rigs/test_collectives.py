@@ -81,6 +81,8 @@ def test_a_call_says_its_kind_its_bytes_and_its_processes(tmp_path, call, kind, 
         ALONE_IN[:] = [dist.new_group([each]) for each in range(2)]
         with Collectives() as seen:
             call(torch.ones(3), [torch.zeros(3), torch.zeros(3)])
+        dist.barrier()  # or the first to end takes the others' connection along
+        dist.destroy_process_group()
         return {"calls": seen.calls}
 
     for rank, told in enumerate(forked.together(2, lambda _: ALONE, work, tmp_path, 20.0)):

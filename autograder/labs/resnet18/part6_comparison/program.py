@@ -134,7 +134,7 @@ def trains_in_half_precision(half: Pair, plain: Pair) -> Verdict:
 def compiles_before_the_clock(compiled: Pair, plain: Pair) -> Verdict:
     """--compile trains the model compiled by --backend; all builds are in warm_up_s, none in throughput."""
     why = "the compiled model is another one, or is another one's copy"
-    verdict = _follows(compiled, why, HALF_LOSSES, HALF_UPDATE, plain)
+    verdict = _follows(compiled, why, LOSSES, plain=plain)
     if isinstance(verdict, Failed):
         return verdict
     if not compiled.student.values["built"]:

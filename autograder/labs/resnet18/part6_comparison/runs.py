@@ -176,10 +176,7 @@ def half(student: Student, rig: Rig) -> Answer:
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
 def compiled(student: Student, rig: Rig) -> Answer:
-    """A build takes many scripted seconds; what was built runs in half the seconds, or fewer.
-
-    In half precision, as in the comparison: a warm-up in another one builds what the epochs do not use.
-    """
+    """A build takes many scripted seconds; what was built runs in half the seconds, or fewer."""
     (eager,) = rig.seconds(0.2, 0.4, 1)
     (faster,) = rig.seconds(2.0, 3.0, 1)
     (forward,) = rig.seconds(22.0, 28.0, 1)
@@ -188,7 +185,7 @@ def compiled(student: Student, rig: Rig) -> Answer:
     compilers = list[Any]()
 
     def prepare(window: Window) -> Prepared:
-        options = ["--compile", "--amp"]
+        options = ["--compile"]
         if rig.side == "student":
             builds = {"forward": forward, "backward": backward}
             compilers.append(rig.compiler(window, builds, step=eager / faster))
