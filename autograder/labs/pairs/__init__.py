@@ -1,0 +1,1 @@
+"""Lab pairs: chapter 13 as before-and-after."""
