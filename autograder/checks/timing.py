@@ -49,18 +49,18 @@ KEEP = "collect loss.detach() in a list, and move it to the host once after the 
 AGAIN = "read the clock again when the iteration ends"
 
 
-def honest(told: Mapping[str, Any], script: Script) -> Verdict:
+def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
     """Pass throughput over whole iterations, and data_wait as the sum of the waits."""
     rate = script.samples / script.total
     waited = sum(script.waits)
     measured = (
-        f"throughput {shown(told['throughput'])} samples/s where {rate:.4g} passed, "
-        f"data_wait {shown(told['data_wait'])} s of {waited:.4g}, on a clock that the grader moves"
+        f"throughput {shown(reported['throughput'])} samples/s where {rate:.4g} passed, "
+        f"data_wait {shown(reported['data_wait'])} s of {waited:.4g}, on a clock that the grader moves"
     )
-    if not close(told["throughput"], rate, EXACT):
+    if not close(reported["throughput"], rate, EXACT):
         other = "samples / seconds of the epoch is another figure", COUNT
-        return Failed(measured, *_story(told["throughput"], _rates(script), other))
-    wait = told["data_wait"]
+        return Failed(measured, *_story(reported["throughput"], _rates(script), other))
+    wait = reported["data_wait"]
     if any(close(wait, seconds, EXACT) for seconds in (waited, waited - script.start)):
         return Passed(measured)
     other = "the waits were not added up", SUM

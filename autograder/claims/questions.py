@@ -103,7 +103,7 @@ class Question:
         if self.names:
             return profile.names_top(profile.work_of(trace), value, try_=try_)
         parts = idle(trace)
-        known = profile.known(trace, self.quantity) if self.quantity else _listed(parts[:2])
+        known = profile.in_short(trace, self.quantity) if self.quantity else _listed(parts[:2])
         if not known and (value is None or (self.zero and value == 0 and profile.has_gpu(trace))):
             return Passed(f"{name} is {quoted(value)}: nothing says it")
         if value is None:

@@ -196,9 +196,9 @@ def planted(student: Student, rig: Rig) -> Answer:
 # --- what is judged: command lines ------------------------------------------------------------------------------------
 
 
-def _line(seen: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
-    words = seen.student.values["lines"].get(name, [])
-    why = problem(words, *more, seen.baseline.values["report"])
+def _line(pair: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
+    words = pair.student.values["lines"].get(name, [])
+    why = problem(words, *more, pair.baseline.values["report"])
     return verdict(" ".join(words)[:300] or "nothing", why, NSYS)
 
 

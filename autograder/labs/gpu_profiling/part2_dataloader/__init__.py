@@ -232,8 +232,8 @@ def table_row(place: tuple[int, int, bool], rate: float) -> dict[str, Any]:
 FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
 
 
-def _copied(seen: Observation) -> Verdict:
-    moved, waited, batches = (seen.values[name] for name in MOVES)
+def _copied(observation: Observation) -> Verdict:
+    moved, waited, batches = (observation.values[name] for name in MOVES)
     if moved < 2 * batches:
         measured = f"{moved} tensors were moved in {batches} batches"
         why = "images and labels of each belong on the device"
