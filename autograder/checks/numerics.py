@@ -211,7 +211,7 @@ def loss_problem(
     stories: Sequence[tuple[float, str]],
     within: float,
 ) -> Problem | tuple[()]:
-    """Say how *told* is not the mean loss of an epoch, or how the *losses* are not its own; they are as many."""
+    """Say how *reported* is not the mean loss of an epoch, or how the *losses* are not its own; they are as many."""
     listed = any(close(reported, epoch.mean(over), within) for over in epoch.means)
     if listed and furthest(losses, epoch.losses) <= within * float(np.max(np.abs(epoch.losses))):
         return ()
@@ -252,7 +252,7 @@ def loss_problem(
 
 
 def accuracy_problem(reported: float | None, epoch: Trained) -> Problem | tuple[()]:
-    """Say how *told* is not the percentage of the samples that were right."""
+    """Say how *reported* is not the percentage of the samples that were right."""
     samples = sum(epoch.sizes)
     expected = 100 * sum(epoch.right) / samples
     if (

@@ -58,12 +58,8 @@ def speeds(rows: Sequence[Row]) -> list[Speeds]:
 
 
 def _measured(row: Row, check: CheckResult) -> Entry | None:
-    pairs_drawn = strip(check.evidence)
-    return (
-        Entry(row, math.sqrt(pairs_drawn.low * pairs_drawn.high), pairs_drawn.low, pairs_drawn.high)
-        if pairs_drawn
-        else None
-    )
+    drawn = strip(check.evidence)
+    return Entry(row, math.sqrt(drawn.low * drawn.high), drawn.low, drawn.high) if drawn else None
 
 
 def _speeds(name: str, device: str, every: Sequence[tuple[CheckResult, Entry]]) -> Speeds:
