@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from autograder.checks import loaders, speedup, timing
+from autograder.checks import host_waits, loaders, speedup
 from autograder.checks.numerics import shown
 from autograder.claims.graphs import Compiled
 from autograder.claims.precision import HalfPrecision
@@ -278,7 +278,9 @@ def no_wait_per_step(loop: Observation) -> Verdict:
         measured = f"seconds is {shown(seconds)} where {worked}"
         return Failed(measured, why, f"read it after them; {POINTS}")
     try_ = f"losses.append(loss.detach()); bring them to the host after the loop; {POINTS}"
-    return timing.no_wait_per_step(values["waits"], values["batches"], values["kept"], try_=try_)
+    return host_waits.no_wait_per_step(
+        values["waits"], values["batches"], values["kept"], try_=try_
+    )
 
 
 @part.check(basis="report")

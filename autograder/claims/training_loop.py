@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from autograder.checks import numerics, timing
+from autograder.checks import host_waits, numerics, timing
 from autograder.checks.numerics import close, shown
 from autograder.claims.apart import WHY_APART, how_apart
 from autograder.claims.base import joined
@@ -336,7 +336,7 @@ class TrainingLoop:
             }
 
         def judge(noted: Observation, *others: Observation) -> Verdict:
-            verdict = timing.no_wait_per_step(**noted.values)
+            verdict = host_waits.no_wait_per_step(**noted.values)
             for other, judged in zip(others, also.values(), strict=True):
                 verdict = judged(other) if isinstance(verdict, Passed) else verdict
             return verdict
