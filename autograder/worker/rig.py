@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import ctypes
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from autograder.worker import allocator
 from autograder.worker.rigs import returned
 from autograder.worker.rigs.answers import Answers, changed, copies
 from autograder.worker.rigs.calls import Calls
@@ -361,8 +361,7 @@ class Rig:
 
     def return_memory_at_once(self) -> None:
         """Let memory that is freed be gone, so that what the process holds is what it uses."""
-        # glibc keeps freed blocks below a limit that grows by itself; aligned ones are then rarely used again.
-        ctypes.CDLL(None).mallopt(-3, 64 * 1024)  # M_MMAP_THRESHOLD, bytes
+        allocator.return_at_once()
 
 
 def _maker(window: Callable[[], Window], smaller: int = 1) -> Callable[[], Made]:
