@@ -42,6 +42,7 @@ from autograder.worker.rigs.figures import Figures
 from autograder.worker.rigs.hooks import Hook
 from autograder.worker.rigs.loading import Loading
 from autograder.worker.rigs.matched import Matched
+from autograder.worker.rigs.metered import Metered
 from autograder.worker.rigs.nets import make_loader, make_net
 from autograder.worker.rigs.profiles import Profiles
 from autograder.worker.rigs.programs import Program, made_program
@@ -353,6 +354,11 @@ class Rig:
             pattern=[0.8, *later, 1.0],
             cold=3.0,
         )
+
+    def metered(self, **script: Any) -> Metered:
+        """Return a meter of a device that is scripted; real time stops."""
+        self.clock.freeze(WALL)
+        return Metered(self.clock, self.device, **script)
 
     @staticmethod
     def given(name: str) -> Any:
