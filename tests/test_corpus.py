@@ -134,6 +134,8 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("foundations", "part9_diagnosis"): (24, 2, 1),
     ("pairs", "part01_measuring"): (20, 2, 1),
     ("pairs", "part12_allocator"): (16, 3, 1),
+    ("pairs", "part02_profiling"): (34, 4, 1),
+    ("pairs", "part03_lifetimes"): (32, 6, 0),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
     ("gpu_profiling", "part2_dataloader"): (16, 6, 6),
     ("gpu_profiling", "part3_kernels"): (38, 12, 8),
