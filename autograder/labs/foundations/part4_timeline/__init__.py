@@ -176,7 +176,7 @@ def pairs(evidence: Pair, name: str) -> Any:
 
 @part.check(basis="report")
 def one_file_for_each_cycle(written: Pair) -> Verdict:
-    """The n-th call of a handler writes rank{rank}_cycle{n}_trace.json.gz, and no other trace."""
+    """Cycle n is in rank{rank}_cycle{n}_trace.json.gz, and no file but operators.csv is beside them."""
     for expected, observed in pairs(written, "handlers"):
         measured, why = judges.files_problem(expected, observed)
         if measured:
