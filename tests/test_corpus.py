@@ -128,6 +128,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("foundations", "part1_attention"): (25, 8, 30),
     ("foundations", "part2_loops"): (21, 8, 10),
     ("foundations", "part3_profilers"): (38, 2, 3),
+    ("foundations", "part4_timeline"): (40, 3, 1),
     ("foundations", "part5_augmentation"): (23, 5, 1),
     ("foundations", "part6_float16"): (20, 3, 0),
     ("foundations", "part8_benchmark"): (21, 2, 1),
