@@ -17,7 +17,7 @@ BESIDE = frozenset({
     "eager_trainings", "fetches", "figures", "graphs", "inference", "launches", "loader_for",
     "machine", "made_program", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes", "programs", "queue",
     "ranks", "resnet_trainings", "saved", "scaler_calls", "script", "scripted_call",
-    "scripted_net", "sizes", "sums", "tiles", "traffic", "trainings", "waits",
+    "scripted_net", "sizes", "sums", "tiles", "traffic", "trainings", "waits", "would_launch",
     "calls.cost", "calls.flags",
     "loading.built", "loading.moves", "loading.scripted", "loading.step", "loading.streams",
     "matched.hopeless", "matched.profile", "matched.run", "matched.versions",

@@ -40,6 +40,7 @@ from autograder.worker.rigs.crossings import on_meta
 from autograder.worker.rigs.fetches import GPU, Always, Queue, Waits, played
 from autograder.worker.rigs.figures import Figures
 from autograder.worker.rigs.hooks import Hook
+from autograder.worker.rigs.would_launch import launches
 from autograder.worker.rigs.loading import Loading
 from autograder.worker.rigs.matched import Matched
 from autograder.worker.rigs.nets import make_loader, make_net
@@ -328,6 +329,14 @@ class Rig:
         """Call with device `meta` in place of a GPU, and note what came of it."""
         staged = Path(str(student.__file__)).parent
         return on_meta(partial(self.answers(student).tried, call), staged)
+
+    @staticmethod
+    def would_launch(function: Callable[..., Any], *inputs: Any) -> dict[str, Any]:
+        """Call once, and say what compiled code would launch; see `worker/rigs/would_launch.py`."""
+        found = launches(function, *inputs)
+        lists = {name: getattr(found, name)[:64] for name in ("extern", "fused", "breaks")}
+        texts = {name: [returned.text(it) for it in some] for name, some in lists.items()}
+        return {**texts, "graphs": found.graphs}
 
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""

@@ -1,0 +1,334 @@
+"""Part 7: fusion. Norms folded into convolutions, modes of torch.compile by what they are for, launches counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.checks.forms import Form, count, words
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Case
+from autograder.claims.studies import WRITTEN, Study, written
+from autograder.lab import (
+    BOOLEAN,
+    TEXT,
+    Failed,
+    Observation,
+    Part,
+    Passed,
+    Student,
+    Verdict,
+    list_of,
+    map_of,
+    record,
+)
+from autograder.labs.foundations.part7_fusion import judges
+
+if TYPE_CHECKING:
+    from autograder.labs.foundations.part7_fusion.rig import Rig
+else:
+    Rig = Any
+
+
+LAUNCHES = Form(
+    "fusion_launches.csv",
+    (
+        words("version", "its name in `versions`"),
+        count("operators", "of eager code, without views and `aten.empty`", 0),
+        count("launches", "of compiled code: `extern + fused`", 0),
+        count("extern", "launches of a library's kernels", 0),
+        count("fused", "launches of kernels that the compiler writes", 0),
+        count("graphs", "into how many the version was cut", 0),
+    ),
+)
+part = Part(
+    "part7_fusion",
+    writes=["compile_for"],
+    hands_in=[LAUNCHES.file, "part7_notes.md"],
+    tables=[LAUNCHES],
+    warm=["autograder.worker.compiler"],
+)
+SEE = 'see "What usually goes wrong" in the part 7 handout'
+
+# --- a norm into the convolution before it ----------------------------------------------------------------------------
+
+MODULE = "fold_model returns a module, and this entry changes tensors that are returned or handed over"
+ENTRIES = (
+    "no_tensor",
+    "zeros",
+    "a_constant",
+    "first_half_only",
+    "every_second_row",
+    "read_as_contiguous",
+    "half_precision_and_back",
+    "finished_by_a_thread",
+    "writes_into_its_inputs",
+    "hides_from_the_compiler",
+)
+TRAINING = "with a norm in train()"
+
+
+def network(given: Mapping[str, Any]) -> Any:
+    """Make the network of the inputs, on their device and in their dtype."""
+    made = import_module("given").make_folding(given["kind"], given["seed"])
+    modes = {"all of it in train()": made, "one norm in train()": getattr(made, "norm", None)}
+    if mode := given["mode"]:
+        modes[mode].train()
+    return made.to(given["images"])
+
+
+def folded(written: Callable[..., Any], given: Mapping[str, Any]) -> tuple[Any, Sequence[Any]]:
+    return written(network(given)), [given["images"]]
+
+
+def computed(written: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    module, images = folded(written, given)
+    return module(*images).detach()
+
+
+fold = Exercise("fold_model", part, call=computed, holes=dict.fromkeys(ENTRIES, MODULE))
+FIRST = "a convolution, a norm, a ReLU"
+
+
+@fold.inputs
+def draw_images(
+    random: np.random.Generator,
+    batch: Any = (1, 3),
+    height: Any = (5, 9),
+    width: Any = (5, 9),
+    kind: Any = FIRST,
+    mode: Any = "",
+) -> dict[str, Any]:
+    images = random.normal(size=(batch, 3, height, width))
+    return {"images": images, "seed": int(random.integers(1 << 30)), "kind": kind, "mode": mode}
+
+
+FORMULA = (
+    "weight * factor and (bias - running_mean) * factor + norm.bias, "
+    "with factor = norm.weight / sqrt(running_var + eps) for each output channel"
+)
+fold.same(
+    {
+        kind: {"kind": kind}
+        for kind in (
+            "a convolution without a bias",
+            "groups, stride and dilation",
+            "a norm without weights",
+            "layers registered in another order",
+            "a norm behind two convolutions",
+            "blocks in blocks",
+        )
+    },
+    within=1e-4,
+    gradients=(),
+    dtypes=(),
+    name="folds_right",
+    says="fold_model returns a module that computes the same: no bias, groups, no norm weights, blocks in blocks.",
+    why={
+        "without a bias": "a convolution without a bias gets one, from the running mean and the norm's bias",
+        "registered": "the norm that is registered next is not the norm that is called next",
+        "": "the factor needs eps under the root, and the convolution's bias is scaled as well",
+    },
+    try_=FORMULA,
+)
+fold.same(
+    {
+        "a result that is used twice": {"kind": "a result that is used twice"},
+        **{
+            kind: {"kind": kind, "batch": 2}
+            for kind in (
+                "a convolution that two norms share",
+                "a convolution that is also called without a norm",
+                "a norm before the convolution",
+                "a ReLU between",
+                "a norm with the statistics of the batch",
+            )
+        },
+    },
+    families=("drawn sizes",),
+    within=1e-4,
+    gradients=(),
+    name="keeps_what_cannot_be_folded",
+    says="fold_model keeps a norm where another needs the convolution, or where no convolution comes before it.",
+    why={
+        "twice": "the sum needs the result without the norm, and the convolution has it no more",
+        "two norms": "the convolution was folded for one norm, or twice, and the other call gets that as well",
+        "also called": "the call without a norm gets the folded weights as well",
+        "of the batch": "a norm without running statistics takes those of each batch, so nothing can be folded",
+        "": "only the norm that gets a convolution's result as it is can be folded",
+    },
+    try_="count the calls of a convolution, and who uses its result",
+)
+PAIRS = 4
+fold.would_launch(
+    PAIRS,
+    ["convolution"],
+    {"kind": "four pairs and nothing else"},
+    of=folded,
+    name="folds_every_pair",
+    says="Compiled, four pairs of convolution and norm are four launches: each norm is in its convolution.",
+    why="a norm is left, or what stands in its place: a launch for itself",
+    try_=f"fold every pair, also without a bias or without norm weights; {SEE}",
+    needs=["folds_right"],
+)
+fold.refuses(
+    {
+        mode: {"mode": mode, "batch": 2} for mode in ("all of it in train()", "one norm in train()")
+    },
+    takes={"all norms in eval()": {"mode": ""}},
+    name="refuses_training_mode",
+    says="fold_model raises ValueError if a BatchNorm2d is in train(), be it one alone.",
+    why="the statistics of a norm in train() still move, and are those of each batch until then",
+    try_="look at .training of each BatchNorm2d in model.modules()",
+    needs=[],
+)
+
+
+@part.probe(values={"moved": list_of(TEXT)}, takes=["fold_model"])
+def original(student: Student, rig: Rig) -> Any:
+    """A module before and after it was folded, and after the folded one was called."""
+    moved = list[str]()
+    for kind in ("blocks in blocks", "a norm behind two convolutions"):
+        given = fold.given(rig, Case("original", {"kind": kind}))
+        module = network(given)
+        before = rig.kept(module)
+        student.fold_model(module)(given["images"])
+        moved += rig.moved(before, rig.kept(module))
+    return {"moved": moved}
+
+
+@part.check(basis="report")
+def original_is_untouched(original: Observation) -> Verdict:
+    """The model handed over has the same layers, numbers and modes as before."""
+    moved = original.values["moved"]
+    if moved:
+        why = "the model of the caller was folded, and not a copy of it"
+        return Failed(f"changed: {', '.join(moved[:4])}", why, "copy.deepcopy(model) first")
+    return Passed("layers, numbers and modes are as before")
+
+
+# --- modes of torch.compile -------------------------------------------------------------------------------------------
+
+ASKED = {
+    "calls": list_of(
+        record(backend=TEXT, mode=TEXT, dynamic=TEXT, fullgraph=TEXT, options=map_of(TEXT))
+    ),
+    "is_made": BOOLEAN,
+    "raised": TEXT,
+}
+
+
+@part.probe(
+    values={"asked": list_of(record(**ASKED))},
+    takes=["compile_for"],
+)
+def purposes(student: Student, rig: Rig) -> Any:
+    """What torch.compile is asked for; nothing is called, so nothing is compiled."""
+    answers, asked = rig.answers(student), []
+    for purpose in judges.PURPOSES:
+        model = rig.given("make_folding")(FIRST)
+        returned = answers.tried(student.compile_for, purpose, model)
+        raised = answers.named(returned) if isinstance(returned, Exception) else ""
+        asked.append({**rig.asked_of_compile(returned), "raised": raised})
+    return {"asked": asked}
+
+
+@part.check(basis="report")
+def options_fit_the_purpose(purposes: Observation) -> Verdict:
+    """compile_for asks torch.compile for what each of the five purposes needs."""
+    pairs = zip(judges.PURPOSES, purposes.values["asked"], strict=False)
+    problems = [judges.purpose_problem(purpose, asked) for purpose, asked in pairs]
+    if wrong := next(filter(None, problems), None):
+        return Failed(*wrong)
+    return Passed(f"{len(problems)} purposes")
+
+
+# --- what is launched -------------------------------------------------------------------------------------------------
+
+
+def pointwise(length: int) -> Callable[[Any], Any]:
+    """Return a chain of so many operators that look at each number alone, with views between them."""
+
+    def run(x: Any) -> Any:
+        for at in range(length):
+            x = (x.sin() if at % 2 else x * 0.5).transpose(0, 1)
+        return x
+
+    return run
+
+
+def cut(length: int) -> Callable[[Any], Any]:
+    """Return two chains with a look at a value between them."""
+    chain = pointwise(length)
+
+    def run(x: Any) -> Any:
+        x = chain(x)
+        return chain(x) if x.mean().item() < 9 else x
+
+    return run
+
+
+def versions(length: int, seed: int) -> tuple[dict[str, Callable[[Any], Any]], Any]:
+    """Return versions by name, and their images."""
+    block = import_module("given").make_folding(FIRST, seed)
+    chains = {"a chain": pointwise(length), "two chains": cut(length)}
+    return {"a block": block, **chains}, block.conv.weight.detach()[:2]
+
+
+def counted(written: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    tried, images = versions(**given)
+    return written(tried, (images,))
+
+
+def expected(length: int, seed: int) -> list[dict[str, Any]]:
+    """Count launches anew; how many operators there are is known."""
+    tried, images = versions(length, seed)
+    rows = []
+    for name, operators in {"a block": 3, "a chain": length, "two chains": 2 * length + 2}.items():
+        found = import_module("given").launches(tried[name], images)
+        kinds = {"extern": len(found.extern), "fused": len(found.fused), "graphs": found.graphs}
+        rows.append({"version": name, "operators": operators, "launches": found.count, **kinds})
+    return rows
+
+
+counts = Exercise("count_launches", part, call=counted)
+
+
+@counts.inputs
+def draw_length(random: np.random.Generator, length: Any = (4, 20)) -> dict[str, Any]:
+    return {"length": length, "seed": int(random.integers(1 << 30))}
+
+
+counts.same(
+    {"chains of three": {"length": 3}},
+    families=("drawn sizes",),
+    oracle=expected,
+    name="launches_are_counted",
+    says="count_launches counts the operators of eager code, and the launches and graphs of compiled code.",
+    why={
+        "operators": "each operator that computes counts once; views and aten.empty do not compute",
+        "graphs": "a value that Python looks at cuts the function in two: given.launches says how often",
+        "names": "a row has the six names of the handout",
+        "": "given.launches(version, *inputs) has the names of both kinds of launches",
+    },
+    try_=f"func.is_view, and given.launches; {SEE}",
+)
+
+
+@part.probe(values=WRITTEN, takes=["count_launches"])
+def table(student: Student, rig: Rig) -> Any:
+    tried, images = versions(rig.integer(3, 9), rig.integer(0, 999))
+    folder = str(rig.made_folder())
+    returned = student.count_launches(tried, (images,), folder=folder)
+    return written(rig, LAUNCHES, "count_launches", returned)
+
+
+study = Study(part, LAUNCHES, "count_launches", by=table)
+study.is_written()
+study.is_consistent(
+    judges.row_problem,
+    says="In the fusion_launches.csv handed in, launches are extern + fused, and no more than operators.",
+)
