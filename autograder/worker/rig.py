@@ -40,7 +40,6 @@ from autograder.worker.rigs.crossings import on_meta
 from autograder.worker.rigs.fetches import GPU, Always, Queue, Waits, played
 from autograder.worker.rigs.figures import Figures
 from autograder.worker.rigs.hooks import Hook
-from autograder.worker.rigs.would_launch import launches
 from autograder.worker.rigs.loading import Loading
 from autograder.worker.rigs.matched import Matched
 from autograder.worker.rigs.nets import make_loader, make_net
@@ -53,6 +52,7 @@ from autograder.worker.rigs.returned import BadReturn, Returned
 from autograder.worker.rigs.scripted import NEXT, ScriptedCall
 from autograder.worker.rigs.trainings import Made, Trainings
 from autograder.worker.rigs.window import Window
+from autograder.worker.rigs.would_launch import launches
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
 T = TypeVar("T")

@@ -70,9 +70,9 @@ COLUMNS = ["version", "operators", "launches", "extern", "fused", "graphs"]
 def count_launches(versions, inputs, folder=".") -> list[dict]:
     """Count what each version does with *inputs*; return a row for each, and write them.
 
-    versions: name -> module or function, called as version(*inputs), without gradients. A row has COLUMNS: operators
-    that eager code asks torch for, views and `aten.empty` left out; what given.launches finds compiled: launches, how many
-    of them are extern and fused, graphs. Writes fusion_launches.csv into folder.
+    versions: name -> module or function, called as version(*inputs), without gradients. A row has the names in COLUMNS.
+    operators: those that eager code calls, without views and `aten.empty`. The other numbers are of compiled code, from
+    given.launches: how many launches, how many of them extern and fused, and graphs. Writes fusion_launches.csv.
     """
     # TODO: a TorchDispatchMode is told each operator; func.is_view says whether it is a view.
     # YOUR CODE HERE

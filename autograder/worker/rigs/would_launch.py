@@ -26,7 +26,7 @@ LIBRARIES = ("extern_kernels.", "torch.ops.", "aten.")
 """What the name of a library's kernel begins with in the code."""
 
 OTHERS = ("is_clang", "is_apple_clang", "is_intel_compiler", "is_msvc_cl")
-COMPILER = {"is_gcc": lambda: True, **dict.fromkeys(OTHERS, lambda: False)}
+COMPILER: dict[str, Any] = {"is_gcc": lambda: True, **dict.fromkeys(OTHERS, lambda: False)}
 """What the code is written for."""
 
 
@@ -51,6 +51,7 @@ class Written(BaseException):
 
 def launches(function: Callable[..., Any], *inputs: Any) -> Launches:
     """Call a function or module once; return what it would launch if it was compiled for these inputs."""
+    from torch._dynamo import reset
     from torch._dynamo.utils import counters
     from torch._functorch._aot_autograd.utils import make_boxed_func
     from torch._inductor import compile_fx
@@ -69,12 +70,12 @@ def launches(function: Callable[..., Any], *inputs: Any) -> Launches:
     def backend(graph: Any, examples: Any) -> Any:
         return compile_fx.compile_fx(graph, examples, inner_compile=write)
 
-    torch._dynamo.reset()
+    reset()
     counters.clear()
     with torch.no_grad(), _nothing_built(found):
         torch.compile(function, backend=backend, dynamic=False)(*inputs)
     found.breaks = [reason.strip().partition("\n")[0] for reason in counters["graph_break"]]
-    torch._dynamo.reset()
+    reset()
     return found
 
 
@@ -105,10 +106,9 @@ def _nothing_built(found: Launches) -> Iterator[None]:
 def _read(code: str, found: Launches) -> None:
     """Add the kernels that the functions of some code call."""
     tree = ast.parse(code)
-    homes = [tree, *(it for it in tree.body if isinstance(it, ast.ClassDef))]
-    functions = [it for home in homes for it in home.body if isinstance(it, ast.FunctionDef)]
+    bodies = [tree.body, *(it.body for it in tree.body if isinstance(it, ast.ClassDef))]
     own = _own_kernels(tree)
-    for function in functions:
+    for function in (it for body in bodies for it in body if isinstance(it, ast.FunctionDef)):
         if function.name in ("get_args", "benchmark_compiled_module"):
             continue
         calls = [it for it in ast.walk(function) if isinstance(it, ast.Call)]
@@ -123,6 +123,9 @@ def _read(code: str, found: Launches) -> None:
 
 def _own_kernels(tree: ast.Module) -> set[str]:
     """Return the names of the kernels whose text is in the code."""
-    made = [it for it in tree.body if isinstance(it, ast.Assign) and isinstance(it.value, ast.Call)]
-    texts = [it for it in made if ast.unparse(it.value.func).startswith("async_compile.")]
-    return {ast.unparse(target) for it in texts for target in it.targets}
+    return {
+        ast.unparse(target)
+        for it in tree.body
+        if isinstance(it, ast.Assign) and ast.unparse(it.value).startswith("async_compile.")
+        for target in it.targets
+    }

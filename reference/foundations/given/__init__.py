@@ -4,7 +4,7 @@
     megabytes = peak_mb(attention_by_hand, q, k, v)
     with Allocations() as memory: ...           memory.live, memory.peak, memory.restart()
     images = make_images(256, 8)                    (256, 3, 8, 8), uint8; MEAN and STD standardise them
-    network = make_folding("a ReLU between")        for images (n, 3, h, w); CAN_BE_FOLDED, CANNOT_BE_FOLDED name all kinds
+    network = make_folding("a ReLU between")        for images (n, 3, h, w); CAN_BE_FOLDED, CANNOT_BE_FOLDED: all kinds
     found = launches(network, images)               found.extern, found.fused: what torch.compile would launch
 
 The lab hands this folder out and grades with its own copy: a change here reaches nobody else.

@@ -1,7 +1,7 @@
 """Small networks for part 7: some with norms that can be folded into a convolution, some with norms that cannot.
 
-    network = make_folding(kind, seed)      a kind of CAN_BE_FOLDED or CANNOT_BE_FOLDED, in eval(), weights by the seed
-    network(torch.randn(4, 3, 8, 8))
+network = make_folding(kind, seed)      a kind of CAN_BE_FOLDED or CANNOT_BE_FOLDED, in eval(), weights by the seed
+network(torch.randn(4, 3, 8, 8))
 """
 
 from __future__ import annotations

@@ -36,30 +36,28 @@ def _of_fixed_shapes(asked: Asked, *options: str) -> bool:
 
 PURPOSES = {
     "is it captured": Purpose(
-        lambda asked: asked["backend"] in ("eager", "aot_eager") and asked["fullgraph"] == "True",
-        "dynamic=True is for shapes that change; to see what is captured, leave the compiler out, "
-        "and let a graph break be an error",
-        'backend="eager" (or "aot_eager") and fullgraph=True',
+        lambda asked: "eager" in asked["backend"] and asked["fullgraph"] == "True",
+        "no compiler is needed to see what is captured, and a graph break must be an error",
+        'backend="eager" and fullgraph=True',
     ),
     "many batch sizes": Purpose(
         lambda asked: _by_inductor(asked) and asked["dynamic"] == "True",
-        "without dynamic=True the first size is built for itself alone; and a CUDA graph, or a search, is made again "
-        "for each size",
+        "one build for all sizes needs dynamic=True; CUDA graphs and searches are made again for each size",
         "dynamic=True, and the default mode",
     ),
     "few launches": Purpose(
         lambda asked: _of_fixed_shapes(asked, GRAPHS),
-        "a CUDA graph issues many kernels by one launch: that is what reduce-overhead does, and all that it does",
-        'mode="reduce-overhead", and shapes that stay',
+        "a CUDA graph issues many kernels by one launch, and only reduce-overhead does just that",
+        'mode="reduce-overhead", without dynamic=True',
     ),
     "slow build, fast run": Purpose(
         lambda asked: _of_fixed_shapes(asked, GRAPHS, SEARCH),
-        "the build may be slow, so it may search for the fastest kernels, and record a CUDA graph as well",
-        'mode="max-autotune", and shapes that stay',
+        "a slow build may search for the fastest kernels and record a CUDA graph as well",
+        'mode="max-autotune", without dynamic=True',
     ),
     "search, but shapes change": Purpose(
         lambda asked: _by_inductor(asked, SEARCH) and asked["dynamic"] != "False",
-        "kernels are searched for, and no CUDA graph is recorded for each shape",
+        "the kernels are searched for, but a CUDA graph would be recorded for each shape",
         'mode="max-autotune-no-cudagraphs"',
     ),
 }
@@ -67,10 +65,15 @@ PURPOSES = {
 
 def described(asked: Asked) -> str:
     """Return one call as it was written, but for what is left at its default."""
-    defaults = {"backend": ("inductor", "None"), "mode": ("None",), "dynamic": ("None",), "fullgraph": ("False",)}
+    defaults = {
+        "backend": ("inductor", "None"),
+        "mode": ("None",),
+        "dynamic": ("None",),
+        "fullgraph": ("False",),
+    }
     given = {name: asked[name] for name, usual in defaults.items() if asked[name] not in usual}
     options = {} if "mode" in given else asked["options"]
-    return ", ".join(f"{name}={value}" for name, value in {**given, **options}.items()) or "nothing"
+    return ", ".join(f"{name}={value}" for name, value in {**given, **options}.items())
 
 
 def purpose_problem(purpose: str, seen: Mapping[str, Any]) -> tuple[str, str, str] | None:
@@ -84,7 +87,9 @@ def purpose_problem(purpose: str, seen: Mapping[str, Any]) -> tuple[str, str, st
         return measured, why, "return torch.compile(model, ...)"
     if wanted.fits(calls[0]):
         return None
-    return f'"{purpose}": torch.compile was asked for {described(calls[0])}', wanted.why, wanted.try_
+    options = described(calls[0])
+    measured = f'"{purpose}": torch.compile was called {f"with {options}" if options else "without options"}'
+    return measured, wanted.why, wanted.try_
 
 
 def row_problem(rows: Sequence[Row]) -> str:
@@ -95,5 +100,7 @@ def row_problem(rows: Sequence[Row]) -> str:
         if launches != parts:
             return f"launches of {version} is {launches:g}, but extern + fused is {parts:g}"
         if launches > row["operators"]:
-            return f"{version} has more launches ({launches:g}) than operators ({row['operators']:g})"
+            return (
+                f"{version} has more launches ({launches:g}) than operators ({row['operators']:g})"
+            )
     return ""

@@ -38,7 +38,9 @@ class Rig(worker.Rig):
         known.apply_defaults()
         named = {name: str(known.arguments[name]) for name in NAMES}
         mode = {} if given else torch._inductor.list_mode_options(options.get("mode") or "default")
-        self._calls.append({**named, "options": {name: str(it) for name, it in (mode | given).items()}})
+        self._calls.append(
+            {**named, "options": {name: str(it) for name, it in (mode | given).items()}}
+        )
         self._compiled.append(compiled)
         return compiled
 
