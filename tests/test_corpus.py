@@ -130,6 +130,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("foundations", "part3_profilers"): (38, 2, 3),
     ("foundations", "part5_augmentation"): (23, 5, 1),
     ("foundations", "part6_float16"): (20, 3, 0),
+    ("foundations", "part7_fusion"): (30, 2, 1),
     ("foundations", "part8_benchmark"): (21, 2, 1),
     ("foundations", "part9_diagnosis"): (24, 2, 1),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
