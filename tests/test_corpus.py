@@ -131,6 +131,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("foundations", "part4_timeline"): (40, 3, 1),
     ("foundations", "part5_augmentation"): (23, 5, 1),
     ("foundations", "part6_float16"): (20, 3, 0),
+    ("foundations", "part7_fusion"): (30, 2, 1),
     ("foundations", "part8_benchmark"): (21, 2, 1),
     ("foundations", "part9_diagnosis"): (24, 2, 1),
     ("pairs", "part01_measuring"): (20, 2, 1),
