@@ -40,6 +40,8 @@ TENSORS = (
     "int64",
 )
 """What the name of a tensor's dtype begins with."""
+NOTHING = "nothing"
+"""In the place of a dtype: None was returned."""
 WHOLE_OR_NOT = {"int", "float"}
 """Python's numbers: either may stand for the other."""
 
@@ -70,8 +72,7 @@ def same(
             )
         if got is None or not _fits(case, asked):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-            form = "the shape or the dtype of the result is wrong"
-            told = reason(why, asked["case"]) if _is_plain(asked) else form
+            told = reason(why, asked["case"]) if _is_plain(asked) else _wrong_form(case)
             return Failed(returned, told, try_)
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
@@ -172,14 +173,14 @@ def _cases(
 def _around(own: Mapping[str, tuple[Mapping[str, Any], Array]], name: str) -> Mapping[str, Any]:
     """Return what stands in the place of a case that is missing: what it is an entry of, or what has entries."""
     if any(other.startswith(f"{name}, ") for other in own):
-        return {"shape": [], "dtype": "a list or dict"}
+        return {"case": name, "shape": [], "dtype": "a list or dict"}
     while ", " in name:
         name = name.rpartition(", ")[0]
         if name in own:
             case = own[name][0]
             raised = case["dtype"].startswith("raised ")
             return case if raised else {**case, "dtype": f"{case['dtype']} without entries"}
-    return {"shape": [], "dtype": "nothing"}
+    return {"case": name, "shape": [], "dtype": NOTHING}
 
 
 def _fits(case: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
@@ -238,6 +239,12 @@ def _gaps(got: Array, want: Array) -> Array:
 
 def _form(case: Mapping[str, Any]) -> str:
     return str(case["dtype"]) if _is_plain(case) else f"{case['dtype']} {tuple(case['shape'])}"
+
+
+def _wrong_form(case: Mapping[str, Any]) -> str:
+    if case["dtype"] == NOTHING and ": gradient of " in case["case"]:
+        return "no gradient arrives there: a weight in its place never trains"
+    return "the shape or the dtype of the result is wrong"
 
 
 def _is_plain(case: Mapping[str, Any]) -> bool:

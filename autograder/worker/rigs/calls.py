@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from autograder.worker.rigs.counters import Counter, tensors_in
+from autograder.worker.rigs.eager import without_compiler
+from autograder.worker.rigs.flops import Flops
 from autograder.worker.rigs.precision import Precision
 
 Given = dict[str, Any]
@@ -91,7 +93,7 @@ class Calls:
         above = [torch.from_numpy(random.normal(size=tuple(it.shape))).to(it) for it in results]
         found = (
             torch.autograd.grad(results, leaves, above, allow_unused=True)
-            if results
+            if results and leaves
             else [None] * len(leaves)
         )
         pairs = zip(leaves, found, strict=True)
@@ -109,6 +111,13 @@ class Calls:
     def computed(cls, given: Given) -> Given:
         """Return arguments that have a gradient and were computed, as in a network."""
         return given | {name: _computed(given[name].requires_grad_()) for name in cls.asked(given)}
+
+    @classmethod
+    def flops(cls, call: Callable[[Given], Any], given: Given, names: Sequence[str]) -> int:
+        """Count the floating-point operations of a call's matrix products, those of the backward pass included."""
+        with without_compiler(), Flops() as seen:
+            cls.gradients(call, given, names, 0)
+        return int(seen.get_total_flops())
 
     @staticmethod
     def flags() -> Precision:
