@@ -72,8 +72,9 @@ def same(
             )
         if got is None or not _fits(case, asked):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-            told = reason(why, asked["case"]) if _is_plain(asked) else _wrong_form(case)
-            return Failed(returned, told, try_)
+            form = "the shape or the dtype of the result is wrong"
+            missing = _is_plain(asked) or _has_no_gradient(case)
+            return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
@@ -241,10 +242,8 @@ def _form(case: Mapping[str, Any]) -> str:
     return str(case["dtype"]) if _is_plain(case) else f"{case['dtype']} {tuple(case['shape'])}"
 
 
-def _wrong_form(case: Mapping[str, Any]) -> str:
-    if case["dtype"] == NOTHING and ": gradient of " in case["case"]:
-        return "no gradient arrives there: a weight in its place never trains"
-    return "the shape or the dtype of the result is wrong"
+def _has_no_gradient(case: Mapping[str, Any]) -> bool:
+    return case["dtype"] == NOTHING and ": gradient of " in case["case"]
 
 
 def _is_plain(case: Mapping[str, Any]) -> bool:
