@@ -117,8 +117,8 @@ class Results(Claimed):
                 changed |= {f"{name}, in the backward pass": None for name in sorted(late)}
             return {"changed": list(changed), "flags": flags.values()}
 
-        def judge(found: Observation) -> Verdict:
-            return _left_alone(found, words["try_"])
+        def judge(observation: Observation) -> Verdict:
+            return _left_alone(observation, words["try_"])
 
         said = f"{self.function} leaves its inputs as they were, and torch's precision as it was."
         probe = self.add_probe(self.named("inputs_after"), inputs_after, values=SEEN)
@@ -189,7 +189,7 @@ class Results(Claimed):
         slips: Mapping[str, Callable[..., Any]],
     ) -> Any:
         def results(student: Student, rig: Rig) -> dict[str, Any]:
-            seen = rig.answers(student)
+            answers = rig.answers(student)
             flags = rig.calls.flags()
             changed = set()
             slipped = [rig.answers() for _ in slips]
@@ -199,7 +199,7 @@ class Results(Claimed):
                 given = rig.calls.given(drawn, case.dtype, case.view, exact=True)
                 before = rig.copies(given)
                 with flags:
-                    returned = seen.tried(run, given)
+                    returned = answers.tried(run, given)
                 changed |= set(rig.changed(given, before))
                 if case.again:
                     given = rig.calls.overwrite(
@@ -207,17 +207,17 @@ class Results(Claimed):
                         rig.calls.given(others, case.dtype, case.view, exact=True),
                     )
                     with flags:
-                        returned = seen.tried(run, given)
+                        returned = answers.tried(run, given)
                 asked = "" if rig.side == "student" else run(rig.calls.rounded(given))
-                seen.add(case.name, returned, asked)
-                for answers, slip in zip(slipped, slips.values(), strict=True):
+                answers.add(case.name, returned, asked)
+                for mistaken, slip in zip(slipped, slips.values(), strict=True):
                     if rig.side != "student":
-                        answers.add(case.name, slip(**given), asked)
-            told = [it.seen() for it in slipped]
+                        mistaken.add(case.name, slip(**given), asked)
+            of_slips = [it.seen() for it in slipped]
             return {
-                **seen.seen(),
-                "slips": [it["cases"] for it in told],
-                **{f"slip{at}": it["numbers"] for at, it in enumerate(told)},
+                **answers.seen(),
+                "slips": [it["cases"] for it in of_slips],
+                **{f"slip{at}": it["numbers"] for at, it in enumerate(of_slips)},
                 "changed": sorted(changed),
                 "flags": flags.values(),
             }
@@ -231,7 +231,7 @@ class Results(Claimed):
         oracle: Oracle,
     ) -> Any:
         def gradients(student: Student, rig: Rig) -> dict[str, Any]:
-            seen, flags = rig.answers(student), rig.calls.flags()
+            answers, flags = rig.answers(student), rig.calls.flags()
             for case in cases:
                 given = self.given(rig, case)
                 drawn = rig.integer(0, 1 << 30)
@@ -239,15 +239,15 @@ class Results(Claimed):
                 asked = list(rig.calls.asked(given) if wanted is None else wanted)
                 run = self._right(student, rig, oracle)
                 with flags:
-                    found = seen.tried(rig.calls.gradients, run, given, asked, drawn)
-                told = found if isinstance(found, list) else [found] * len(asked)
-                for name, gradient in zip(asked, told, strict=True):
-                    seen.add(
+                    returned = answers.tried(rig.calls.gradients, run, given, asked, drawn)
+                each = returned if isinstance(returned, list) else [returned] * len(asked)
+                for name, gradient in zip(asked, each, strict=True):
+                    answers.add(
                         f"{case.name}: gradient of {name}",
                         gradient,
                         rig.calls.rounded(given)[name],
                     )
-            return {**seen.seen(), "slips": [], "changed": [], "flags": flags.values()}
+            return {**answers.seen(), "slips": [], "changed": [], "flags": flags.values()}
 
         return gradients
 
@@ -269,26 +269,26 @@ def _both(results: Run, gradients: Run) -> Run:
     """Run both, and answer with the cases of both."""
 
     def run(student: Student, rig: Rig) -> dict[str, Any]:
-        seen, others = results(student, rig), gradients(student, rig)
+        first, second = results(student, rig), gradients(student, rig)
         return {
-            **seen,
-            "cases": [*seen["cases"], *others["cases"]],
-            "numbers": np.concatenate([seen["numbers"], others["numbers"]]),
-            "flags": sorted({*seen["flags"], *others["flags"]}),
+            **first,
+            "cases": [*first["cases"], *second["cases"]],
+            "numbers": np.concatenate([first["numbers"], second["numbers"]]),
+            "flags": sorted({*first["flags"], *second["flags"]}),
         }
 
     return run
 
 
-def _left_alone(seen: Observation, try_: str) -> Passed | Failed:
-    flags = seen.values["flags"]
-    if flags and not seen.values["changed"]:
+def _left_alone(observation: Observation, try_: str) -> Passed | Failed:
+    flags = observation.values["flags"]
+    if flags and not observation.values["changed"]:
         return Failed(
             f"changed: {', '.join(flags)}",
             FLAG,
             "leave the precision flags alone",
         )
-    return outputs.unchanged(seen.values["changed"], try_=try_)
+    return outputs.unchanged(observation.values["changed"], try_=try_)
 
 
 def _kinds(cases: Sequence[Case], arrays: bool) -> str:
