@@ -24,12 +24,12 @@ def use(written: Any, given: Mapping[str, Any]) -> Any:
     then = given["then"]
     if not then:
         return written(given["gate"], given["up"])
-    gate, up = (given[name].detach().requires_grad_().clone() for name in CHANGED)
+    leaves = [given[name].detach().requires_grad_() for name in CHANGED]
+    gate, up = (leaf.clone() for leaf in leaves)
     result = written(gate, up)
     if then in CHANGED:
         {"gate": gate, "up": up}[then].add_(1)
-    gradients = torch.autograd.grad(result.sum(), (gate, up))
-    return [gradient.sum() for gradient in gradients]
+    return torch.autograd.grad(result.sum(), leaves)
 
 
 def gradients_of(written: Any, given: Mapping[str, Any]) -> Any:
