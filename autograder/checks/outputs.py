@@ -244,7 +244,7 @@ def _form(case: Mapping[str, Any]) -> str:
 
 
 def _has_no_gradient(case: Mapping[str, Any]) -> bool:
-    return case["dtype"] == NOTHING and ": gradient of " in case["case"]
+    return case["dtype"] == NOTHING and "gradient of " in case["case"]
 
 
 def _is_plain(case: Mapping[str, Any]) -> bool:

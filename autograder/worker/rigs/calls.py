@@ -91,13 +91,12 @@ class Calls:
         results = [it for it in tensors_in(returned) if it.requires_grad]
         random = np.random.default_rng(seed)
         above = [torch.from_numpy(random.normal(size=tuple(it.shape))).to(it) for it in results]
-        gradients = (
-            torch.autograd.grad(results, leaves, above, allow_unused=True)
-            if results and leaves
-            else [None] * len(leaves)
-        )
-        pairs = zip(leaves, gradients, strict=True)
-        return [leaf.detach() if it is None and not leaf.numel() else it for leaf, it in pairs]
+        if results:  # as a training does: not all that is right works with autograd.grad
+            torch.autograd.backward(results, above)
+        return [
+            leaf.detach() if leaf.grad is None and not leaf.numel() else leaf.grad
+            for leaf in leaves
+        ]
 
     @classmethod
     def backward(cls, call: Callable[[Given], Any], given: Given) -> Given:
