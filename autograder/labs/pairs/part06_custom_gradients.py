@@ -127,7 +127,8 @@ def draw_head(
     rows: Any = (1, 9),
     kind: Any = "",
 ) -> dict[str, Any]:
-    hidden, weight = random.normal(size=(n, d)), 0.3 * random.normal(size=(v, d))
+    hidden: Any = random.normal(size=(n, d))
+    weight: Any = 0.3 * random.normal(size=(v, d))
     if kind == HUNDREDS:  # whole numbers, so that no logit is rounded
         hidden = random.integers(-4, 5, (n, d)).astype(float)
         weight = 8.0 * random.integers(-4, 5, (v, d))

@@ -13,7 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 def without_compiler() -> AbstractContextManager[Any]:
     """Let what is compiled run as it was written, if anybody has loaded the compiler."""
     if "torch._dynamo" in sys.modules:
-        return torch.compiler.set_stance("force_eager")
+        stance: AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
+        return stance
     return nullcontext()
 
 

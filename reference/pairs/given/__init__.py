@@ -5,7 +5,7 @@
     model = TinyLM(vocabulary, width, blocks, heads)
     model(input_ids, labels=None, caches=None)  .logits, .loss
     model = LookingNet(width)                   looks at its own activations half way
-    layers = make_layers(count)                 a deep stack: linear, GELU, linear, dropout, norm
+    layers = make_layers(count)                 a deep stack: linear, GELU, dropout, linear, norm
 
 The lab hands this folder out and grades with its own copy: a change here reaches nobody else.
 """

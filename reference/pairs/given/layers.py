@@ -6,14 +6,14 @@ from torch import nn
 
 
 def make_layers(count: int = 12, width: int = 64, hidden: int = 256, dropout: float = 0.1) -> nn.Sequential:
-    """Return *count* layers: linear, GELU, linear, dropout and a norm, from *width* to *hidden* and back."""
+    """Return *count* layers: linear, GELU, dropout, linear and a norm, from *width* to *hidden* and back."""
     return nn.Sequential(
         *(
             nn.Sequential(
                 nn.Linear(width, hidden),
                 nn.GELU(),
-                nn.Linear(hidden, width),
                 nn.Dropout(dropout),
+                nn.Linear(hidden, width),
                 nn.LayerNorm(width),
             )
             for _ in range(count)

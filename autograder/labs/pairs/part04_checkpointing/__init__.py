@@ -224,7 +224,7 @@ BLOCKS = 8
 EVERY = (1, 2, 3)
 
 
-def make_training(written: Any, rig: Rig) -> Any:
+def make_training(written: Any, rig: Any) -> Any:
     """Train a model of which every second block is checkpointed."""
     import torch
 
@@ -254,6 +254,10 @@ blocks.trains_alike(
 )
 
 
+def loss_of(model: Any, given: Mapping[str, Any]) -> Any:
+    return model(**given).loss
+
+
 @part.probe(pair=True, values={"kept": list_of(INTEGER)}, takes=["checkpoint_blocks"])
 def kept_by_blocks(student: Student, rig: Rig) -> Any:
     """The bytes that are there after a forward pass, for each `every`."""
@@ -261,14 +265,12 @@ def kept_by_blocks(student: Student, rig: Rig) -> Any:
     ids = rig.tokens(8, 64)
     for every in EVERY:
         model = student.checkpoint_blocks(rig.language_model(BLOCKS), every)
-        cost = rig.calls.cost(
-            lambda given, model=model: model(**given).loss, {"input_ids": ids, "labels": ids}
-        )
+        cost = rig.calls.cost(partial(loss_of, model), {"input_ids": ids, "labels": ids})
         kept.append(cost["held"])
     return {"kept": kept}
 
 
-@part.check(basis="report", needs=[])
+@part.check(basis="report")
 def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
     """Blocks 0, every, 2 * every, ... keep nothing but their inputs, and the others are as they were."""
     kept, plain = (
