@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import torch
 from torch import nn
 
 
-def make_layers(count: int = 12, width: int = 64, hidden: int = 256, dropout: float = 0.1) -> nn.Sequential:
-    """Return *count* layers: linear, GELU, dropout, linear and a norm, from *width* to *hidden* and back."""
+def make_layers(
+    count: int = 12, width: int = 64, hidden: int = 256, dropout: float = 0.1, seed: int | None = None
+) -> nn.Sequential:
+    """Return *count* layers: linear, GELU, dropout, linear and a norm, from *width* to *hidden* and back.
+
+    After the same *seed* the weights are the same, and what dropout draws in the first call is, too.
+    """
+    if seed is not None:
+        torch.manual_seed(seed)
     return nn.Sequential(
         *(
             nn.Sequential(

@@ -43,11 +43,8 @@ def of_layers(use: Callable[[Any, Any, Mapping[str, Any]], Any]) -> Any:
     """Build the same layers for both sides, and call what was written with them."""
 
     def call(written: Any, given: Mapping[str, Any]) -> Any:
-        import torch
-
-        torch.manual_seed(given["seed"])
-        layers = importlib.import_module("given").make_layers(given["layers"])
-        return use(written, layers, given)
+        make_layers = importlib.import_module("given").make_layers
+        return use(written, make_layers(given["layers"], seed=given["seed"]), given)
 
     return call
 
@@ -226,21 +223,10 @@ EVERY = (1, 2, 3)
 
 def make_training(written: Any, rig: Any) -> Any:
     """Train a model of which every second block is checkpointed."""
-    import torch
-
     model = rig.language_model(4)
-    ids = rig.tokens(3, 12)
     names = list(model.state_dict())
     rig.unchanged(model, names, written(model, 2))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-    torch.manual_seed(rig.seed)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        model(ids, labels=ids).loss.backward()
-        optimizer.step()
-
-    return model, optimizer, step
+    return rig.training(model, rig.tokens(3, 12))
 
 
 blocks.trains_alike(

@@ -65,6 +65,18 @@ class Rig(worker.Rig):
         for name, it in {**inputs, **dict(net.named_parameters())}.items():
             answers.add(f"{case}, gradient of {name}", it.grad)
 
+    def training(self, model: Any, ids: Tensor) -> tuple[Any, Any, Callable[[], None]]:
+        """Return a training of the model: its optimizer, and what takes a step."""
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        torch.manual_seed(self.seed)
+
+        def step() -> None:
+            optimizer.zero_grad()
+            model(ids, labels=ids).loss.backward()
+            optimizer.step()
+
+        return model, optimizer, step
+
     @staticmethod
     def unchanged(model: nn.Module, names: list[str], returned: Any) -> None:
         """Refuse another model than the one that was handed over, and other names in its state_dict."""

@@ -3,41 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.checks import outputs
 from autograder.claims.exercise import Exercise
-from autograder.claims.families import Sizes
-from autograder.lab import Part
+from autograder.claims.families import Case, Sizes
+from autograder.lab import CASES, NUMBERS, Pair, Part, Student, Verdict
+
+if TYPE_CHECKING:
+    from autograder.labs.pairs.part06_custom_gradients.rig import Rig
+else:
+    Rig = Any
 
 part = Part("part06_custom_gradients", warm=["torch._dynamo"])
 SEE = 'see "What usually goes wrong" in the part 6 handout'
 LATER = "the error comes in the backward pass, not in the call"
-CHANGED = ("gate", "up")
+INPUTS = ("gate", "up")
+WIDE = "gates from -30 to 30"
 
 
 def use(written: Any, given: Mapping[str, Any]) -> Any:
-    """Call; a case may also want the first gradients, or a backward pass after a change in place."""
-    import torch
-
+    """Call; a case may also want a backward pass, after a change in place or without one."""
     then = given["then"]
     if not then:
         return written(given["gate"], given["up"])
-    leaves = [given[name].detach().requires_grad_() for name in CHANGED]
-    gate, up = (leaf.clone() for leaf in leaves)
-    result = written(gate, up)
-    if then in CHANGED:
-        {"gate": gate, "up": up}[then].add_(1)
-    return torch.autograd.grad(result.sum(), leaves)
-
-
-def gradients_of(written: Any, given: Mapping[str, Any]) -> Any:
-    """Return the first gradients, of a result whose own gradient depends on the inputs."""
-    import torch
-
-    gate, up = given["gate"], given["up"]
-    return torch.autograd.grad(written(gate, up), (gate, up), gate * up, create_graph=True)
+    leaves = {name: given[name].detach().requires_grad_() for name in INPUTS}
+    computed = {name: leaf.clone() for name, leaf in leaves.items()}
+    result = written(**computed)
+    if then in INPUTS:
+        computed[then].add_(1)
+    result.sum().backward()
+    return [leaf.grad for leaf in leaves.values()]
 
 
 swiglu = Exercise(
@@ -46,19 +45,7 @@ swiglu = Exercise(
     call=use,
     holes={"refuses_nothing": LATER, "refuses_by_another_error": LATER},
 )
-twice = Exercise(
-    "swiglu", part, call=gradients_of, holes={"detached": "swiglu_matches looks at that"}
-)
 LARGE: Sizes = {"rows": 40, "columns": 30, "size": 30}
-
-
-@twice.inputs
-def draw_pair(
-    random: np.random.Generator, rows: Any = (0, 9), columns: Any = (0, 33), size: Any = 1
-) -> dict[str, Any]:
-    shape = (rows, columns)
-    gate = random.normal(size=shape) if size == 1 else random.uniform(-size, size, shape)
-    return {"gate": gate, "up": random.normal(size=shape)}
 
 
 @swiglu.inputs
@@ -69,11 +56,26 @@ def draw_gates(
     size: Any = 1,
     then: Any = "",
 ) -> dict[str, Any]:
-    return {**draw_pair(random, rows, columns, size), "then": then}
+    shape = (rows, columns)
+    gate = random.normal(size=shape) if size == 1 else random.uniform(-size, size, shape)
+    return {"gate": gate, "up": random.normal(size=shape), "then": then}
+
+
+@part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["swiglu"])
+def second_gradients(student: Student, rig: Rig) -> Any:
+    answers = rig.answers(student)
+    for case, sizes in {"gates around 0": {"rows": 5, "columns": 7}, WIDE: LARGE}.items():
+        given = swiglu.given(rig, Case(case, sizes))
+        first = partial(rig.first_gradients, student.swiglu)
+        returned = answers.tried(rig.calls.gradients, first, given, INPUTS, rig.integer(0, 99))
+        each = returned if isinstance(returned, list) else [returned] * len(INPUTS)
+        for name, it in zip(INPUTS, each, strict=True):
+            answers.add(f"{case}, second gradient of {name}", it, rig.calls.rounded(given)[name])
+    return answers.seen()
 
 
 swiglu.same(
-    {"gates from -30 to 30": LARGE},
+    {WIDE: LARGE},
     dtypes=["float64", "bfloat16"],
     as_one=True,
     name="swiglu_matches",
@@ -86,14 +88,19 @@ swiglu.same(
     },
     try_="compare with torch.nn.functional.silu(gate) * up",
 )
-twice.same_gradients(
-    {"drawn sizes": {"rows": 5, "columns": 7}, "gates from -30 to 30": LARGE},
-    name="swiglu_twice",
-    says="The gradients of swiglu have the right gradients themselves.",
-    needs=["swiglu_matches"],
-    why="the backward pass has no graph of its own, or one that leaves out what it was computed from",
-    try_="no torch.no_grad() and no detach() in backward; take gate and up from ctx.saved_tensors",
-)
+
+
+@part.check(basis="outputs", needs=[part.checks["swiglu_matches"].judge])
+def swiglu_twice(second_gradients: Pair) -> Verdict:
+    """The gradients of swiglu have the right gradients themselves."""
+    return outputs.same(
+        second_gradients,
+        1e-5,
+        why="the backward pass has no graph of its own, or one that leaves out what it was computed from",
+        try_="no torch.no_grad() and no detach() in backward; take gate and up from ctx.saved_tensors",
+    )
+
+
 swiglu.keeps_less(
     0.05,
     {"rows": 256, "columns": 512},
@@ -103,7 +110,7 @@ swiglu.keeps_less(
     try_="save gate and up alone, and compute the sigmoid again in backward",
 )
 swiglu.refuses(
-    {f"{name} is changed before the backward pass": {"then": name} for name in CHANGED},
+    {f"{name} is changed before the backward pass": {"then": name} for name in INPUTS},
     RuntimeError,
     takes={"nothing is changed": {"then": "nothing"}},
     name="notices_changes",
