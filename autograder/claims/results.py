@@ -108,7 +108,7 @@ class Results(Claimed):
             return {"changed": list(changed), "flags": flags.values()}
 
         def judge(found: Observation) -> Verdict:
-            return _left_alone(found, words["try_"])
+            return left_alone(found, words["try_"])
 
         said = f"{self.function} leaves its inputs as they were, and torch's precision as it was."
         probe = self.add_probe(self.named("inputs_after"), inputs_after, values=SEEN)
@@ -137,7 +137,7 @@ class Results(Claimed):
         def judge(pair: Pair, *others: Any) -> Verdict:
             evidence = dict(zip(reads, (pair, *others), strict=True))
             failed = [word for word, name in apart.items() if self._fails(name, evidence)]
-            left = Passed("") if LEFT_ALONE in self.claimed else _left_alone(pair.student, try_)
+            left = Passed("") if LEFT_ALONE in self.claimed else left_alone(pair.student, try_)
             if isinstance(left, Failed) and pair.student.values["changed"]:
                 return left
             verdict = outputs.same(pair, allowed, why=words["why"], try_=try_, without=failed)
@@ -254,7 +254,8 @@ class Results(Claimed):
         return lambda given: self.call(student, given)
 
 
-def _left_alone(seen: Observation, try_: str) -> Passed | Failed:
+def left_alone(seen: Observation, try_: str) -> Passed | Failed:
+    """Judge what became of the inputs, and of the precision of products."""
     flags = seen.values["flags"]
     if flags and not seen.values["changed"]:
         return Failed(

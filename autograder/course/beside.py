@@ -18,7 +18,7 @@ BESIDE = frozenset({
     "machine", "made_program", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes", "programs", "queue",
     "ranks", "resnet_trainings", "saved", "scaler_calls", "script", "scripted_call",
     "scripted_net", "sizes", "sums", "tiles", "traffic", "trainings", "waits",
-    "calls.cost", "calls.flags",
+    "calls.cost", "calls.flags", "calls.operands",
     "loading.built", "loading.moves", "loading.scripted", "loading.step", "loading.streams",
     "matched.hopeless", "matched.profile", "matched.run", "matched.versions",
     "plans.measured",

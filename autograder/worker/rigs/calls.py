@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from autograder.worker.rigs.counters import Counter, tensors_in
+from autograder.worker.rigs.operands import Operands
 from autograder.worker.rigs.precision import Precision
 
 Given = dict[str, Any]
@@ -117,17 +118,28 @@ class Calls:
 
     @staticmethod
     def cost(call: Callable[[Given], Any], given: Given) -> dict[str, int]:
-        """Count what a call takes: operations, bytes that move, bytes made, bytes that are still held after it."""
+        """Count what a call takes: operations, bytes that move, are touched, are made, are still held after it."""
         with Counter(tensors(given)) as seen:
             results = call(given)
         gc.collect()
         seen.leave_out(tensors_in(results))
         names = {
             "operations": seen.operations,
+            "computed": seen.count,
             "moved": seen.bytes,
+            "touched": seen.touched,
             "made": seen.made,
         }
         return {**names, "held": seen.held}
+
+    @staticmethod
+    def operands(
+        call: Callable[[Given], Any], given: Given, operators: Sequence[str]
+    ) -> dict[str, Any]:
+        """Note what some operators are given in a call, and which others run."""
+        with Operands(operators) as seen:
+            call(given)
+        return seen.values()
 
 
 def _dtype(value: Any, dtype: str) -> str:
