@@ -81,9 +81,7 @@ def test_what_is_right_but_for_its_smallest_rows_fails(tmp_path):
         x[3] *= 1e6
         return {"x": x, "weight": random.normal(size=(16, 32))}
 
-    words = {"why": "small rows are lost", "try_": "a scale"}
-    words["skip_families"] = {"one row times 10000": "its own case"}
-    exercise.error_between(0.0, 1e-2, exact="", **words)
+    exercise.error_between(0.0, 0.1, why="small rows are lost", try_="a scale")
     lost = SLOW.replace("x @ w", "(x * (x.abs() > 1e3)) @ w")
     found = [judged(exercise, it, SLOW, tmp_path)["same_results"] for it in (RIGHT, lost)]
 

@@ -15,7 +15,8 @@ def layout(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int, int]:
     """Return all that decides where the numbers of a tensor lie: shape, stride, offset, bytes of each."""
     if tensor.layout != torch.strided:
         return (tensor._values().numel(),), (1,), 0, tensor.element_size()
-    return tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.element_size()
+    offset = int(tensor.storage_offset())
+    return tuple(tensor.shape), tensor.stride(), offset, tensor.element_size()
 
 
 def touched(shape: Sequence[int], stride: Sequence[int], offset: int, size: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,29 +31,21 @@ from autograder.lab import (
 from autograder.labs.pairs.part05_precision.part import WRONG, part
 
 FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
-UPDATE = 0.02  # of the update: as in a training without the batch that overflows
 LOSSES = {"losses": ("float64", 1)}
 CLIP = f"scaler.unscale_(optimizer), then clip_grad_norm_(model.parameters(), 1.0), then scaler.step; {WRONG}"
 
 
 def train(student: Student, window: Window, dtype: str = "bfloat16") -> dict[str, Any]:
-    import torch
+    from autograder.labs.pairs.part05_precision import rig
 
-    losses, steps = student.train_mixed(
-        window.model,
-        window.optimizer,
-        window.criterion,
-        window.loader,
-        window.scaler,
-        getattr(torch, dtype),
-    )
-    return {"losses": losses, "steps": steps}
+    return rig.train(student, window, dtype)
 
 
-def trained(student: Student, rig: Rig, dtype: str) -> Answer:
-    """Train with gradients whose norm is far above 1."""
-    window = rig.window(scale=2.0**8)
-    start = window.weights()
+def trained(student: Student, rig: Rig, dtype: str, factor: float, scale: float) -> Answer:
+    """Train by a loss that is so many times as large, and so are its gradients."""
+    window = rig.window(scale=scale)
+    criterion, start = window.criterion, window.weights()
+    window.criterion = lambda *both: factor * criterion(*both)  # type: ignore[assignment]
     losses = train(student, window, dtype)["losses"]
     return {
         "start": start,
@@ -63,20 +56,22 @@ def trained(student: Student, rig: Rig, dtype: str) -> Answer:
 
 
 @part.probe(pair=True, values={"graph": BOOLEAN}, arrays=TRAINED | LOSSES, takes={"train_mixed"})
-def in_float16(student: Student, rig: Rig) -> Answer:
-    return trained(student, rig, "float16")
+def steep(student: Student, rig: Rig) -> Answer:
+    """Every gradient is clipped."""
+    return trained(student, rig, "float16", 4.0, 2.0**8)
 
 
 @part.probe(pair=True, values={"graph": BOOLEAN}, arrays=TRAINED | LOSSES, takes={"train_mixed"})
-def in_bfloat16(student: Student, rig: Rig) -> Answer:
-    return trained(student, rig, "bfloat16")
+def gentle(student: Student, rig: Rig) -> Answer:
+    """None is, and the scale is 1: what is left of earlier gradients shows."""
+    return trained(student, rig, "bfloat16", 0.5, 1.0)
 
 
 @part.check(basis="outputs")
-def follows_fp32(in_float16: Pair, in_bfloat16: Pair) -> Verdict:
+def follows_fp32(steep: Pair, gentle: Pair) -> Verdict:
     """train_mixed follows the losses and weights of a float32 training, clipped to a norm of 1, in both dtypes."""
-    for run in (in_float16, in_bfloat16):
-        why, try_ = _apart(run)
+    for run in (steep, gentle):
+        why, try_ = _apart(run, clipped=run is steep)
         verdict = numerics.same_trajectory(run, FOLLOWS, why=why, try_=try_)
         if not isinstance(verdict, Passed):
             return verdict
@@ -86,14 +81,11 @@ def follows_fp32(in_float16: Pair, in_bfloat16: Pair) -> Verdict:
     return verdict
 
 
-def _apart(run: Pair) -> tuple[str, str]:
+def _apart(run: Pair, *, clipped: bool) -> tuple[str, str]:
     ratio = numerics.update(run).ratio
-    if ratio < 0.1:
-        return (
-            "the weights move far less: gradients were clipped while they were still scaled",
-            CLIP,
-        )
-    if ratio > 1.5:
+    if clipped and ratio < 0.1:
+        return "the weights hardly move: gradients were clipped while they were still scaled", CLIP
+    if clipped and ratio > 1.5:
         return f"the weights move {ratio:.1f} times as far: gradients were not clipped", CLIP
     return precision.why_apart(run, FOLLOWS), f"compare your loop step by step; {WRONG}"
 
@@ -111,7 +103,7 @@ def rounding(student: Student, rig: Rig) -> Answer:
 
     if rig.side == "student":
         return {"plain": np.zeros(0), **{dtype: losses(dtype) for dtype in HALVES}}
-    halves = {dtype: rig.autocast(dtype, lambda dtype=dtype: losses(dtype)) for dtype in HALVES}
+    halves = {dtype: rig.autocast(dtype, partial(losses, dtype)) for dtype in HALVES}
     return {"plain": losses("float32"), **halves}
 
 
@@ -157,7 +149,7 @@ def overflow(student: Student, rig: Rig) -> Answer:
 @part.check(basis="outputs")
 def counts_real_steps(overflow: Pair) -> Verdict:
     """A batch whose gradients are infinite moves nothing, halves the scale, and is no step."""
-    verdict = precision.overflow_skipped(overflow, UPDATE, WRONG)
+    verdict = precision.overflow_skipped(overflow, None, WRONG)
     steps, expected = (side.values["steps"] for side in (overflow.student, overflow.baseline))
     if isinstance(verdict, Passed) and steps != expected:
         measured = f"steps is {numerics.shown(steps)}; {expected:g} of 6 batches moved the weights"
@@ -170,7 +162,8 @@ def counts_real_steps(overflow: Pair) -> Verdict:
 
 # --- what only a GPU shows --------------------------------------------------------------------------------------------
 
-WIDE, ROWS, BATCHES = 4096, 256, 4
+WIDE, ROWS = 4096, 256
+NEAR_LOSSES = Close(rtol=1e-3, atol=1e-3)  # bfloat16 is 2e-4 apart, weights that stand still 1e-1
 
 
 def draw_rows(random: np.random.Generator) -> Mapping[str, Any]:
@@ -178,27 +171,11 @@ def draw_rows(random: np.random.Generator) -> Mapping[str, Any]:
     return {"x": x, "labels": random.integers(0, WIDE, ROWS)}
 
 
-@part.timed("call", inputs=draw_rows, within=Close(rtol=2e-2, atol=2e-2))
+@part.timed("call", inputs=draw_rows, within=NEAR_LOSSES)
 def wide(student: Student, inputs: Mapping[str, Any]) -> Any:
-    """Train an MLP of three wide layers, the same at each call; in float16 where bfloat16 is only imitated."""
-    import torch
-    from torch import nn
+    from autograder.labs.pairs.part05_precision import rig
 
-    width = WIDE if inputs["x"].is_cuda else 128  # a CPU only tries it
-    x, labels = inputs["x"][:, :width], inputs["labels"] % width
-    torch.manual_seed(0)
-    with torch.device(x.device):
-        layers = [nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()]
-        model = nn.Sequential(*layers, nn.Linear(width, width))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    old = x.is_cuda and torch.cuda.get_device_capability(x.device)[0] < 8
-    batches = [(x.roll(at, 1), labels) for at in range(BATCHES)]
-    scaler = torch.amp.GradScaler(x.device.type, init_scale=2.0**8)
-    dtype = torch.float16 if old else torch.bfloat16
-    losses, _ = student.train_mixed(
-        model, optimizer, nn.functional.cross_entropy, batches, scaler, dtype
-    )
-    return losses
+    return rig.train_wide(student, inputs["x"], inputs["labels"])
 
 
 @part.check(basis="outputs", needs=[follows_fp32])
@@ -206,6 +183,6 @@ def mixed_is_faster(wide: Timed, bar: Bar) -> Verdict:
     """A wide MLP trains at least {bar} as fast as in float32."""
     try_ = f"look at rounds_as_half; {WRONG}"
     why = "the timed calls return other losses than the float32 training"
-    same = same_calls(wide, Close(rtol=2e-2, atol=2e-2), why=why, try_=try_)
+    same = same_calls(wide, NEAR_LOSSES, why=why, try_=try_)
     why = "products run in float32, or the host waits in each step"
     return speedup.at_least(wide, bar, why=why, try_=try_, same=same)

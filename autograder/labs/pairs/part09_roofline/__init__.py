@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import SimpleNamespace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -60,48 +59,26 @@ advance.faster(
 # --- roofline ---------------------------------------------------------------------------------------------------------
 
 
-def work(kind: str, rows: int, inner: int, columns: int) -> tuple[Any, tuple[Any, ...]]:
-    """Return a function and its inputs."""
-    import torch
-
-    made = SimpleNamespace(
-        torch=torch,
-        left=torch.ones(rows, inner),
-        right=torch.ones(inner, columns),
-        square=torch.ones(inner, inner),
-        below=torch.ones(rows, columns),
-        wide=torch.ones(rows, 2 * inner),
-        heads=tuple(torch.ones(1, 2, rows, inner) for _ in range(3)),
-        image=torch.ones(2, inner, 9, 8),
-        kernels=torch.ones(columns, inner, 3, 3),
-        attention=torch.nn.functional.scaled_dot_product_attention,
-    )
-    function, inputs = WORK[kind](made)
-    return function, tuple(inputs)
-
-
-WORK: dict[str, Callable[[Any], tuple[Any, Any]]] = {
-    "a product": lambda it: (it.torch.mm, (it.left, it.right)),
-    "attention": lambda it: (it.attention, it.heads),
-    "a convolution": lambda it: (it.torch.conv2d, (it.image, it.kernels)),
-    "an addition": lambda it: (it.torch.add, (it.left, it.left.clone())),
-    "a number among the inputs": lambda it: (it.torch.mul, (it.left, 2.0)),
-    "a tensor passed twice": lambda it: (it.torch.mm, (it.square, it.square)),
-    "two views of one storage": lambda it: (it.torch.mul, it.wide.chunk(2, dim=1)),
-    "a product and what follows": lambda it: (
-        lambda x, y, z: it.torch.relu(x @ y + z).sum(),
-        (it.left, it.right, it.below),
-    ),
-    "in place": lambda it: (lambda x, y, z: z.add_(x @ y), (it.left, it.right, it.below)),
-    "two results": lambda it: (lambda x, y: (x @ y, x + 1), (it.left, it.right)),
-    "bfloat16": lambda it: (it.torch.mm, (it.left.bfloat16(), it.right.bfloat16())),
-}
-"""Kind -> of tensors and torch, a function and its inputs."""
+KINDS = (
+    "a product",
+    "attention",
+    "a convolution",
+    "an addition",
+    "a number among the inputs",
+    "a tensor passed twice",
+    "two views of one storage",
+    "a product and what follows",
+    "in place",
+    "two results",
+    "bfloat16",
+)
 
 
 def asked(written: Any, given: Mapping[str, Any]) -> Any:
+    from autograder.labs.pairs.part09_roofline import rig
+
     sizes = (given[name] for name in ("kind", "rows", "inner", "columns"))
-    return written(*work(*sizes), given["peak_flops"], given["bandwidth"])
+    return written(*rig.work(*sizes), given["peak_flops"], given["bandwidth"])
 
 
 roof = Exercise("roofline", part, call=asked)
@@ -123,28 +100,10 @@ def draw_work(
     return {"kind": kind, **sizes, "peak_flops": peak, "bandwidth": bandwidth}
 
 
-def counted(
-    kind: str, rows: int, inner: int, columns: int, peak_flops: float, bandwidth: float
-) -> dict[str, Any]:
-    """Return the right answer."""
-    from torch.utils._pytree import tree_leaves
-    from torch.utils.flop_counter import FlopCounterMode
+def counted(**given: Any) -> Any:
+    from autograder.labs.pairs.part09_roofline import rig
 
-    function, inputs = work(kind, rows, inner, columns)
-    with FlopCounterMode(display=False) as counter:
-        result = function(*inputs)
-    tensors = [it for it in tree_leaves((inputs, result)) if hasattr(it, "untyped_storage")]
-    sizes = {it.untyped_storage().data_ptr(): it.untyped_storage().nbytes() for it in tensors}
-    flops, size = counter.get_total_flops(), sum(sizes.values())
-    compute, move = flops / peak_flops, size / bandwidth
-    bound = "compute" if compute > move else "memory"
-    return {
-        "flops": flops,
-        "bytes": size,
-        "intensity": flops / size,
-        "bound": bound,
-        "seconds": max(compute, move),
-    }
+    return rig.counted(**given)
 
 
 RIDGE: Sizes = {"rows": 48, "inner": 48, "columns": 48, "ridge": "on the ridge"}
@@ -152,7 +111,7 @@ roof.same(
     {
         "on the ridge": RIDGE,
         "64 x 128 by 128 x 32": {"rows": 64, "inner": 128, "columns": 32},
-        **{kind: {"kind": kind} for kind in WORK},
+        **{kind: {"kind": kind} for kind in KINDS},
     },
     oracle=counted,
     name="roofline_is_exact",
