@@ -345,7 +345,10 @@ def test_gradients_are_judged_as_one_with_the_results_and_a_case_says_which_are_
     assert "right is frozen: gradient of right" not in cases
     assert isinstance(verdicts[0], Passed)
     assert "right is frozen: gradient of left" in verdicts[1].measured
-    assert "left alone has a gradient" == verdicts[1].why
+    assert (
+        "it has no gradient: what it belongs to never trains; left alone has a gradient"
+        == verdicts[1].why
+    )
 
 
 def _written(folder, text):
