@@ -370,7 +370,9 @@ class Result:
     def unread(self) -> tuple[str, ...]:
         """Why what was handed in could not be read, so that a person has to look: each reason once."""
         return tuple(
-            dict.fromkeys(one.reason for one in self.checks.values() if one.outcome == "unread")
+            dict.fromkeys(
+                check.reason for check in self.checks.values() if check.outcome == "unread"
+            )
         )
 
     @property

@@ -26,7 +26,8 @@ from typing import Any
 from autograder.batch import store
 from autograder.batch.circumstances import circumstances, machine, still_good
 from autograder.batch.events import Event, What
-from autograder.batch.journal import MOST_TRIES, History, Journal
+from autograder.batch.history import MOST_TRIES, History
+from autograder.batch.journal import Journal
 from autograder.batch.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.errors import ReadError, UserError
 from autograder.grading import scoring

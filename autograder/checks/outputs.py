@@ -71,8 +71,8 @@ def same(
         if got is None or not _fits(case, asked):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
             form = "the shape or the dtype of the result is wrong"
-            told = reason(why, asked["case"]) if _is_plain(asked) else form
-            return Failed(returned, told, try_)
+            why_not = reason(why, asked["case"]) if _is_plain(asked) else form
+            return Failed(returned, why_not, try_)
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
@@ -187,10 +187,10 @@ def _fits(case: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
     return case["shape"] == asked["shape"] and (numbers or case["dtype"] == asked["dtype"])
 
 
-def _cut(seen: Observation) -> Iterator[tuple[Mapping[str, Any], Array]]:
+def _cut(observation: Observation) -> Iterator[tuple[Mapping[str, Any], Array]]:
     """Give each case its numbers."""
-    at, numbers = 0, seen.arrays["numbers"]
-    for case in seen.values["cases"]:
+    at, numbers = 0, observation.arrays["numbers"]
+    for case in observation.values["cases"]:
         size = math.prod(case["shape"])
         yield case, numbers[at : at + size]
         at += size

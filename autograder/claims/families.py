@@ -60,12 +60,12 @@ def every(
     of_dtypes = [Case(dtype, dtype=dtype) for dtype in dtypes]
     of_arrays = [*LAYOUTS, *of_dtypes, *NUMBERS, *(WHOLE if whole else []), AGAIN]
     families = [DRAWN, *_of_sizes(sizes), *(of_arrays if arrays else [])]
-    known = [family.name for family in families]
+    names = [family.name for family in families]
     for name in (*skip, *(only or ())):
-        if name not in known:
+        if name not in names:
             raise CourseError(
-                f"skip_families names '{name}', which is no family here{nearest(name, known)}; "
-                f"families: {', '.join(known)}"
+                f"skip_families names '{name}', which is no family here{nearest(name, names)}; "
+                f"families: {', '.join(names)}"
             )
     for name, reason in skip.items():
         if not reason:

@@ -107,8 +107,8 @@ class Results(Claimed):
                 changed |= {f"{name}, in the backward pass": None for name in sorted(late)}
             return {"changed": list(changed), "flags": flags.values()}
 
-        def judge(found: Observation) -> Verdict:
-            return _left_alone(found, words["try_"])
+        def judge(observation: Observation) -> Verdict:
+            return _left_alone(observation, words["try_"])
 
         said = f"{self.function} leaves its inputs as they were, and torch's precision as it was."
         probe = self.add_probe(self.named("inputs_after"), inputs_after, values=SEEN)
@@ -179,7 +179,7 @@ class Results(Claimed):
         slips: Mapping[str, Callable[..., Any]],
     ) -> Any:
         def results(student: Student, rig: Rig) -> dict[str, Any]:
-            seen = rig.answers(student)
+            answers = rig.answers(student)
             flags = rig.calls.flags()
             changed = set()
             slipped = [rig.answers() for _ in slips]
@@ -189,7 +189,7 @@ class Results(Claimed):
                 given = rig.calls.given(drawn, case.dtype, case.view, exact=True)
                 before = rig.copies(given)
                 with flags:
-                    returned = seen.tried(run, given)
+                    returned = answers.tried(run, given)
                 changed |= set(rig.changed(given, before))
                 if case.again:
                     given = rig.calls.overwrite(
@@ -197,17 +197,17 @@ class Results(Claimed):
                         rig.calls.given(others, case.dtype, case.view, exact=True),
                     )
                     with flags:
-                        returned = seen.tried(run, given)
+                        returned = answers.tried(run, given)
                 asked = "" if rig.side == "student" else run(rig.calls.rounded(given))
-                seen.add(case.name, returned, asked)
-                for answers, slip in zip(slipped, slips.values(), strict=True):
+                answers.add(case.name, returned, asked)
+                for mistaken, slip in zip(slipped, slips.values(), strict=True):
                     if rig.side != "student":
-                        answers.add(case.name, slip(**given), asked)
-            told = [it.seen() for it in slipped]
+                        mistaken.add(case.name, slip(**given), asked)
+            of_slips = [it.seen() for it in slipped]
             return {
-                **seen.seen(),
-                "slips": [it["cases"] for it in told],
-                **{f"slip{at}": it["numbers"] for at, it in enumerate(told)},
+                **answers.seen(),
+                "slips": [it["cases"] for it in of_slips],
+                **{f"slip{at}": it["numbers"] for at, it in enumerate(of_slips)},
                 "changed": sorted(changed),
                 "flags": flags.values(),
             }
@@ -221,22 +221,22 @@ class Results(Claimed):
         oracle: Oracle,
     ) -> Any:
         def gradients(student: Student, rig: Rig) -> dict[str, Any]:
-            seen, flags = rig.answers(student), rig.calls.flags()
+            answers, flags = rig.answers(student), rig.calls.flags()
             for case in cases:
                 given = self.given(rig, case)
                 drawn = rig.integer(0, 1 << 30)
                 asked = list(rig.calls.asked(given) if names is None else names)
                 run = self._right(student, rig, oracle)
                 with flags:
-                    found = seen.tried(rig.calls.gradients, run, given, asked, drawn)
-                told = found if isinstance(found, list) else [found] * len(asked)
-                for name, gradient in zip(asked, told, strict=True):
-                    seen.add(
+                    returned = answers.tried(rig.calls.gradients, run, given, asked, drawn)
+                each = returned if isinstance(returned, list) else [returned] * len(asked)
+                for name, gradient in zip(asked, each, strict=True):
+                    answers.add(
                         f"{case.name}: gradient of {name}",
                         gradient,
                         rig.calls.rounded(given)[name],
                     )
-            return {**seen.seen(), "slips": [], "changed": [], "flags": flags.values()}
+            return {**answers.seen(), "slips": [], "changed": [], "flags": flags.values()}
 
         return gradients
 
@@ -254,15 +254,15 @@ class Results(Claimed):
         return lambda given: self.call(student, given)
 
 
-def _left_alone(seen: Observation, try_: str) -> Passed | Failed:
-    flags = seen.values["flags"]
-    if flags and not seen.values["changed"]:
+def _left_alone(observation: Observation, try_: str) -> Passed | Failed:
+    flags = observation.values["flags"]
+    if flags and not observation.values["changed"]:
         return Failed(
             f"changed: {', '.join(flags)}",
             FLAG,
             "leave the precision flags alone",
         )
-    return outputs.unchanged(seen.values["changed"], try_=try_)
+    return outputs.unchanged(observation.values["changed"], try_=try_)
 
 
 def _kinds(cases: Sequence[Case], arrays: bool) -> str:

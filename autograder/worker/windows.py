@@ -182,11 +182,11 @@ def hear(channel: socket.socket) -> tuple[Message, list[int]]:
     def read(n: int) -> bytes:
         data = b""
         while len(data) < n:
-            more, found, _, _ = socket.recv_fds(channel, n - len(data), MOST_DESCRIPTORS)
+            more, received, _, _ = socket.recv_fds(channel, n - len(data), MOST_DESCRIPTORS)
             if not more:
                 raise EOFError
             data += more
-            descriptors.extend(found)
+            descriptors.extend(received)
         return data
 
     return receive(read), descriptors

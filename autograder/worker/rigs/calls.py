@@ -89,12 +89,12 @@ class Calls:
         results = [it for it in tensors_in(returned) if it.requires_grad]
         random = np.random.default_rng(seed)
         above = [torch.from_numpy(random.normal(size=tuple(it.shape))).to(it) for it in results]
-        found = (
+        gradients = (
             torch.autograd.grad(results, leaves, above, allow_unused=True)
             if results
             else [None] * len(leaves)
         )
-        pairs = zip(leaves, found, strict=True)
+        pairs = zip(leaves, gradients, strict=True)
         return [leaf.detach() if it is None and not leaf.numel() else it for leaf, it in pairs]
 
     @classmethod
@@ -118,16 +118,16 @@ class Calls:
     @staticmethod
     def cost(call: Callable[[Given], Any], given: Given) -> dict[str, int]:
         """Count what a call takes: operations, bytes that move, bytes made, bytes that are still held after it."""
-        with Counter(tensors(given)) as seen:
+        with Counter(tensors(given)) as counter:
             results = call(given)
         gc.collect()
-        seen.leave_out(tensors_in(results))
+        counter.leave_out(tensors_in(results))
         names = {
-            "operations": seen.operations,
-            "moved": seen.bytes,
-            "made": seen.made,
+            "operations": counter.operations,
+            "moved": counter.bytes,
+            "made": counter.made,
         }
-        return {**names, "held": seen.held}
+        return {**names, "held": counter.held}
 
 
 def _dtype(value: Any, dtype: str) -> str:
