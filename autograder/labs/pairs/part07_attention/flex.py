@@ -37,11 +37,11 @@ def compiled(function: Any) -> Any:
 
 
 def attend(written: Any, inputs: Mapping[str, Any]) -> Any:
-    """Call it with a mask; with an upstream gradient it is compiled, as gradients need a GPU."""
+    """Call it with a mask; on a GPU, where an upstream gradient is given, compiled and with gradients."""
     q, k, v = (inputs[name] for name in "qkv")
     mask = made_mask(q.shape[-2], inputs["window"], str(q.device))
     rest = [mask] if inputs["slopes"] is None else [mask, inputs["slopes"]]
-    if "upstream" in inputs:
+    if "upstream" in inputs and q.is_cuda:
         return with_gradients(lambda *leaves: compiled(written)(*leaves, *rest), inputs)
     return written(q, k, v, *rest)
 

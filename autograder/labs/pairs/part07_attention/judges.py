@@ -32,7 +32,9 @@ def blocks_of(pairs: Array, block: list[int]) -> tuple[Array, Array]:
     ]
     some, every = (np.pad(pairs, padding, constant_values=fill) for fill in (False, True))
     shape = (rows, block[0], columns, block[1])
-    return some.reshape(shape).any(axis=(1, 3)), every.reshape(shape).all(axis=(1, 3))
+    held = np.asarray(some.reshape(shape).any(axis=(1, 3)))
+    full = np.asarray(every.reshape(shape).all(axis=(1, 3)))
+    return held, full
 
 
 def cut(numbers: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograder.lab import Part
@@ -22,11 +22,13 @@ def with_gradients(run: Callable[..., Any], inputs: Mapping[str, Any]) -> dict[s
 
     leaves = [inputs[name].detach().requires_grad_() for name in "qkv"]
     result = run(*leaves)
-    found = [None] * len(leaves)
-    if result.requires_grad:
-        found = torch.autograd.grad(result, leaves, inputs["upstream"], allow_unused=True)
+    passed: Sequence[Any] = [None] * len(leaves)
+    upstream = inputs["upstream"]
+    fits = getattr(result, "shape", None) == upstream.shape  # if not, that is what is said
+    if fits and result.requires_grad:
+        passed = torch.autograd.grad(result, leaves, upstream, allow_unused=True)
     gradients = {
         f"gradient of {name}": leaf.detach() if it is None and not leaf.numel() else it
-        for name, leaf, it in zip("qkv", leaves, found, strict=True)
+        for name, leaf, it in zip("qkv", leaves, passed, strict=True)
     }
     return {"attention": result, **gradients}

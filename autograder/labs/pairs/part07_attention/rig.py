@@ -19,7 +19,7 @@ HIDDEN, SOME, ALL = 0, 1, 2
 UNMASKED = 1 << 30  # a block as large as this is what flex_attention makes up without a mask
 
 
-@flex_attention.py_impl(Precision)  # type: ignore[untyped-decorator]
+@flex_attention.py_impl(Precision)
 def look_and_compute(mode: Precision, *args: Any, **kwargs: Any) -> Any:
     """Let the precision be looked at here: torch asks a mode for a rule of its own for this operator."""
     mode.values()
