@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -143,3 +144,13 @@ def _waits(script: Script) -> list[Story]:
         ),
         (sum(arrivals), again, AGAIN),
     ]
+
+
+def ratio_of_means(
+    baseline: Sequence[float], candidate: Sequence[float]
+) -> tuple[float, float, float]:
+    """Return a ratio and its 95 % interval; of each side there are mean, standard deviation and number of calls."""
+    ratio = baseline[0] / candidate[0]
+    spread = sum((std / mean) ** 2 / calls for mean, std, calls in (baseline, candidate))
+    factor = math.exp(1.96 * math.sqrt(spread))
+    return ratio, ratio / factor, ratio * factor

@@ -10,7 +10,7 @@ part.same({"one product": {"batch": 1}}, why=..., try_=...)     results and grad
 part.operations_do_not_grow({"batch": 8}, {"batch": 64}, ...)   what a call costs
 part.faster({"batch": 256}, ...)                                the clock, with a bar in grading_config.yaml
 
-results.py   same, same_gradients, leaves_inputs_alone      refusals.py  refuses
+results.py   same, same_gradients, leaves_inputs_alone      refusals.py  refuses        calls.py  calls
 training.py  trains_alike                                   devices.py   stays_on_the_device
 costs.py     fewer_operations and what else a call costs    graphs.py    one_graph, fetches_nothing and the like
 speed.py     faster
@@ -18,6 +18,7 @@ speed.py     faster
 
 from __future__ import annotations
 
+from autograder.claims.calls import Calls
 from autograder.claims.costs import Costs
 from autograder.claims.devices import Devices
 from autograder.claims.graphs import Graphs
@@ -27,5 +28,5 @@ from autograder.claims.speed import Speed
 from autograder.claims.training import Trains
 
 
-class Exercise(Results, Refuses, Trains, Costs, Graphs, Devices, Speed):
+class Exercise(Results, Refuses, Calls, Trains, Costs, Graphs, Devices, Speed):
     """What is claimed of one function."""

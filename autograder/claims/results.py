@@ -29,15 +29,27 @@ class Within(dict[str, float]):
         return 0.0
 
 
-class Alike(Words):
+class Near(Words):
     """What claims about numbers are told as well."""
 
     within: NotRequired[float | Mapping[str, float]]
     """Of a row's largest number; by dtype."""
+
+
+class Alike(Near):
+    """What claims about results are told as well."""
+
     apart: NotRequired[Mapping[str, str]]
     """A word in the names of cases -> another check: where that fails, it answers for them."""
     slips: NotRequired[Mapping[str, Callable[..., Any]]]
     """Why -> a function that makes this mistake: who returns its numbers is told so."""
+
+
+def allowed(words: Near) -> Within:
+    """Return how far numbers may be, by their dtype."""
+    within = words.get("within", WITHIN)
+    own = {"float32": within, "float": within} if isinstance(within, float) else within
+    return Within({**WITHIN, **own})
 
 
 class Results(Claimed):
@@ -127,9 +139,7 @@ class Results(Claimed):
         self._compared(GRADIENTS, said, self._gradients(cases, names, oracle), words)
 
     def _compared(self, claim: str, said: str, run: Any, words: Alike) -> None:
-        within = words.get("within", WITHIN)
-        own = {"float32": within, "float": within} if isinstance(within, float) else within
-        allowed = Within({**WITHIN, **own})
+        within = allowed(words)
         apart = words.get("apart", {})
         slips = words.get("slips", {})
         try_ = words["try_"]
@@ -140,14 +150,14 @@ class Results(Claimed):
             left = Passed("") if LEFT_ALONE in self.claimed else _left_alone(pair.student, try_)
             if isinstance(left, Failed) and pair.student.values["changed"]:
                 return left
-            verdict = outputs.same(pair, allowed, why=words["why"], try_=try_, without=failed)
+            verdict = outputs.same(pair, within, why=words["why"], try_=try_, without=failed)
             if isinstance(verdict, Passed):
                 return left if isinstance(left, Failed) else verdict
             for at, slip in enumerate(slips):
                 cases = {"cases": pair.baseline.values["slips"][at]}
                 wrong = {"numbers": pair.baseline.arrays[f"slip{at}"]}
                 slipped = Pair(pair.student, replace(pair.baseline, values=cases, arrays=wrong))
-                if isinstance(outputs.same(slipped, allowed, why="", try_=""), Passed):
+                if isinstance(outputs.same(slipped, within, why="", try_=""), Passed):
                     return Failed(verdict.measured, slip, try_, verdict.evidence)
             return verdict
 

@@ -15,8 +15,8 @@ from autograder.lab import Check, Lab, Part, Probe
 BESIDE = frozenset({
     "backend", "busy_since", "clock", "compiled", "compiler", "computed", "decorated", "downloads",
     "eager_trainings", "fetches", "figures", "graphs", "inference", "launches", "loader_for",
-    "machine", "made_program", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes", "programs", "queue",
-    "ranks", "resnet_trainings", "saved", "scaler_calls", "script", "scripted_call",
+    "machine", "made_program", "metered", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes", "programs",
+    "queue", "ranks", "resnet_trainings", "saved", "scaler_calls", "script", "scripted_call",
     "scripted_net", "sizes", "sums", "tiles", "traffic", "trainings", "waits",
     "calls.cost", "calls.flags",
     "loading.built", "loading.moves", "loading.scripted", "loading.step", "loading.streams",
