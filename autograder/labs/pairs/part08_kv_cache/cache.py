@@ -20,7 +20,7 @@ def made(written: Any, inputs: Mapping[str, Any], rig: Any) -> Any:
     import torch
 
     sizes = (inputs[name] for name in ("batch", "heads", "size", "capacity"))
-    return written(*sizes, getattr(torch, inputs["dtype"]), rig.device)
+    return written(*sizes, getattr(torch, inputs["precision"]), rig.device)
 
 
 def script(
@@ -28,7 +28,7 @@ def script(
     batch: Any = (1, 5),
     heads: Any = range(1, 4),
     capacity: Any = (2, 9),
-    dtype: Any = "float32",
+    precision: Any = "float32",
 ) -> Drawing:
     """Appends that fill the first buffer and the next ones; sequences that are kept, repeated and moved."""
     size, now = 4, batch
@@ -40,14 +40,15 @@ def script(
             now = len(rows)
         else:
             keys, values = random.normal(size=(2, now, heads, count, size))
-            calls.append(("append", (keys, dtype), (values, dtype)))
-    inputs = {"batch": batch, "heads": heads, "size": size, "capacity": capacity, "dtype": dtype}
+            calls.append(("append", (keys, precision), (values, precision)))
+    inputs = {"batch": batch, "heads": heads, "size": size, "capacity": capacity}
+    inputs["precision"] = precision
     return inputs, [*calls, ("length",)]
 
 
 cache.calls(
     script,
-    {"bfloat16": {"dtype": "bfloat16"}, "a capacity of 1": {"capacity": 1}},
+    {"bfloat16": {"precision": "bfloat16"}, "a capacity of 1": {"capacity": 1}},
     make=made,
     within=EXACT,
     name="follows_the_script",

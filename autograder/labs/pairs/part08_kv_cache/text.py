@@ -36,7 +36,7 @@ def write(written: Any, inputs: Mapping[str, Any]) -> Any:
     prompt = inputs["prompt"]
     model = model_of(inputs["seed"], inputs["mode"], prompt.device)
     tokens, logits = written(model, prompt, inputs["count"])
-    return {"tokens": tokens, "logits": logits, "mode": "train" if model.training else "eval"}
+    return {"logits": logits, "tokens": tokens, "mode": "train" if model.training else "eval"}
 
 
 text = Exercise("generate", part, call=write)
