@@ -376,9 +376,9 @@ class Result:
         )
 
     @property
-    def waits_for_the_clock(self) -> bool:
-        """Whether a check was put off until nothing else runs."""
-        return any(check.cause == "clock" for check in self.checks.values())
+    def waits_for_the_clock(self) -> int:
+        """How many checks were put off until nothing else runs."""
+        return sum(check.cause == "clock" for check in self.checks.values())
 
     @property
     def lost(self) -> float:

@@ -40,6 +40,8 @@ TENSORS = (
     "int64",
 )
 """What the name of a tensor's dtype begins with."""
+NOTHING = "nothing"
+"""In the place of a dtype: None was returned."""
 WHOLE_OR_NOT = {"int", "float"}
 """Python's numbers: either may stand for the other."""
 
@@ -71,7 +73,8 @@ def same(
         if got is None or not _fits(case, asked):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
             form = "the shape or the dtype of the result is wrong"
-            why_not = reason(why, asked["case"]) if _is_plain(asked) else form
+            missing = _is_plain(asked) or _has_no_gradient(case)
+            why_not = reason(why, asked["case"]) if missing else form
             return Failed(returned, why_not, try_)
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
@@ -172,14 +175,14 @@ def _cases(
 def _around(own: Mapping[str, tuple[Mapping[str, Any], Array]], name: str) -> Mapping[str, Any]:
     """Return what stands in the place of a case that is missing: what it is an entry of, or what has entries."""
     if any(other.startswith(f"{name}, ") for other in own):
-        return {"shape": [], "dtype": "a list or dict"}
+        return {"case": name, "shape": [], "dtype": "a list or dict"}
     while ", " in name:
         name = name.rpartition(", ")[0]
         if name in own:
             case = own[name][0]
             raised = case["dtype"].startswith("raised ")
             return case if raised else {**case, "dtype": f"{case['dtype']} without entries"}
-    return {"shape": [], "dtype": "nothing"}
+    return {"case": name, "shape": [], "dtype": NOTHING}
 
 
 def _fits(case: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
@@ -238,6 +241,10 @@ def _gaps(got: Array, want: Array) -> Array:
 
 def _form(case: Mapping[str, Any]) -> str:
     return str(case["dtype"]) if _is_plain(case) else f"{case['dtype']} {tuple(case['shape'])}"
+
+
+def _has_no_gradient(case: Mapping[str, Any]) -> bool:
+    return case["dtype"] == NOTHING and "gradient of " in case["case"]
 
 
 def _is_plain(case: Mapping[str, Any]) -> bool:

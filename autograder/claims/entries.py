@@ -14,6 +14,7 @@ from autograder.claims.calls import FOLLOWS
 from autograder.claims.devices import STAYS
 from autograder.claims.families import SAMPLED
 from autograder.claims.graphs import NO_FETCH
+from autograder.claims.launches import LAUNCHES
 from autograder.claims.refusals import REFUSES
 from autograder.claims.results import GRADIENTS, LEFT_ALONE
 from autograder.errors import CourseError, nearest
@@ -129,6 +130,7 @@ for it in _given(args, kwargs):
         it.reshape(-1)[0].item()
 return right(*args, **kwargs)
 """
+HIDES = "return _torch.compiler.disable(right)(*args, **kwargs)"
 HALF = """
 result = right(*args, **kwargs)
 if isinstance(result, dict):
@@ -192,6 +194,7 @@ ENTRIES = {
     "lowers_the_precision_meanwhile": (LOWERED.strip(), LEFT_ALONE),
     "detached": (RESULT.format("it.detach()"), GRADIENTS),
     "asks_for_a_value": (FETCHES.strip(), NO_FETCH),
+    "hides_from_the_compiler": (HIDES, LAUNCHES),
     "brings_its_result_to_the_host": (RESULT.format("it.cpu()"), STAYS),
     "refuses_nothing": (NEVER_REFUSES.strip(), REFUSES),
     "refuses_by_another_error": (RAISES_ANOTHER.strip(), REFUSES),

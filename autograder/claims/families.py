@@ -34,12 +34,18 @@ class Case:
     """It is the arrays of whole numbers that change."""
     again: bool = False
     """Called a second time: other numbers in the same tensors, but for each so many of them."""
+    gradients: Collection[str] | None = None
+    """The inputs that need a gradient, if not those of the claim."""
+
+
+FIELDS = ("dtype", "view", "again", "gradients")
+"""What a case may fix beside sizes."""
 
 
 def own_case(name: str, fixed: Sizes) -> Case:
-    """Return an exercise's own case; besides sizes it may fix the dtype, the view, and that it is called again."""
+    """Return an exercise's own case, which may fix FIELDS besides sizes."""
     sizes = dict(fixed)
-    others = {field: sizes.pop(field) for field in ("dtype", "view", "again") if field in sizes}
+    others = {field: sizes.pop(field) for field in FIELDS if field in sizes}
     return Case(name, sizes, **others)
 
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NotRequired, Unpack
 
+import numpy as np
+
 from autograder.checks import outputs
-from autograder.claims.base import SAME, Claimed, Words, mixed
+from autograder.claims.base import SAME, Claimed, Run, Words, mixed
 from autograder.claims.families import DRAWN, Case, Sizes, every, own_case
 from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
@@ -64,11 +66,13 @@ class Results(Claimed):
         oracle: Oracle = None,
         skip_families: Mapping[str, str] | None = None,
         families: Collection[str] | None = None,
+        as_one: bool = False,
         **words: Unpack[Alike],
     ) -> None:
         """Claim the baseline's results, or an *oracle*'s, in these cases and in every family of inputs, or in some.
 
-        Gradients with respect to each input of numbers are claimed as well; name fewer of them, or none.
+        Gradients with respect to each input of numbers are claimed as well; name fewer of them, or none. They are
+        judged by a check of their own, or *as_one* with the results.
         """
         tried = every(
             self.sizes,
@@ -83,9 +87,15 @@ class Results(Claimed):
         said = f"{self.function} returns what {source}: {_kinds(tried, self.has_arrays)}."
         slips = words.get("slips", {})
         self.require_drawn("same", (case.sizes for case in tried))
-        self._compared(SAME, said, self._results(tried, oracle, slips), words)
-        if self.has_arrays and (gradients is None or gradients):
-            kept = [case for case in tried if not case.again]
+        kept = [case for case in tried if not case.again]
+        run = self._results(tried, oracle, slips)
+        if as_one:
+            run = _both(run, self._gradients(kept, gradients, oracle))
+            said = f"{said.removesuffix('.')}; and the gradients."
+        self._compared(SAME, said, run, words)
+        if as_one:
+            self.claimed.setdefault(GRADIENTS, self.claimed[SAME])
+        elif self.has_arrays and (gradients is None or gradients):
             within = words.get("within", WITHIN)
             alike: Alike = {
                 "why": words["why"],
@@ -235,7 +245,8 @@ class Results(Claimed):
             for case in cases:
                 given = self.given(rig, case)
                 drawn = rig.integer(0, 1 << 30)
-                asked = list(rig.calls.asked(given) if names is None else names)
+                wanted = names if case.gradients is None else case.gradients
+                asked = list(rig.calls.asked(given) if wanted is None else wanted)
                 run = self._right(student, rig, oracle)
                 with flags:
                     returned = answers.tried(rig.calls.gradients, run, given, asked, drawn)
@@ -262,6 +273,21 @@ class Results(Claimed):
         if oracle is not None and rig.side != "student":
             return lambda given: oracle(**given)
         return lambda given: self.call(student, given)
+
+
+def _both(results: Run, gradients: Run) -> Run:
+    """Run both, and answer with the cases of both."""
+
+    def run(student: Student, rig: Rig) -> dict[str, Any]:
+        first, second = results(student, rig), gradients(student, rig)
+        return {
+            **first,
+            "cases": [*first["cases"], *second["cases"]],
+            "numbers": np.concatenate([first["numbers"], second["numbers"]]),
+            "flags": sorted({*first["flags"], *second["flags"]}),
+        }
+
+    return run
 
 
 def _left_alone(observation: Observation, try_: str) -> Passed | Failed:

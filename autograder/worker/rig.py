@@ -53,6 +53,7 @@ from autograder.worker.rigs.returned import BadReturn, Returned
 from autograder.worker.rigs.scripted import NEXT, ScriptedCall
 from autograder.worker.rigs.trainings import Made, Trainings
 from autograder.worker.rigs.window import Window
+from autograder.worker.rigs.would_launch import launches
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
 T = TypeVar("T")
@@ -329,6 +330,14 @@ class Rig:
         """Call with device `meta` in place of a GPU, and note what came of it."""
         staged = Path(str(student.__file__)).parent
         return on_meta(partial(self.answers(student).tried, call), staged)
+
+    @staticmethod
+    def would_launch(function: Callable[..., Any], *inputs: Any) -> dict[str, Any]:
+        """Call once, and say what compiled code would launch; see `worker/rigs/would_launch.py`."""
+        found = launches(function, *inputs)
+        lists = {name: getattr(found, name)[:64] for name in ("extern", "fused", "breaks")}
+        texts = {name: [returned.text(it) for it in some] for name, some in lists.items()}
+        return {**texts, "graphs": found.graphs}
 
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""

@@ -80,22 +80,25 @@ def profile_memory(model: nn.Module, inputs: Tensor, folder: str) -> dict:
     allocate most by themselves, most first: {"operator": "aten::mm", "self_bytes": 4096}. No parameter has a gradient
     before. Files may be written into *folder*.
     """
-    # TODO: the trace has an event "[memory]" for each change; args["Bytes"] is negative where memory is freed.
+    # TODO: the trace has an event "[memory]" for each change; args["Bytes"] is negative where memory is freed,
+    # TODO: and args["Device Type"] is 0 for the CPU and 1 for a GPU.
     ### BEGIN SOLUTION
     with profile(activities=activities(), profile_memory=True) as recorded:
         model(inputs).float().square().mean().backward()
     trace = Path(folder) / "memory_trace.json"
     recorded.export_chrome_trace(str(trace))
-    events = [each for each in json.loads(trace.read_text())["traceEvents"] if each["name"] == "[memory]"]
-    events.sort(key=lambda event: event["ts"])
-    kind = "self_device_memory_usage" if torch.cuda.is_available() else "self_cpu_memory_usage"
+    on_gpu = torch.cuda.is_available()
+    events = json.loads(trace.read_text())["traceEvents"]
+    changes = [each for each in events if each["name"] == "[memory]" and each["args"]["Device Type"] == on_gpu]
+    changes.sort(key=lambda event: event["ts"])
+    kind = "self_device_memory_usage" if on_gpu else "self_cpu_memory_usage"
     rows = [
         {"operator": each.key, "self_bytes": getattr(each, kind)}
         for each in recorded.key_averages()
         if each.key.startswith("aten::")
     ]
     rows.sort(key=lambda row: row["self_bytes"], reverse=True)
-    return {"peak_bytes": max(accumulate(each["args"]["Bytes"] for each in events)), "rows": rows[:10]}
+    return {"peak_bytes": max(accumulate(each["args"]["Bytes"] for each in changes)), "rows": rows[:10]}
     ### END SOLUTION
 
 

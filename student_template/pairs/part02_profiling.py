@@ -62,7 +62,8 @@ def profile_memory(model: nn.Module, inputs: Tensor, folder: str) -> dict:
     allocate most by themselves, most first: {"operator": "aten::mm", "self_bytes": 4096}. No parameter has a gradient
     before. Files may be written into *folder*.
     """
-    # TODO: the trace has an event "[memory]" for each change; args["Bytes"] is negative where memory is freed.
+    # TODO: the trace has an event "[memory]" for each change; args["Bytes"] is negative where memory is freed,
+    # TODO: and args["Device Type"] is 0 for the CPU and 1 for a GPU.
     # YOUR CODE HERE
     raise NotImplementedError()
 

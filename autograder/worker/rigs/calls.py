@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from autograder.worker.rigs.counters import Counter, tensors_in
+from autograder.worker.rigs.eager import without_compiler
+from autograder.worker.rigs.flops import Flops
 from autograder.worker.rigs.precision import Precision
 
 Given = dict[str, Any]
@@ -89,13 +91,12 @@ class Calls:
         results = [it for it in tensors_in(returned) if it.requires_grad]
         random = np.random.default_rng(seed)
         above = [torch.from_numpy(random.normal(size=tuple(it.shape))).to(it) for it in results]
-        gradients = (
-            torch.autograd.grad(results, leaves, above, allow_unused=True)
-            if results
-            else [None] * len(leaves)
-        )
-        pairs = zip(leaves, gradients, strict=True)
-        return [leaf.detach() if it is None and not leaf.numel() else it for leaf, it in pairs]
+        if results:  # as a training does: not all that is right works with autograd.grad
+            torch.autograd.backward(results, above)
+        return [
+            leaf.detach() if leaf.grad is None and not leaf.numel() else leaf.grad
+            for leaf in leaves
+        ]
 
     @classmethod
     def backward(cls, call: Callable[[Given], Any], given: Given) -> Given:
@@ -109,6 +110,13 @@ class Calls:
     def computed(cls, given: Given) -> Given:
         """Return arguments that have a gradient and were computed, as in a network."""
         return given | {name: _computed(given[name].requires_grad_()) for name in cls.asked(given)}
+
+    @classmethod
+    def flops(cls, call: Callable[[Given], Any], given: Given, names: Sequence[str]) -> int:
+        """Count the floating-point operations of a call's matrix products, those of the backward pass included."""
+        with without_compiler(), Flops() as seen:
+            cls.gradients(call, given, names, 0)
+        return int(seen.get_total_flops())
 
     @staticmethod
     def flags() -> Precision:

@@ -7,12 +7,14 @@
     model(input_ids, labels=None, caches=None)  .logits, .loss
     model = LookingNet(width)                   looks at its own activations half way
     pairs = load_pairs(folder)                  name -> (goal, baseline, optimized), for part 14
+    layers = make_layers(count)                 a deep stack: linear, GELU, dropout, linear, norm
 
 The lab hands this folder out and grades with its own copy: a change here reaches nobody else.
 """
 
 from .arena import Arena
 from .language import TinyLM
+from .layers import make_layers
 from .looking import LookingNet
 from .measuring import Meter, device_name, live_peak
 from .pairs import load_pairs
@@ -27,4 +29,5 @@ __all__ = [
     "device_name",
     "live_peak",
     "load_pairs",
+    "make_layers",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from autograder.traces.words import many
+
 Problem = tuple[str, str]
 """What was measured, and why it is wrong; two empty texts where nothing is."""
 FINE: Problem = ("", "")
@@ -137,7 +139,7 @@ def ranges_problem(
             return f"'{name}' is not inside of 'forward'", "the model is called in that range"
     if calls != 3:
         why = "two steps warm up, and the third is profiled"
-        return f"the model was called {calls} times", why
+        return f"the model was called {many(calls, 'time')}", why
     return FINE
 
 

@@ -58,7 +58,7 @@ def modelled(student: Student, rig: Rig) -> Any:
     }
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="operators and calls of a trusted profile")
 def names_the_top_operators(stepped: Pair, modelled: Pair) -> Verdict:
     """Rows name the operators with most time of their own, with the calls of a trusted profile and the file's times."""
     of = {"profile_steps": (stepped, 10), "profile_model": (modelled, 20)}
@@ -73,7 +73,7 @@ def names_the_top_operators(stepped: Pair, modelled: Pair) -> Verdict:
     return Passed("30 rows")
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="ranges of a trusted profile")
 def ranges_name_modules(modelled: Pair) -> Verdict:
     """model_trace.json has the ranges forward and backward, and inside forward one for each call of a submodule."""
     own, expected = modelled.student.values, modelled.baseline.values

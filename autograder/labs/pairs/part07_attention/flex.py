@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograder.claims.exercise import Exercise
 from autograder.lab import INTEGER, Failed, Observation, Passed, Student, Verdict
-from autograder.labs.pairs.part07_attention.part import WRONG, part, with_gradients
+from autograder.labs.pairs.part07_attention.part import WRONG, part
 
 if TYPE_CHECKING:
     from autograder.labs.pairs.part07_attention.rig import Rig
@@ -18,31 +17,15 @@ else:
     Rig = Any
 
 
-@cache
-def made_mask(length: int, window: int, device: str) -> Any:
-    """Make the lab's own mask once: a mistake in window_mask is judged there alone."""
-    from torch.nn.attention.flex_attention import create_block_mask
-
-    def sees(batch: Any, head: Any, i: Any, j: Any) -> Any:
-        return (i >= j) & (i - j < window)
-
-    return create_block_mask(sees, None, None, length, length, device=device)
-
-
-@cache
-def compiled(function: Any) -> Any:
-    import torch
-
-    return torch.compile(function)
-
-
 def attend(written: Any, inputs: Mapping[str, Any]) -> Any:
     """Call it with a mask; on a GPU, where an upstream gradient is given, compiled and with gradients."""
+    from autograder.labs.pairs.part07_attention import rig
+
     q, k, v = (inputs[name] for name in "qkv")
-    mask = made_mask(q.shape[-2], inputs["window"], str(q.device))
+    mask = rig.made_mask(q.shape[-2], inputs["window"], str(q.device))
     rest = [mask] if inputs["slopes"] is None else [mask, inputs["slopes"]]
     if "upstream" in inputs and q.is_cuda:
-        return with_gradients(lambda *leaves: compiled(written)(*leaves, *rest), inputs)
+        return rig.with_gradients(lambda *leaves: rig.compiled(written)(*leaves, *rest), inputs)
     return written(q, k, v, *rest)
 
 
@@ -98,7 +81,7 @@ windowed.same(
 )
 def captured(student: Student, rig: Rig) -> Any:
     q, k, v = (rig.tensor(rig.random.normal(size=(1, 2, 256, 16))) for _ in range(3))
-    mask, slopes = made_mask(256, rig.integer(20, 100), str(rig.device)), rig.tensor([0.5, 0.1])
+    mask, slopes = rig.made_mask(256, rig.integer(20, 100), str(rig.device)), rig.tensor([0.5, 0.1])
     return rig.captured(student.windowed_attention, q, k, v, mask, slopes)
 
 

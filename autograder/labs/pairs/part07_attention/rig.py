@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch._higher_order_ops.flex_attention import flex_attention
-from torch.nn.attention.flex_attention import BlockMask, create_mask
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, create_mask
 
 from autograder.worker import rig as worker
 from autograder.worker.rigs.precision import Precision
@@ -26,8 +27,42 @@ def look_and_compute(mode: Precision, *args: Any, **kwargs: Any) -> Any:
     return flex_attention(*args, **kwargs)
 
 
+@cache
+def made_mask(length: int, window: int, device: str) -> Any:
+    """Make the lab's own mask once: a mistake in window_mask is judged there alone."""
+
+    def sees(batch: Any, head: Any, i: Any, j: Any) -> Any:
+        return (i >= j) & (i - j < window)
+
+    return create_block_mask(sees, None, None, length, length, device=device)
+
+
+@cache
+def compiled(function: Any) -> Any:
+    """Compile it once."""
+    return torch.compile(function)
+
+
+def with_gradients(run: Callable[..., Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result for q, k and v, and their gradients."""
+    leaves = [inputs[name].detach().requires_grad_() for name in "qkv"]
+    result = run(*leaves)
+    passed: Sequence[Any] = [None] * len(leaves)
+    upstream = inputs["upstream"]
+    fits = getattr(result, "shape", None) == upstream.shape  # if not, that is what is said
+    if fits and result.requires_grad:
+        passed = torch.autograd.grad(result, leaves, upstream, allow_unused=True)
+    gradients = {
+        f"gradient of {name}": leaf.detach() if it is None and not leaf.numel() else it
+        for name, leaf, it in zip("qkv", leaves, passed, strict=True)
+    }
+    return {"attention": result, **gradients}
+
+
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
+
+    made_mask = staticmethod(made_mask)
 
     def masks(self, make: Callable[..., Any], cases: Sequence[tuple[int, int]]) -> dict[str, Any]:
         """Make a mask of each (length, window), and say which pairs and which blocks count."""

@@ -31,6 +31,21 @@ class Table:
         return [(self.transform(rows), labels) for rows, labels in zip(*pieces, strict=True)]
 
 
+def by_label(loader: Any) -> Tensor:
+    """Go through a loader once; return the samples in the order of their labels."""
+    samples, labels = (torch.cat(it) for it in zip(*loader, strict=True))
+    return samples[labels.argsort()]
+
+
+def numbered(count: int) -> tuple[Tensor, Tensor]:
+    """Return a table whose rows and labels are their own numbers."""
+    numbers = torch.arange(count)
+    return numbers[:, None].float(), numbers
+
+
+tensor_of = torch.from_numpy
+
+
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 

@@ -41,7 +41,8 @@ class Trusted:
 
     def __init__(self, device: torch.device) -> None:
         """Know what there is to record."""
-        gpu = [ProfilerActivity.CUDA] * (device.type == "cuda")
+        self._on_gpu = device.type == "cuda"
+        gpu = [ProfilerActivity.CUDA] * self._on_gpu
         self._activities = [ProfilerActivity.CPU, *gpu]
         self._kind = "self_device_memory_usage" if gpu else "self_cpu_memory_usage"
 
@@ -73,10 +74,10 @@ class Trusted:
     def _allocated(self, recorded: Any, path: Path) -> dict[str, Any]:
         recorded.export_chrome_trace(str(path))
         events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-        changes = sorted(
-            (it["ts"], it["args"]["Bytes"]) for it in events if it["name"] == "[memory]"
-        )
-        sizes = [size for _, size in changes]
+        changes = [it for it in events if it["name"] == "[memory]"]
+        changes.sort(key=lambda it: it["ts"])
+        own = [it["args"] for it in changes if it["args"]["Device Type"] == self._on_gpu]
+        sizes = [args["Bytes"] for args in own]
         averages = recorded.key_averages()
         return {
             "peak": max(accumulate(sizes)),
