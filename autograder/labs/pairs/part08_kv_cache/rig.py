@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from autograder.worker import rig as worker
+
 WORDS = 97  # that the model knows
-
-
-def made_cache(written: Any, inputs: Mapping[str, Any], device: torch.device) -> Any:
-    """Make a cache as the script says."""
-    sizes = (inputs[name] for name in ("batch", "heads", "size", "capacity"))
-    return written(*sizes, getattr(torch, inputs["precision"]), device)
 
 
 def drawn_model(seed: int, mode: str, device: torch.device) -> Any:
@@ -29,3 +25,12 @@ def drawn_model(seed: int, mode: str, device: torch.device) -> Any:
             drawn = random.uniform(0.5, 1.5, shape) if len(shape) == 1 else wide
             parameter.copy_(torch.from_numpy(drawn))
     return model.train(mode == "train")
+
+
+class Rig(worker.Rig):
+    """The toolkit of this part's probes."""
+
+    def made_cache(self, written: Any, inputs: Mapping[str, Any]) -> Any:
+        """Make a cache as the script says."""
+        sizes = (inputs[name] for name in ("batch", "heads", "size", "capacity"))
+        return written(*sizes, getattr(torch, inputs["precision"]), self.device)
