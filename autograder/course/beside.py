@@ -14,7 +14,7 @@ from autograder.lab import Check, Lab, Part, Probe
 
 BESIDE = frozenset({
     "asked_of_compile", "backend", "busy_since", "calls.cost", "calls.flags", "calls.flops",
-    "calls.operands", "calls_counted", "clock", "compiled", "compiler", "computed", "cycles",
+    "calls.operands", "calls_counted", "captured", "clock", "compiled", "compiler", "computed", "cycles",
     "decorated", "downloads", "eager_trainings", "fetches", "figures", "graphs", "handled",
     "inference", "launches", "loader_for", "loading.built", "loading.moves", "loading.scripted",
     "loading.step", "loading.streams", "machine", "made_program", "matched.hopeless",
@@ -73,7 +73,7 @@ def beside(probe: Probe) -> set[str]:
     # Backwards, so that the outermost of a name stays.
     defined = definitions(statements[::-1])
     called = set[str]()
-    todo = {run}
+    todo = {run} & defined.keys() or set(defined)  # one that is made: whatever its file does
     while todo:
         name = todo.pop()
         called.add(name)
