@@ -299,36 +299,36 @@ class Part:
     def problems(self) -> list[str]:
         """What is wrong with the declarations, in words for the author."""
         names = Counter([*self.probes, *self._stems, "bar", "device"])
-        known = list(names)
-        found = [
+        own_names = list(names)
+        problems = [
             f"{self.id}: {count} things are called '{name}', of probes and of files without their ending; rename one"
             for name, count in names.items()
             if count > 1
         ]
-        found += [
+        problems += [
             f"{self.id}.{probe.name}: values '{name}' is no form; use NUMBER, TEXT, list_of(...) of autograder.lab"
             for probe in self.probes.values()
             for name, form in probe.values["properties"].items()
             if not isinstance(form, Mapping)
         ]
-        found += [
-            f"{self.id}.{check.name}: parameter '{name}' is no probe, artefact, bar or device{nearest(name, known)}"
+        problems += [
+            f"{self.id}.{check.name}: parameter '{name}' is no probe, artefact, bar or device{nearest(name, own_names)}"
             for check in self.checks.values()
             for name in check.reads
-            if name not in known
+            if name not in own_names
         ]
-        found += [
+        problems += [
             f"{self.id}.{c.name}: has no docstring; students read it"
             for c in self.checks.values()
             if not inspect.getdoc(c.judge)
         ]
-        found += [
+        problems += [
             f"{self.id}.{check.name}: needs '{need}', which is not declared above it"
             for i, check in enumerate(self.checks.values())
             for need in check.needs
             if need not in list(self.checks)[:i]
         ]
-        return found
+        return problems
 
 
 @dataclass(frozen=True)
@@ -348,20 +348,20 @@ class Lab:
     def part(self, id: str) -> Part:  # noqa: A002
         """Find a part by its id, by its number (part3, part03), or by the beginning of it that is its own."""
         numbered = [p for p in self.parts if same_part(p.id, id)]
-        found = numbered or [p for p in self.parts if p.id.startswith(id)]
-        if len(found) != 1:
+        named = numbered or [p for p in self.parts if p.id.startswith(id)]
+        if len(named) != 1:
             raise CourseError(
                 f"lab {self.name} has no part '{id}'{nearest(id, [p.id for p in self.parts])}"
             )
-        return found[0]
+        return named[0]
 
     def chosen(self, parts: Collection[str], only: str = "") -> list[str]:
         """Return the ids of the parts to grade: the named ones, and of these the one that holds the check."""
         named = [self.part(part) for part in parts] or list(self.parts)
-        known = [check for part in named for check in part.checks]
-        if only and only not in known:
+        declared = [check for part in named for check in part.checks]
+        if only and only not in declared:
             raise UserError(
-                f"--only {only}: lab {self.name} has no such check{nearest(only, known)}"
+                f"--only {only}: lab {self.name} has no such check{nearest(only, declared)}"
             )
         return [part.id for part in named if not only or only in part.checks]
 

@@ -370,13 +370,15 @@ class Result:
     def unread(self) -> tuple[str, ...]:
         """Why what was handed in could not be read, so that a person has to look: each reason once."""
         return tuple(
-            dict.fromkeys(one.reason for one in self.checks.values() if one.outcome == "unread")
+            dict.fromkeys(
+                check.reason for check in self.checks.values() if check.outcome == "unread"
+            )
         )
 
     @property
-    def waits_for_the_clock(self) -> bool:
-        """Whether a check was put off until nothing else runs."""
-        return any(check.cause == "clock" for check in self.checks.values())
+    def waits_for_the_clock(self) -> int:
+        """How many checks were put off until nothing else runs."""
+        return sum(check.cause == "clock" for check in self.checks.values())
 
     @property
     def lost(self) -> float:

@@ -16,8 +16,8 @@ def same_part(name: str, other: str) -> bool:
 
 def number(name: str) -> int | None:
     """Return the number of a part: 1 of part1, part01_baseline and part01_notes.md."""
-    found = NUMBERED.match(name)
-    return int(found[1]) if found else None
+    match = NUMBERED.match(name)
+    return int(match[1]) if match else None
 
 
 def _bare(name: str) -> bool:

@@ -115,25 +115,25 @@ class Probe:
     """The names of the student's module that it is handed, and no others; None: all, and its text tells."""
 
 
-def conform(probe: Probe, seen: Observation) -> Observation:
+def conform(probe: Probe, observation: Observation) -> Observation:
     """Refuse an answer that does not have exactly the form that the probe declared."""
-    if seen.ended != "ok":
-        return seen
-    problem = _values_problem(probe.values, seen.values) or _arrays_problem(
-        probe.arrays, seen.arrays
+    if observation.ended != "ok":
+        return observation
+    problem = _values_problem(probe.values, observation.values) or _arrays_problem(
+        probe.arrays, observation.arrays
     )
     return (
-        replace(seen, ended="refused", error=f"the worker's answer was refused: {problem}")
+        replace(observation, ended="refused", error=f"the worker's answer was refused: {problem}")
         if problem
-        else seen
+        else observation
     )
 
 
 def _values_problem(schema: Schema, values: Mapping[str, Any]) -> str:
     import jsonschema
 
-    found = jsonschema.Draft202012Validator(schema).iter_errors(values)
-    first = next(iter(found), None)
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(values)
+    first = next(iter(errors), None)
     return f"{first.json_path} does not have its declared form" if first else ""
 
 

@@ -111,15 +111,15 @@ class JournalFile:
         ours = self._rows.execute(
             "SELECT count(*) FROM sqlite_master WHERE name = 'about'"
         ).fetchone()[0]
-        found = (
+        kept_format = (
             self._rows.execute("SELECT format FROM about").fetchone()[0]
             if ours
             else "of another program"
         )
-        if found != FORMAT:
+        if kept_format != FORMAT:
             raise UserError(
-                f"{self.file}: format {found}; this perflab reads format {FORMAT}; choose another --out, or go on with"
-                " the perflab that wrote it"
+                f"{self.file}: format {kept_format}; this perflab reads format {FORMAT}; "
+                "choose another --out, or go on with the perflab that wrote it"
             )
 
     def _add(self, table: str, **row: Any) -> int:

@@ -65,6 +65,8 @@ class Order:
 
     name: str
     path: str = ""
+    to_time: int = 0
+    """Checks that wait for the clock."""
 
 
 @dataclass(frozen=True)
@@ -326,4 +328,5 @@ def figures(result: Result) -> dict[str, Any]:
         "max_score": result.max_score,
         "owed": result.points_owed,
         "seconds": result.seconds,
+        "to_time": result.waits_for_the_clock,
     }

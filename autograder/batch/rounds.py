@@ -26,7 +26,8 @@ from typing import Any
 from autograder.batch import store
 from autograder.batch.circumstances import circumstances, machine, still_good
 from autograder.batch.events import Event, What
-from autograder.batch.journal import MOST_TRIES, History, Journal
+from autograder.batch.history import MOST_TRIES, History
+from autograder.batch.journal import Journal
 from autograder.batch.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.errors import ReadError, UserError
 from autograder.grading import scoring
@@ -126,7 +127,9 @@ class Rounds:
         self._lanes = min(self._most_lanes(), len(orders))
         if not orders:
             return
-        yield Event("round", facts={"round": name, "of": len(orders), "lanes": self._lanes})
+        to_time = sum(order.to_time for order in orders)
+        facts = {"round": name, "of": len(orders), "lanes": self._lanes, "to_time": to_time}
+        yield Event("round", facts=facts)
         seats = [Seat(self._lane(number + 1)) for number in range(self._lanes)]
         try:
             yield from self._serve(seats)
@@ -245,7 +248,7 @@ class Rounds:
     def _settled(self, seat: Seat, what: What, facts: dict[str, Any], *, waits: bool) -> Event:
         assert seat.order is not None
         if waits:
-            self._waiting.append(Order(seat.order.name))
+            self._waiting.append(Order(seat.order.name, to_time=facts["to_time"]))
         return seat.event("waits" if waits else what, facts)
 
     def _lost(self, seat: Seat, order: Order) -> Event:

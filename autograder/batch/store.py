@@ -100,8 +100,8 @@ def write_grades(standings: Sequence[Standing], out: Path) -> Path:
     return sheet.write(out / "grades.csv", header, map(_grade, standings))
 
 
-def _grade(one: Standing) -> tuple[object, ...]:
-    r, late = one.result, one.unclear or one.late or ""
+def _grade(standing: Standing) -> tuple[object, ...]:
+    r, late = standing.result, standing.unclear or standing.late or ""
     by_hand = "; ".join(name for name, check in r.checks.items() if overrides.by_hand(check))
-    points = (one.final, r.score, late, r.points_owed, r.lost, r.max_score)
+    points = (standing.final, r.score, late, r.points_owed, r.lost, r.max_score)
     return (r.submission, *points, r.attempt, r.isolation, by_hand)

@@ -12,7 +12,8 @@ Arrays and tensors
 Times and memory
     speedup         a ratio that the clock measured, against a bar
     memory          peaks that were seen from outside
-    timing          a scripted clock; where code waits for the device
+    timing          what code says of time, on a scripted clock
+    host_waits      where the host waits for the device
     graphs          calls of what torch.compile made
 
 Tables

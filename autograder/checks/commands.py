@@ -94,11 +94,11 @@ class Grammar:
         return self.short.get(word[:2], word[:2]), word[2:].removeprefix("=") or None
 
     def _problem(self, word: str, name: str) -> str:
-        known = _long(self.flags) | _long(self.valued) | {*self.short.values()}
+        options = _long(self.flags) | _long(self.valued) | {*self.short.values()}
         written = "-" + word.partition("=")[0]
-        if written in known:
+        if written in options:
             return f"'{word[:60]}' has one dash; {self.tool} calls it {written}"
-        if not self.valued or name in known:
+        if not self.valued or name in options:
             return ""
         instead = f"; it calls it {self.instead[name]}" if name in self.instead else ""
         return f"{self.tool} has no option {name[:60]!r}{instead}"

@@ -99,7 +99,7 @@ def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Pr
             "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP",
         )
     warm = {
-        i for i, it in enumerate(trainings) if not any(it in found for found in epochs.values())
+        i for i, it in enumerate(trainings) if not any(it in epoch for epoch in epochs.values())
     }
     for it in (*epochs["full"], *epochs["half"]):
         if it["misplaced"]:
@@ -134,15 +134,17 @@ def _is_epoch(it: Mapping[str, Any], mode: str, batches: int) -> bool:
 
 def accuracy_problem(rows: Sequence[Row], samples: int, expected: float) -> Problem:
     """Say which row has another accuracy than fresh weights reach; rounding may turn a close call."""
-    one = 100 / samples
-    for row, allowed in zip(rows, (1.01 * one, max(3.01 * one, 5.0)), strict=True):
+    image_percent = 100 / samples
+    for row, allowed in zip(
+        rows, (1.01 * image_percent, max(3.01 * image_percent, 5.0)), strict=True
+    ):
         if abs(row["accuracy"] - expected) > allowed:
-            found = f"accuracy of {row['precision']} is {row['accuracy']:.4g} %"
+            measured = f"accuracy of {row['precision']} is {row['accuracy']:.4g} %"
             if abs(100 * row["accuracy"] - expected) <= allowed:
                 return (
-                    f"{found}: a fraction, and it must be in percent",
+                    f"{measured}: a fraction, and it must be in percent",
                     "100 * correct / samples",
                 )
             try_ = "take the accuracy that train_epoch_amp returns; if you do, mend what fp32_is_untouched says first"
-            return f"{found}; fresh weights give {expected:.4g} %", try_
+            return f"{measured}; fresh weights give {expected:.4g} %", try_
     return None

@@ -110,11 +110,11 @@ class Script(slips.Epoch):
         ]
 
 
-def pace_problem(told: Row, script: Script) -> str:
+def pace_problem(row: Row, script: Script) -> str:
     """Say how throughput, epoch_time or data_wait of a run are not what passed, in the mean of its epochs."""
     once = "it includes what happens once: warm up before, in the same modes"
-    otherwise = once if holds_once(told["throughput"], script) else ""
-    return slips.time_problem(RESULTS, told, script, script.slips(), PACE, otherwise)
+    otherwise = once if holds_once(row["throughput"], script) else ""
+    return slips.time_problem(RESULTS, row, script, script.slips(), PACE, otherwise)
 
 
 def holds_once(rate: Any, script: Script) -> bool:
@@ -138,8 +138,8 @@ def _gain_problem(rows: Sequence[Row]) -> str:
         base = row["builds_on"] or row["configuration"]
         expected = row["throughput"] / rates.get(base, row["throughput"])
         if not table.alike(row["gain"], expected):
-            told = f"gain of {row['configuration']} is {row['gain']:.4g}"
-            return f"{told}, but its throughput / that of {base} is {expected:.4g}"
+            measured = f"gain of {row['configuration']} is {row['gain']:.4g}"
+            return f"{measured}, but its throughput / that of {base} is {expected:.4g}"
     return ""
 
 
@@ -154,9 +154,9 @@ def copied_problem(
         for name in figures:
             if not table.alike(row[name], printed[name]):
                 whose = "its profile shows" if name == "busy_percent" else "its run printed"
-                told = f"{name} of {form.name(row)} is {row[name]:.4g}, and {whose} {shown(printed[name])}"
+                measured = f"{name} of {form.name(row)} is {row[name]:.4g}, and {whose} {shown(printed[name])}"
                 leaks = _leaks(printed[name]) if name == "throughput" else []
-                return told + explained(row[name], leaks, 0.01)
+                return measured + explained(row[name], leaks, 0.01)
     return table.other_device(rows, runs[0]["device"])
 
 

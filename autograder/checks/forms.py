@@ -230,16 +230,16 @@ class Form:
         why = explained(row[column], slips, within) or otherwise
         digits = ".4g" if within > 1e-3 else ".6g"
         reported = "None" if row[column] is None else f"{row[column]:{digits}}"
-        told = f"{column}{of} is {reported}{unit} where {expected:{digits}} is right"
-        return f"{told}: {why}" if why else told
+        measured = f"{column}{of} is {reported}{unit} where {expected:{digits}} is right"
+        return f"{measured}: {why}" if why else measured
 
     def machine_problem(self, rows: Sequence[Row], device: str, *, on_gpu: bool) -> str:
         """Say which row names another device than the one it ran on, or gives a CPU a GPU's memory."""
         for row in rows:
             peak = row.get("peak_memory_mb")
             if peak not in (None, "") and not on_gpu:
-                told = f"peak_memory_mb of {self.name(row)} is {peak:.4g}"
-                return f"{told}, and no GPU was there to ask: None, an empty cell"
+                measured = f"peak_memory_mb of {self.name(row)} is {peak:.4g}"
+                return f"{measured}, and no GPU was there to ask: None, an empty cell"
         return table.other_device(rows, device)
 
     @cached_property

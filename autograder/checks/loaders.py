@@ -27,9 +27,9 @@ REASONS: Mapping[str, str] = {
 }
 
 
-def epoch(seen: Observation, name: str) -> Epoch:
+def epoch(observation: Observation, name: str) -> Epoch:
     """Return an epoch by its name."""
-    return Epoch(seen.arrays[f"{name}_commitments"], seen.arrays[f"{name}_sizes"])
+    return Epoch(observation.arrays[f"{name}_commitments"], observation.arrays[f"{name}_sizes"])
 
 
 def order(pair: Pair, name: str) -> list[int]:
@@ -117,8 +117,8 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
         )
     for it in made:
         case = f"for {it['device']} with {it['workers']} workers"
-        found = it["options"]
-        if found is None:
+        options = it["options"]
+        if options is None:
             return Failed(
                 f"{case} no DataLoader was made",
                 "the function returns one",
@@ -130,12 +130,12 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
         }
         wanted["persistent_workers"] = it["workers"] > 0
         odd = next(
-            (name for name, value in wanted.items() if found[name] != value),
+            (name for name, value in wanted.items() if options[name] != value),
             None,
         )
         if odd:
             return Failed(
-                f"{case} {odd} is {found[odd]}",
+                f"{case} {odd} is {options[odd]}",
                 f"it must be {wanted[odd]}: {REASONS[odd]}",
                 try_,
             )

@@ -123,7 +123,7 @@ def _on_gpu(run: Pair) -> bool:
     return run.baseline.gpu_bytes is not None or bool(run.baseline.gpu_unseen)
 
 
-def _gpu_bytes(seen: Observation) -> int:
-    if seen.gpu_bytes is None:
-        raise OwedError(seen.gpu_unseen or NOT_SEEN)
-    return seen.gpu_bytes
+def _gpu_bytes(observation: Observation) -> int:
+    if observation.gpu_bytes is None:
+        raise OwedError(observation.gpu_unseen or NOT_SEEN)
+    return observation.gpu_bytes

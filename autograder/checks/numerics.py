@@ -205,17 +205,17 @@ Problem = tuple[str, str]
 
 
 def loss_problem(
-    told: float | None,
+    reported: float | None,
     losses: Array,
     epoch: Trained,
     stories: Sequence[tuple[float, str]],
     within: float,
 ) -> Problem | tuple[()]:
-    """Say how *told* is not the mean loss of an epoch, or how the *losses* are not its own; they are as many."""
-    listed = any(close(told, epoch.mean(over), within) for over in epoch.means)
+    """Say how *reported* is not the mean loss of an epoch, or how the *losses* are not its own; they are as many."""
+    listed = any(close(reported, epoch.mean(over), within) for over in epoch.means)
     if listed and furthest(losses, epoch.losses) <= within * float(np.max(np.abs(epoch.losses))):
         return ()
-    number = replace(epoch, losses=losses).loss if listed else told
+    number = replace(epoch, losses=losses).loss if listed else reported
     batches, samples = len(epoch.sizes), sum(epoch.sizes)
     total = epoch.mean("batches") * batches
     words = explained(
@@ -251,16 +251,18 @@ def loss_problem(
     )
 
 
-def accuracy_problem(told: float | None, epoch: Trained) -> Problem | tuple[()]:
-    """Say how *told* is not the percentage of the samples that were right."""
+def accuracy_problem(reported: float | None, epoch: Trained) -> Problem | tuple[()]:
+    """Say how *reported* is not the percentage of the samples that were right."""
     samples = sum(epoch.sizes)
     expected = 100 * sum(epoch.right) / samples
-    if told is not None and abs(told - expected) <= 101 / samples:  # one close call may turn
+    if (
+        reported is not None and abs(reported - expected) <= 101 / samples
+    ):  # one close call may turn
         return ()
     near = f"near the {expected:.6g} % that were right: counted in 16 bits, or not in train()"
-    why = explained(told, _accuracies(epoch.right, epoch.sizes), 1e-3)
-    why = why or explained(told, [(expected, near)], 0.02)
-    other = "more than all of them: batches are counted twice" if (told or 0.0) > 100 else ""
+    why = explained(reported, _accuracies(epoch.right, epoch.sizes), 1e-3)
+    why = why or explained(reported, [(expected, near)], 0.02)
+    other = "more than all of them: batches are counted twice" if (reported or 0.0) > 100 else ""
     why = why or other or f"{expected:.4g} % of the samples were right"
     return (
         why,

@@ -40,10 +40,11 @@ TENSORS = (
     "int64",
 )
 """What the name of a tensor's dtype begins with."""
+NOTHING = "nothing"
+"""In the place of a dtype: None was returned."""
 WHOLE_OR_NOT = {"int", "float"}
 """Python's numbers: either may stand for the other."""
 
-NO_GRADIENT = "it has no gradient: what it belongs to never trains"
 Form = Mapping[str, Any]
 """Of one answer: its case, its shape, its dtype."""
 Why = str | Mapping[str, str]
@@ -95,9 +96,9 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
     if got is not None and _fits(case, asked):
         return None
     returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-    none = case["dtype"] == "nothing" and "gradient of" in asked["case"]
-    form = NO_GRADIENT if none else "the shape or the dtype of the result is wrong"
-    return Failed(returned, reason(why, asked["case"]) if _is_plain(asked) else form, try_)
+    form = "the shape or the dtype of the result is wrong"
+    missing = _is_plain(asked) or _has_no_gradient(case)
+    return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
 
 
 def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
@@ -181,14 +182,14 @@ def paired(pair: Pair) -> Iterator[tuple[Form, Form, Array | None, Array]]:
 def _around(own: Mapping[str, tuple[Form, Array]], name: str) -> Form:
     """Return what stands in the place of a case that is missing: what it is an entry of, or what has entries."""
     if any(other.startswith(f"{name}, ") for other in own):
-        return {"shape": [], "dtype": "a list or dict"}
+        return {"case": name, "shape": [], "dtype": "a list or dict"}
     while ", " in name:
         name = name.rpartition(", ")[0]
         if name in own:
             case = own[name][0]
             raised = case["dtype"].startswith("raised ")
             return case if raised else {**case, "dtype": f"{case['dtype']} without entries"}
-    return {"shape": [], "dtype": "nothing"}
+    return {"case": name, "shape": [], "dtype": NOTHING}
 
 
 def _fits(case: Form, asked: Form) -> bool:
@@ -196,10 +197,10 @@ def _fits(case: Form, asked: Form) -> bool:
     return case["shape"] == asked["shape"] and (numbers or case["dtype"] == asked["dtype"])
 
 
-def _cut(seen: Observation) -> Iterator[tuple[Form, Array]]:
+def _cut(observation: Observation) -> Iterator[tuple[Form, Array]]:
     """Give each case its numbers."""
-    at, numbers = 0, seen.arrays["numbers"]
-    for case in seen.values["cases"]:
+    at, numbers = 0, observation.arrays["numbers"]
+    for case in observation.values["cases"]:
         size = math.prod(case["shape"])
         yield case, numbers[at : at + size]
         at += size
@@ -247,6 +248,10 @@ def _gaps(got: Array, want: Array) -> Array:
 
 def _form(case: Form) -> str:
     return str(case["dtype"]) if _is_plain(case) else f"{case['dtype']} {tuple(case['shape'])}"
+
+
+def _has_no_gradient(case: Form) -> bool:
+    return case["dtype"] == NOTHING and "gradient of " in case["case"]
 
 
 def _is_plain(case: Form) -> bool:

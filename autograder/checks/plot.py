@@ -91,7 +91,7 @@ def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE
 
 
 def shows_the_rows(
-    seen: Observation,
+    observation: Observation,
     file: str,
     units: Mapping[str, str],
     key: str,
@@ -103,8 +103,8 @@ def shows_the_rows(
 
     The probe answers with `rows`, `panels` and the bytes of the `picture`. For *apart*, see `crowded`.
     """
-    panels = seen.values["panels"]
-    data = seen.arrays["picture"].tobytes()
+    panels = observation.values["panels"]
+    data = observation.arrays["picture"].tobytes()
     if not data:
         return Failed(
             f"no {file} in folder",
@@ -122,7 +122,7 @@ def shows_the_rows(
     if not isinstance(drawn, Passed):
         return drawn
     measured = f"{many(len(panels), 'panel')}: {', '.join(panel['label'] or 'no label' for panel in panels[:4])}"
-    rows = seen.values["rows"]
+    rows = observation.values["rows"]
     why = unshown(panels, rows, units, key) or (
         crowded(panels, rows, units, apart) if apart else ""
     )
@@ -142,15 +142,17 @@ def unshown(
     keys = [str(row.get(key)) for row in rows]
     for name, unit in units.items():
         wanted = [row.get(name) for row in rows]
-        showing = [panel for panel in panels if all(drawn_as(panel, one) for one in wanted)]
+        showing = [
+            panel for panel in panels if all(drawn_as(panel, expected) for expected in wanted)
+        ]
         if not showing:
             return f"no panel shows the {name} of the rows ({', '.join(shown(value) for value in wanted)})"
         if not any(re.search(unit, panel["label"]) for panel in showing):
             return f"the panel of {name} does not say what it shows, with its unit"
-        for row, one in zip(keys, wanted, strict=True):
-            named = [word for panel in showing for word in drawn_as(panel, one)]
+        for row, expected in zip(keys, wanted, strict=True):
+            named = [word for panel in showing for word in drawn_as(panel, expected)]
             if not any(_may_be(word, row, keys) for word in named):
-                return f"{name} of {row} ({shown(one)}) is drawn under the name '{named[0]}'"
+                return f"{name} of {row} ({shown(expected)}) is drawn under the name '{named[0]}'"
     names = [drawn["name"] for panel in panels for drawn in panel["values"]]
     words = [key for key in keys if any(key in panel["title"] for panel in panels)]
     bare = all(map(LETTER.search, keys)) and not any(map(LETTER.search, [*names, *words]))
@@ -190,7 +192,7 @@ def _may_be(words: str, row: str, keys: Sequence[str]) -> bool:
     """Whether *words* name this row, or none of them."""
     one_line = " ".join(words.split())
     said = [
-        one for one in keys if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", one_line, re.IGNORECASE)
+        key for key in keys if re.search(rf"(?<!\w){re.escape(key)}(?!\w)", one_line, re.IGNORECASE)
     ]
     return not said or row in said
 

@@ -135,7 +135,11 @@ def scaler_in_order(events: Sequence[str], batches: int, *, try_: str) -> Verdic
     used = set(events) & {"scale", "unscale_", "step", "update"}
     why = _disorder(rest) if used else "the scaler that was handed in is never used"
     if steps and not rest:
-        why = "the last batches have no step" if steps < batches else "some batch has two steps"
+        why = (
+            "some batches have no step: they are skipped, or the loop ends early"
+            if steps < batches
+            else "some batch has two steps"
+        )
     return Failed(measured, why, try_)
 
 

@@ -47,14 +47,14 @@ def sections(text: str) -> list[Section]:
     """Cut a report at its headings, which are underlined or begin with #."""
     marks = list(HEADING.finditer(FENCED.sub(_spaces, text)))
     levels = [_level(mark) for mark in marks]
-    found = []
+    sections_so_far = []
     for at, (mark, level) in enumerate(zip(marks, levels, strict=True)):
         ends = (marks[it].start() for it in range(at + 1, len(marks)) if levels[it] <= level)
         name = (
             (mark[2] if mark[1] else mark[3]).replace("*", "").strip(" \t#").lstrip("0123456789.) ")
         )
-        found.append(Section(name, mark.end(), next(ends, len(text))))
-    return found
+        sections_so_far.append(Section(name, mark.end(), next(ends, len(text))))
+    return sections_so_far
 
 
 def _level(mark: re.Match[str]) -> int:
@@ -64,11 +64,11 @@ def _level(mark: re.Match[str]) -> int:
 def below(text: str, heading: str) -> str:
     """Return what stands below the headings that match a pattern; the title is one only if no other does."""
     every = sections(text)
-    found = [it for it in every if re.search(heading, it.name, re.IGNORECASE)]
-    if len(found) > 1 and found[0] is every[0] and found[0].end == len(text):
-        found = found[1:]
+    matching = [it for it in every if re.search(heading, it.name, re.IGNORECASE)]
+    if len(matching) > 1 and matching[0] is every[0] and matching[0].end == len(text):
+        matching = matching[1:]
     pieces, end = [], 0
-    for it in found:
+    for it in matching:
         if it.start >= end:  # not within the one before
             pieces.append(text[it.start : it.end])
             end = it.end
@@ -77,16 +77,16 @@ def below(text: str, heading: str) -> str:
 
 def gaps(text: str, asked: Mapping[str, str]) -> list[str]:
     """Say which headings are missing or have nothing below them; *asked* maps each to its pattern."""
-    found = [it.name for it in sections(text)]
+    headings = [it.name for it in sections(text)]
     missing = [
         name
-        for name, one in asked.items()
-        if not any(re.search(one, it, re.IGNORECASE) for it in found)
+        for name, pattern in asked.items()
+        if not any(re.search(pattern, it, re.IGNORECASE) for it in headings)
     ]
     empty = [
         name
-        for name, one in asked.items()
-        if name not in missing and not re.search(r"\w", _bare(below(text, one)))
+        for name, pattern in asked.items()
+        if name not in missing and not re.search(r"\w", _bare(below(text, pattern)))
     ]
     return [f"no heading '{name}'" for name in missing] + [
         f"nothing below '{name}'" for name in empty

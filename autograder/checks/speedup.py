@@ -34,20 +34,22 @@ def at_least(
     if isinstance(same, Failed):
         return same
     noted: Mapping[str, Any] = same.evidence if isinstance(same, Passed) else {}
-    found = timed.compared
-    if found is None:
+    comparison = timed.compared
+    if comparison is None:
         return Unavailable(
             timed.unavailable or "no trusted clock compared the two sides",
             noted,
         )
-    evidence = {**noted, **found.evidence, "bar": bar.value}
-    if found.decision == "INCONCLUSIVE":
-        return Inconclusive(found.measured, found.undecided, evidence, found.postponed)
-    measured = f"{found.measured}; the bar is {bar}"
+    evidence = {**noted, **comparison.evidence, "bar": bar.value}
+    if comparison.decision == "INCONCLUSIVE":
+        return Inconclusive(
+            comparison.measured, comparison.undecided, evidence, comparison.postponed
+        )
+    measured = f"{comparison.measured}; the bar is {bar}"
     if slower and evidence.get("interval", [0, 1])[1] < 1:
         why = slower
-    if found.decision == "PASS":
+    if comparison.decision == "PASS":
         return Passed(measured, evidence)
-    if found.credit > 0:
-        return Partial(found.credit, measured, why, try_, evidence)
+    if comparison.credit > 0:
+        return Partial(comparison.credit, measured, why, try_, evidence)
     return Failed(measured, why, try_, evidence)

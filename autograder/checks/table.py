@@ -170,10 +170,10 @@ def differ(
                 return f"column '{name[:60]}' is only in the {'file' if name in row else 'rows returned'}"
             if value is None:
                 return f"{name} is {cell[:60]!r} in the file, and it must be an empty cell"
-            found = (
+            problems = (
                 "empty" if not cell else cell[:60] if number(cell) is None else shown(number(cell))
             )
-            return f"{name} is {found} in the file and {shown(value)} in the rows returned"
+            return f"{name} is {problems} in the file and {shown(value)} in the rows returned"
     return ""
 
 
@@ -183,9 +183,9 @@ def _rows(rows: Sequence[Any]) -> str:
 
 def _is(cell: str, value: Any) -> bool:
     """Whether a cell of a file holds a value; nothing is an empty cell."""
-    found = number(cell)
-    if found is not None and isinstance(value, float | int):
-        return alike(found, value)
+    read = number(cell)
+    if read is not None and isinstance(value, float | int):
+        return alike(read, value)
     return cell == ("" if value is None else str(value).strip())
 
 

@@ -58,7 +58,7 @@ def has_gpu(trace: Trace) -> bool:
     return any(trace.figure(name) is not None for name in ("busy_any", "kernel_count", "h2d_time"))
 
 
-def known(trace: Trace, quantity: str) -> str:
+def in_short(trace: Trace, quantity: str) -> str:
     """Say what the profile knows of a quantity, in a few words, or nothing."""
     first = next(figures_claimed.accepted(trace, quantity), None)
     return f"{shown(first.value, first.unit)} ({titled(first)})" if first else ""
@@ -71,7 +71,7 @@ def names_top(trace: Trace, named: Sequence[str], *, try_: str) -> Verdict:
 
 def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str] = ()) -> str:
     """Say how a profile is not of so many steps after those passed over, with each range once a step; or nothing."""
-    numbers = [int(found[1]) for one in trace.steps if (found := STEP.fullmatch(one.id))]
+    numbers = [int(match[1]) for step in trace.steps if (match := STEP.fullmatch(step.id))]
     if len(numbers) != steps:
         reasons = [note for note in trace.notes if not note.startswith("recorded without a GPU")]
         reason = f": {reasons[0]}" if reasons and not numbers else ""
@@ -115,11 +115,13 @@ def of_another(
 def _another_loader(trace: Trace, ranges: Collection[str], *, workers: bool) -> str:
     if not trace.figure("dataloader", "steps"):
         return "it holds no wait for a DataLoader"
-    found = any("_MultiProcessing" in name for name in ranges)
-    if found and not workers:
+    has_workers = any("_MultiProcessing" in name for name in ranges)
+    if has_workers and not workers:
         return "its DataLoader has workers, and the script's has none: profile it as it is"
     return (
-        "its DataLoader has no workers" if workers and not found and trace.tool == "kineto" else ""
+        "its DataLoader has no workers"
+        if workers and not has_workers and trace.tool == "kineto"
+        else ""
     )
 
 
@@ -138,19 +140,19 @@ def fewer_waits(before: Text, after: Text) -> tuple[str, str]:
     calls = []
     for text in (before, after):
         try:
-            found = read(text.text.encode(), text.file)
+            stats = read(text.text.encode(), text.file)
         except SubmissionError as error:
             return f"{text.file} cannot be read", str(error)
         if (
-            found.tool != "nsys stats"
-            or not found.figure("kernel_count")
-            or found.figure("sync_count") is None
+            stats.tool != "nsys stats"
+            or not stats.figure("kernel_count")
+            or stats.figure("sync_count") is None
         ):
             why = "it lists no kernels, or no calls (cuda_gpu_kern_sum, cuda_api_sum)"
-            return f"{text.file} is of {found.tool}", why
-        if EDITED in found.notes:
+            return f"{text.file} is of {stats.tool}", why
+        if EDITED in stats.notes:
             return f"{text.file} contradicts itself", EDITED
-        calls.append(found.figure("sync_count") or 0.0)
+        calls.append(stats.figure("sync_count") or 0.0)
     why = "the host still waits as often: they are in the wrong order, or the loop waits"
     return (
         f"{calls[0]:g} waiting calls before, {calls[1]:g} after",
@@ -162,7 +164,8 @@ def consists_of(trace: Trace) -> dict[str, Any]:
     """Note what the time of a profile consists of, which the feedback page draws."""
     return {
         "breakdown": {
-            name: [[one.name, one.ns] for one in slices] for name, slices in trace.breakdown.items()
+            name: [[piece.name, piece.ns] for piece in slices]
+            for name, slices in trace.breakdown.items()
         }
     }
 

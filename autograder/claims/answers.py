@@ -84,23 +84,23 @@ class Answers:
         @self.part.probe(
             pair=True,
             values={
-                "told": ROWS,
-                "known": ROWS,
+                "reported": ROWS,
+                "expected": ROWS,
                 "slips": list_of(map_of(map_of(NUMBER))),
             },
             takes=[self.function],
         )
         def analysed(student: Student, rig: Rig) -> Any:
-            told, known, slips = [], [], []
+            reported, expected, slips = [], [], []
             for number, (data, right, usual) in enumerate(made(rig)):
                 file = rig.folder / f"made_profile_{number}.json.gz"
                 file.write_bytes(data)
-                known.append(right)
+                expected.append(right)
                 slips.append(usual)
                 if rig.side == "student":
                     returned = getattr(student, self.function)(str(file))
-                    told.append(self._row(rig, rig.returned(self.function, returned)))
-            return {"told": told, "known": known, "slips": slips}
+                    reported.append(self._row(rig, rig.returned(self.function, returned)))
+            return {"reported": reported, "expected": expected, "slips": slips}
 
         return made
 
@@ -121,18 +121,18 @@ class Answers:
         """Claim that the function's answers of a group are right about each made profile."""
 
         def judge(analysed: Pair) -> Verdict:
-            told = analysed.student.values["told"]
+            reported = analysed.student.values["reported"]
             sure = analysed.baseline.values
-            known = sure["known"]
-            if len(told) != len(known):
-                answers = f"{len(told)} answers to {len(known)} profiles"
+            expected = sure["expected"]
+            if len(reported) != len(expected):
+                answers = f"{len(reported)} answers to {len(expected)} profiles"
                 return Failed(answers, "each is to be answered", self.see)
-            for number, each in enumerate(zip(told, known, sure["slips"], strict=True), 1):
+            for number, each in enumerate(zip(reported, expected, sure["slips"], strict=True), 1):
                 if why := self.made_problem(*each, group):
                     gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
                     measured = f"made profile {number}, {gpu} a GPU"
                     return Failed(measured, why, joined(try_, self.see))
-            return Passed(f"{len(known)} made profiles")
+            return Passed(f"{len(expected)} made profiles")
 
         self.part.add_check(name, says, "scripted", judge, ["analysed"])
 
@@ -172,10 +172,10 @@ class Answers:
         own = [name for name in self.forms[0] if name not in self.forms[-1]]
         return self.forms[0] if any(name in answers for name in own) else self.forms[-1]
 
-    def _is_of_a_gpu(self, known: Values) -> bool:
+    def _is_of_a_gpu(self, expected: Values) -> bool:
         if len(self.forms) > 1:
-            return self.form(known) is self.forms[0]
-        return None not in known.values()
+            return self.form(expected) is self.forms[0]
+        return None not in expected.values()
 
     def parsed(self, text: Text) -> tuple[Values, str]:
         """Read a file of answers; the problem says why there are none."""
@@ -213,19 +213,21 @@ class Answers:
         rules = (question.rule(answers) for question in form.values() if question.rule)
         return _reason_problem(answers) or next(filter(None, rules), "")
 
-    def made_problem(self, told: Values, known: Values, slips: Slips, group: str) -> str:
+    def made_problem(self, reported: Values, expected: Values, slips: Slips, group: str) -> str:
         """Say how the answers of a group are not those of a made profile."""
-        for name, question in self.form(known).items():
+        for name, question in self.form(expected).items():
             if isinstance(question, Question) and question.group == group:
-                if name not in told:
+                if name not in reported:
                     return f"'{name}' is missing"
                 if question.rule:
-                    why = question.rule(told)
+                    why = question.rule(reported)
                 else:
-                    why = question.difference(name, told[name], known[name], slips.get(name, {}))
+                    why = question.difference(
+                        name, reported[name], expected[name], slips.get(name, {})
+                    )
                 if why:
                     return why
-        right = {**known, "reason": told.get("reason")}
+        right = {**expected, "reason": reported.get("reason")}
         return _reason_problem(right) if group == self.reason else ""
 
     def fit(self, answers: Values, file: Any, *groups: str, try_: str) -> Verdict:

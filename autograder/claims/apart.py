@@ -7,6 +7,7 @@ from autograder.model import Pair
 from autograder.probe import Tolerance
 
 SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
+CLOSER = 8.0  # times as near as to the right loss: else it is near the loss in eval() by chance
 STEP = "zero_grad, forward, loss, backward, step"
 WHY_APART = {
     "still": (
@@ -50,6 +51,6 @@ def how_apart(pair: Pair, within: Tolerance) -> str:
     if moved < SHORT:
         return "short" if moved else "still"
     near = max(within.losses, 1e-5 * in_eval)
-    if losses.size and abs(losses[0] - in_eval) <= min(near, apart):
+    if losses.size and abs(losses[0] - in_eval) <= min(near, apart / CLOSER):
         return "eval"
     return "first" if apart > within.losses else "later"

@@ -107,24 +107,25 @@ class Claimed:
         drawn = self.drawn(np.random.default_rng(0), DRAWN).values()
         return any("int" in _dtype(it) for it in drawn)
 
-    def fixed(self, random: np.random.Generator, case: Case) -> Case:
-        """Draw the sizes that a case leaves open."""
-        self.require_drawn(case.name, [case.sizes])
+    def fixed(self, random: np.random.Generator, case: Case, drawn: Sizes | None = None) -> Case:
+        """Draw the sizes that a case leaves open: those of `inputs`, or those that are *drawn* in its place."""
+        declared = self.sizes if drawn is None else drawn
+        self.require_drawn(case.name, [case.sizes], declared)
         sizes = {
-            name: _size(random, size, case.odd)
-            for name, size in {**self.sizes, **case.sizes}.items()
+            name: _size(random, size, case.odd) for name, size in {**declared, **case.sizes}.items()
         }
         return replace(case, sizes=sizes, odd=False)
 
-    def require_drawn(self, name: str, cases: Iterable[Sizes]) -> None:
+    def require_drawn(self, name: str, cases: Iterable[Sizes], drawn: Sizes | None = None) -> None:
         """Refuse what is no size that `inputs` draws: in a claim, before anything runs."""
+        declared = self.sizes if drawn is None else drawn
         for sizes in cases:
             if not isinstance(sizes, Mapping):
                 raise CourseError(
                     f"{self.function}: {name} takes a list of sizes, [{{'rows': 8}}], not {sizes!r}"
                 )
-            if unknown := sorted(set(sizes) - set(self.sizes)):
-                known = ", ".join(self.sizes)
+            if unknown := sorted(set(sizes) - set(declared)):
+                known = ", ".join(declared)
                 raise CourseError(
                     f"{self.function}: case '{name}' fixes {unknown[0]}; inputs draws {known}"
                 )

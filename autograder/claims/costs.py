@@ -1,4 +1,4 @@
-"""Claims about what a call takes: operations, bytes that move, bytes that are made, bytes that stay for backward."""
+"""Claims about what a call takes: operations, FLOPs, bytes that move, are made, or stay for the backward pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NotRequired, Unpack
 
 from autograder.checks import memory, outputs
 from autograder.claims.base import Claimed, Words, described
-from autograder.claims.families import Case, Sizes
+from autograder.claims.families import Case, Sizes, own_case
 from autograder.lab import CASES, INTEGER, NUMBERS, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
@@ -64,6 +64,46 @@ class Costs(Claimed):
     def keeps_less(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
         """Claim at most this share of the bytes that the baseline keeps after a call, results left out."""
         self._costs("keeps_less", "held", at_most, sizes, words)
+
+    def computes_less(
+        self,
+        at_most: float,
+        sizes: Sizes,
+        *,
+        than: Mapping[str, Sizes] | None = None,
+        **words: Unpack[Words],
+    ) -> None:
+        """Claim at most this share of the FLOPs of forward and backward: of the slow version's, or *than* in a case.
+
+        That case goes by its name: {"when the weight needs a gradient as well": sizes}. `gradients`, beside sizes, are
+        the inputs that need one, if not all do.
+        """
+        own = own_case("products", sizes)
+        other = next((own_case(*it) for it in (than or {}).items()), None)
+        self.require_drawn("computes_less", [it.sizes for it in (own, other) if it])
+
+        def flops(student: Student, rig: Rig) -> dict[str, Any]:
+            of = self._flops(student, rig, other) if other else 0
+            return {"flops": self._flops(student, rig, own), "of": of}
+
+        def judge(pair: Pair) -> Verdict:
+            mine = pair.student.values["flops"]
+            plain = pair.student.values["of"] if other else pair.baseline.values["flops"]
+            if not mine:
+                return Failed("no matrix product was seen", UNSEEN, words["try_"])
+            where = other.name if other else "in the slow version"
+            measured = f"{mine / MB:.2f} MFLOP, and {plain / MB:.2f} MFLOP {where}; allowed {at_most:.0%} of that"
+            if mine <= at_most * plain:
+                return Passed(measured)
+            return Failed(measured, words["why"], words["try_"])
+
+        values = {"flops": INTEGER, "of": INTEGER}
+        probe = self.add_probe(self.named("computes_less_cost"), flops, pair=True, values=values)
+        than_what = "it does " + other.name if other else "the slow version does"
+        said = f"Matrix products of {self.function} take at most {at_most:.0%} of the FLOPs that {than_what}."
+        # Whoever may compute as much as the slow version is not told from it.
+        less = at_most < 1 and other is None
+        self.add_check("computes_less", said, "report", judge, [probe], words, structural=less)
 
     def operations_do_not_grow(
         self,
@@ -189,6 +229,12 @@ class Costs(Claimed):
         if gradients:
             given = rig.calls.computed(given)
         counted: dict[str, int] = rig.calls.cost(partial(self.call, student), given)
+        return counted
+
+    def _flops(self, student: Student, rig: Rig, case: Case) -> int:
+        given = self.given(rig, case, exact=False)
+        wanted = rig.calls.asked(given) if case.gradients is None else case.gradients
+        counted: int = rig.calls.flops(partial(self.call, student), given, list(wanted))
         return counted
 
     def _costs(

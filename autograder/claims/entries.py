@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder.claims.base import SAME, Claimed
+from autograder.claims.calls import FOLLOWS
 from autograder.claims.devices import STAYS
 from autograder.claims.families import SAMPLED
 from autograder.claims.graphs import NO_FETCH
+from autograder.claims.launches import LAUNCHES
 from autograder.claims.refusals import REFUSES
 from autograder.claims.results import GRADIENTS, LEFT_ALONE
 from autograder.errors import CourseError, nearest
@@ -128,6 +130,7 @@ for it in _given(args, kwargs):
         it.reshape(-1)[0].item()
 return right(*args, **kwargs)
 """
+HIDES = "return _torch.compiler.disable(right)(*args, **kwargs)"
 HALF = """
 result = right(*args, **kwargs)
 if isinstance(result, dict):
@@ -191,6 +194,7 @@ ENTRIES = {
     "lowers_the_precision_meanwhile": (LOWERED.strip(), LEFT_ALONE),
     "detached": (RESULT.format("it.detach()"), GRADIENTS),
     "asks_for_a_value": (FETCHES.strip(), NO_FETCH),
+    "hides_from_the_compiler": (HIDES, LAUNCHES),
     "brings_its_result_to_the_host": (RESULT.format("it.cpu()"), STAYS),
     "refuses_nothing": (NEVER_REFUSES.strip(), REFUSES),
     "refuses_by_another_error": (RAISES_ANOTHER.strip(), REFUSES),
@@ -204,15 +208,34 @@ PLAIN = {
     "half_of_it": (HALF.strip(), SAME),
     "empties_its_inputs": (EMPTIES.strip(), LEFT_ALONE),
 }
+# Of an object that is called by a script; the last is no wrapper.
+ONE_OBJECT = "one_object_for_all"
+OF_CALLS = (AGAIN, "nothing", "other_values", "half_of_it")
+ONE = """
+
+
+def _once(made):
+    kept = []
+
+    def make(*args, **kwargs):
+        kept[:] = kept or [made(*args, **kwargs)]
+        return kept[0]
+
+    return make
+
+
+{name} = _once({name})
+"""
 
 
 def made(exercise: Claimed, reference: str, baseline: str) -> Iterator[Entry]:
     """Make every entry that a claim of the exercise has to fail; it may say of some why none has to."""
-    unknown = set(exercise.holes) - {*ENTRIES, *PLAIN, BASELINE}
+    names = [*ENTRIES, *PLAIN, ONE_OBJECT, BASELINE]
+    unknown = set(exercise.holes) - set(names)
     if unknown:
         name = unknown.pop()
         raise CourseError(
-            f"{exercise.function}: holes names '{name}', which is no entry{nearest(name, [*ENTRIES, *PLAIN])}"
+            f"{exercise.function}: holes names '{name}', which is no entry{nearest(name, names)}"
         )
     for name, (body, claim) in _tried(exercise).items():
         claimed = exercise.claimed
@@ -220,6 +243,7 @@ def made(exercise: Claimed, reference: str, baseline: str) -> Iterator[Entry]:
         if owner and name not in exercise.holes:
             wrong = reference + _wrapper(exercise.function, body)
             yield Entry(exercise.named(name), wrong, owner)
+    yield from _of_calls(exercise, reference)
     if BASELINE not in exercise.holes:
         yield from (Entry(BASELINE, baseline, owner) for owner in exercise.structural)
 
@@ -231,6 +255,18 @@ def _tried(exercise: Claimed) -> dict[str, tuple[str, str]]:
     refusals = {name: it for name, it in ENTRIES.items() if it[1] == REFUSES}
     plain = {name: it for name, it in PLAIN.items() if exercise.has_containers or it[1] == SAME}
     return {**plain, **refusals}
+
+
+def _of_calls(exercise: Claimed, reference: str) -> Iterator[Entry]:
+    """Make the entries of an object that is called by a script."""
+    owner = exercise.claimed.get(FOLLOWS)
+    texts = {name: _wrapper(exercise.function, PLAIN[name][0]) for name in OF_CALLS}
+    if SAME in exercise.claimed:  # which has them already
+        texts = {}
+    texts[ONE_OBJECT] = ONE.format(name=exercise.function)
+    for name, text in texts.items():
+        if owner and name not in exercise.holes:
+            yield Entry(exercise.named(name), reference + text, owner)
 
 
 def _wrapper(function: str, body: str) -> str:

@@ -34,12 +34,18 @@ class Case:
     """It is the arrays of whole numbers that change."""
     again: bool = False
     """Called a second time: other numbers in the same tensors, but for each so many of them."""
+    gradients: Collection[str] | None = None
+    """The inputs that need a gradient, if not those of the claim."""
+
+
+FIELDS = ("dtype", "view", "again", "gradients")
+"""What a case may fix beside sizes."""
 
 
 def own_case(name: str, fixed: Sizes) -> Case:
-    """Return an exercise's own case; besides sizes it may fix the dtype, the view, and that it is called again."""
+    """Return an exercise's own case, which may fix FIELDS besides sizes."""
     sizes = dict(fixed)
-    others = {field: sizes.pop(field) for field in ("dtype", "view", "again") if field in sizes}
+    others = {field: sizes.pop(field) for field in FIELDS if field in sizes}
     return Case(name, sizes, **others)
 
 
@@ -60,12 +66,12 @@ def every(
     of_dtypes = [Case(dtype, dtype=dtype) for dtype in dtypes]
     of_arrays = [*LAYOUTS, *of_dtypes, *NUMBERS, *(WHOLE if whole else []), AGAIN]
     families = [DRAWN, *_of_sizes(sizes), *(of_arrays if arrays else [])]
-    known = [family.name for family in families]
+    names = [family.name for family in families]
     for name in (*skip, *(only or ())):
-        if name not in known:
+        if name not in names:
             raise CourseError(
-                f"skip_families names '{name}', which is no family here{nearest(name, known)}; "
-                f"families: {', '.join(known)}"
+                f"skip_families names '{name}', which is no family here{nearest(name, names)}; "
+                f"families: {', '.join(names)}"
             )
     for name, reason in skip.items():
         if not reason:

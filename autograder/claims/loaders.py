@@ -185,8 +185,8 @@ class Loader:
             "num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."
         )
 
-        def judge(seen: Observation) -> Verdict:
-            return loaders.options(seen.values["made"], try_=self.see)
+        def judge(observation: Observation) -> Verdict:
+            return loaders.options(observation.values["made"], try_=self.see)
 
         self.part.add_check(name, says, "report", judge, ["arguments"])
 

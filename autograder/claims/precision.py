@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograder.checks import precision
-from autograder.claims.epochs import steepen
+from autograder.claims.training_loop import steepen
 from autograder.lab import (
     INTEGER,
     NUMBER,

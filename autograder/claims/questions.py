@@ -103,12 +103,14 @@ class Question:
         if self.names:
             return profile.names_top(profile.work_of(trace), value, try_=try_)
         parts = idle(trace)
-        known = profile.known(trace, self.quantity) if self.quantity else _listed(parts[:2])
-        if not known and (value is None or (self.zero and value == 0 and profile.has_gpu(trace))):
+        in_profile = profile.in_short(trace, self.quantity) if self.quantity else _listed(parts[:2])
+        if not in_profile and (
+            value is None or (self.zero and value == 0 and profile.has_gpu(trace))
+        ):
             return Passed(f"{name} is {quoted(value)}: nothing says it")
         if value is None:
-            return Failed(f"{name} is null", f"{trace.file} says it: {known}", try_)
-        if not known:
+            return Failed(f"{name} is null", f"{trace.file} says it: {in_profile}", try_)
+        if not in_profile:
             why = f"{trace.file} cannot say it: null is right, with a reason"
             return Failed(f"{name} is {shown(value)}", why, try_)
         if self.quantity:
@@ -144,7 +146,7 @@ class Known:
         """Say that an answer is of another kind."""
         if self.one_of:
             kind = f"one of {', '.join(map(str, self.one_of))}"
-            right = any(value == one and type(value) is type(one) for one in self.one_of)
+            right = any(value == choice and type(value) is type(choice) for choice in self.one_of)
         elif is_number(self.right) or isinstance(self.right, tuple):
             kind, right = "a number", _finite(value)
         else:
@@ -160,9 +162,9 @@ class Known:
             return Passed(f"{name} is {shown(value)}")
         stories = [(it(file) if callable(it) else it, why) for why, it in self.slips.items()]
         slip = explained(value, stories, self.within) if is_number(value) else ""
-        told = f"; {file.file} gives {_expected(right)}" if callable(self.right) else ""
+        source = f"; {file.file} gives {_expected(right)}" if callable(self.right) else ""
         return Failed(
-            f"{name} is {shown(value)}{told}",
+            f"{name} is {shown(value)}{source}",
             slip or self.why or WRONG,
             try_,
         )

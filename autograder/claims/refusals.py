@@ -49,8 +49,8 @@ class Refuses(Claimed):
                 ends.append({**end, "errors": errors * isinstance(came, Exception)})
             return {"ends": ends}
 
-        def judge(found: Observation) -> Verdict:
-            ends = found.values["ends"]
+        def judge(observation: Observation) -> Verdict:
+            ends = observation.values["ends"]
             refused, kept = ends[: len(cases)], ends[len(cases) :]
             problems = [_problem(end, error.__name__, before) for end in refused]
             problems += [_refusal(end, error.__name__) for end in kept]

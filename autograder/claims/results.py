@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NotRequired, Unpack
 
+import numpy as np
+
 from autograder.checks import outputs
-from autograder.claims.base import SAME, Claimed, Words, mixed
+from autograder.claims.base import SAME, Claimed, Run, Words, mixed
 from autograder.claims.families import DRAWN, Case, Sizes, every, own_case
 from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
@@ -29,15 +31,27 @@ class Within(dict[str, float]):
         return 0.0
 
 
-class Alike(Words):
+class Near(Words):
     """What claims about numbers are told as well."""
 
     within: NotRequired[float | Mapping[str, float]]
     """Of a row's largest number; by dtype."""
+
+
+class Alike(Near):
+    """What claims about results are told as well."""
+
     apart: NotRequired[Mapping[str, str]]
     """A word in the names of cases -> another check: where that fails, it answers for them."""
     slips: NotRequired[Mapping[str, Callable[..., Any]]]
     """Why -> a function that makes this mistake: who returns its numbers is told so."""
+
+
+def allowed(words: Near) -> Within:
+    """Return how far numbers may be, by their dtype."""
+    within = words.get("within", WITHIN)
+    own = {"float32": within, "float": within} if isinstance(within, float) else within
+    return Within({**WITHIN, **own})
 
 
 class Results(Claimed):
@@ -52,11 +66,13 @@ class Results(Claimed):
         oracle: Oracle = None,
         skip_families: Mapping[str, str] | None = None,
         families: Collection[str] | None = None,
+        as_one: bool = False,
         **words: Unpack[Alike],
     ) -> None:
         """Claim the baseline's results, or an *oracle*'s, in these cases and in every family of inputs, or in some.
 
-        Gradients with respect to each input of numbers are claimed as well; name fewer of them, or none.
+        Gradients with respect to each input of numbers are claimed as well; name fewer of them, or none. They are
+        judged by a check of their own, or *as_one* with the results.
         """
         tried = every(
             self.sizes,
@@ -71,9 +87,15 @@ class Results(Claimed):
         said = f"{self.function} returns what {source}: {_kinds(tried, self.has_arrays)}."
         slips = words.get("slips", {})
         self.require_drawn("same", (case.sizes for case in tried))
-        self._compared(SAME, said, self._results(tried, oracle, slips), words)
-        if self.has_arrays and (gradients is None or gradients):
-            kept = [case for case in tried if not case.again]
+        kept = [case for case in tried if not case.again]
+        run = self._results(tried, oracle, slips)
+        if as_one:
+            run = _both(run, self._gradients(kept, gradients, oracle))
+            said = f"{said.removesuffix('.')}; and the gradients."
+        self._compared(SAME, said, run, words)
+        if as_one:
+            self.claimed.setdefault(GRADIENTS, self.claimed[SAME])
+        elif self.has_arrays and (gradients is None or gradients):
             within = words.get("within", WITHIN)
             alike: Alike = {
                 "why": words["why"],
@@ -107,8 +129,8 @@ class Results(Claimed):
                 changed |= {f"{name}, in the backward pass": None for name in sorted(late)}
             return {"changed": list(changed), "flags": flags.values()}
 
-        def judge(found: Observation) -> Verdict:
-            return left_alone(found, words["try_"])
+        def judge(observation: Observation) -> Verdict:
+            return left_alone(observation, words["try_"])
 
         said = f"{self.function} leaves its inputs as they were, and torch's precision as it was."
         probe = self.add_probe(self.named("inputs_after"), inputs_after, values=SEEN)
@@ -127,9 +149,7 @@ class Results(Claimed):
         self._compared(GRADIENTS, said, self._gradients(cases, names, oracle), words)
 
     def _compared(self, claim: str, said: str, run: Any, words: Alike) -> None:
-        within = words.get("within", WITHIN)
-        own = {"float32": within, "float": within} if isinstance(within, float) else within
-        allowed = Within({**WITHIN, **own})
+        within = allowed(words)
         apart = words.get("apart", {})
         slips = words.get("slips", {})
         try_ = words["try_"]
@@ -140,14 +160,14 @@ class Results(Claimed):
             left = Passed("") if LEFT_ALONE in self.claimed else left_alone(pair.student, try_)
             if isinstance(left, Failed) and pair.student.values["changed"]:
                 return left
-            verdict = outputs.same(pair, allowed, why=words["why"], try_=try_, without=failed)
+            verdict = outputs.same(pair, within, why=words["why"], try_=try_, without=failed)
             if isinstance(verdict, Passed):
                 return left if isinstance(left, Failed) else verdict
             for at, slip in enumerate(slips):
                 cases = {"cases": pair.baseline.values["slips"][at]}
                 wrong = {"numbers": pair.baseline.arrays[f"slip{at}"]}
                 slipped = Pair(pair.student, replace(pair.baseline, values=cases, arrays=wrong))
-                if isinstance(outputs.same(slipped, allowed, why="", try_=""), Passed):
+                if isinstance(outputs.same(slipped, within, why="", try_=""), Passed):
                     return Failed(verdict.measured, slip, try_, verdict.evidence)
             return verdict
 
@@ -179,7 +199,7 @@ class Results(Claimed):
         slips: Mapping[str, Callable[..., Any]],
     ) -> Any:
         def results(student: Student, rig: Rig) -> dict[str, Any]:
-            seen = rig.answers(student)
+            answers = rig.answers(student)
             flags = rig.calls.flags()
             changed = set()
             slipped = [rig.answers() for _ in slips]
@@ -189,7 +209,7 @@ class Results(Claimed):
                 given = rig.calls.given(drawn, case.dtype, case.view, exact=True)
                 before = rig.copies(given)
                 with flags:
-                    returned = seen.tried(run, given)
+                    returned = answers.tried(run, given)
                 changed |= set(rig.changed(given, before))
                 if case.again:
                     given = rig.calls.overwrite(
@@ -197,17 +217,17 @@ class Results(Claimed):
                         rig.calls.given(others, case.dtype, case.view, exact=True),
                     )
                     with flags:
-                        returned = seen.tried(run, given)
+                        returned = answers.tried(run, given)
                 asked = "" if rig.side == "student" else run(rig.calls.rounded(given))
-                seen.add(case.name, returned, asked)
-                for answers, slip in zip(slipped, slips.values(), strict=True):
+                answers.add(case.name, returned, asked)
+                for mistaken, slip in zip(slipped, slips.values(), strict=True):
                     if rig.side != "student":
-                        answers.add(case.name, slip(**given), asked)
-            told = [it.seen() for it in slipped]
+                        mistaken.add(case.name, slip(**given), asked)
+            of_slips = [it.seen() for it in slipped]
             return {
-                **seen.seen(),
-                "slips": [it["cases"] for it in told],
-                **{f"slip{at}": it["numbers"] for at, it in enumerate(told)},
+                **answers.seen(),
+                "slips": [it["cases"] for it in of_slips],
+                **{f"slip{at}": it["numbers"] for at, it in enumerate(of_slips)},
                 "changed": sorted(changed),
                 "flags": flags.values(),
             }
@@ -221,22 +241,23 @@ class Results(Claimed):
         oracle: Oracle,
     ) -> Any:
         def gradients(student: Student, rig: Rig) -> dict[str, Any]:
-            seen, flags = rig.answers(student), rig.calls.flags()
+            answers, flags = rig.answers(student), rig.calls.flags()
             for case in cases:
                 given = self.given(rig, case)
                 drawn = rig.integer(0, 1 << 30)
-                asked = list(rig.calls.asked(given) if names is None else names)
+                wanted = names if case.gradients is None else case.gradients
+                asked = list(rig.calls.asked(given) if wanted is None else wanted)
                 run = self._right(student, rig, oracle)
                 with flags:
-                    found = seen.tried(rig.calls.gradients, run, given, asked, drawn)
-                told = found if isinstance(found, list) else [found] * len(asked)
-                for name, gradient in zip(asked, told, strict=True):
-                    seen.add(
+                    returned = answers.tried(rig.calls.gradients, run, given, asked, drawn)
+                each = returned if isinstance(returned, list) else [returned] * len(asked)
+                for name, gradient in zip(asked, each, strict=True):
+                    answers.add(
                         f"{case.name}: gradient of {name}",
                         gradient,
                         rig.calls.rounded(given)[name],
                     )
-            return {**seen.seen(), "slips": [], "changed": [], "flags": flags.values()}
+            return {**answers.seen(), "slips": [], "changed": [], "flags": flags.values()}
 
         return gradients
 
@@ -254,16 +275,31 @@ class Results(Claimed):
         return lambda given: self.call(student, given)
 
 
-def left_alone(seen: Observation, try_: str) -> Passed | Failed:
+def _both(results: Run, gradients: Run) -> Run:
+    """Run both, and answer with the cases of both."""
+
+    def run(student: Student, rig: Rig) -> dict[str, Any]:
+        first, second = results(student, rig), gradients(student, rig)
+        return {
+            **first,
+            "cases": [*first["cases"], *second["cases"]],
+            "numbers": np.concatenate([first["numbers"], second["numbers"]]),
+            "flags": sorted({*first["flags"], *second["flags"]}),
+        }
+
+    return run
+
+
+def left_alone(observation: Observation, try_: str) -> Passed | Failed:
     """Judge what became of the inputs, and of the precision of products."""
-    flags = seen.values["flags"]
-    if flags and not seen.values["changed"]:
+    flags = observation.values["flags"]
+    if flags and not observation.values["changed"]:
         return Failed(
             f"changed: {', '.join(flags)}",
             FLAG,
             "leave the precision flags alone",
         )
-    return outputs.unchanged(seen.values["changed"], try_=try_)
+    return outputs.unchanged(observation.values["changed"], try_=try_)
 
 
 def _kinds(cases: Sequence[Case], arrays: bool) -> str:

@@ -102,8 +102,8 @@ class Study:
         self.probe = by.__name__ if by else ""
         self._keys = expected
 
-    def _expected(self, seen: Any) -> Collection[Any] | None:
-        return self._keys(seen.baseline.values) if self._keys else None
+    def _expected(self, evidence: Any) -> Collection[Any] | None:
+        return self._keys(evidence.baseline.values) if self._keys else None
 
     def is_measured(
         self,
@@ -123,13 +123,13 @@ class Study:
         check, which others may need.
         """
 
-        def judge(seen: Any, *others: Any) -> Verdict:
-            rows = _student(seen).values["rows"]
+        def judge(evidence: Any, *others: Any) -> Verdict:
+            rows = _student(evidence).values["rows"]
             form = self.form.shape_problem if loose else self.form.problem
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
-            if odd := form(rows, self._expected(seen)):
+            if odd := form(rows, self._expected(evidence)):
                 return Failed(measured, odd, COLUMNS)
-            if problem := rule(seen, *others):
+            if problem := rule(evidence, *others):
                 why = (problem, try_) if isinstance(problem, str) else problem
                 return Failed(measured, *why)
             return Passed(f"{measured} (on a clock that the grader moves)")
@@ -149,11 +149,11 @@ class Study:
     def is_written(self, also: Also | None = None) -> None:
         """Claim that the table holds the rows that are returned."""
 
-        def judge(seen: Any) -> Verdict:
-            values = _student(seen).values
+        def judge(evidence: Any) -> Verdict:
+            values = _student(evidence).values
             return _and(
                 also,
-                seen,
+                evidence,
                 table.holds_the_rows(values["csv"], self.form.file, values["rows"]),
             )
 
@@ -179,16 +179,16 @@ class Study:
     ) -> None:
         """Claim that the figure shows the rows; *units* maps columns to what a panel's label has to match."""
 
-        def judge(seen: Any) -> Verdict:
+        def judge(evidence: Any) -> Verdict:
             drawn = plot.shows_the_rows(
-                _student(seen),
+                _student(evidence),
                 figure,
                 units,
                 self.form.names[0],
                 try_,
                 apart=apart,
             )
-            return _and(also, seen, drawn)
+            return _and(also, evidence, drawn)
 
         self.part.add_check(name, says, "scripted", judge, [self.probe])
 
@@ -229,15 +229,15 @@ class Study:
         self.part.add_check(name, said, "artefact", judge, [_stem(figure)])
 
 
-def _and(also: Also | None, seen: Any, verdict: Verdict) -> Verdict:
+def _and(also: Also | None, evidence: Any, verdict: Verdict) -> Verdict:
     """Ask the part's own question where nothing else is wrong."""
-    wrong = also(seen) if also is not None and isinstance(verdict, Passed) else None
+    wrong = also(evidence) if also is not None and isinstance(verdict, Passed) else None
     return Failed(verdict.measured, *wrong) if wrong and isinstance(verdict, Passed) else verdict
 
 
-def _student(seen: Any) -> Observation:
-    found: Observation = seen.student if isinstance(seen, Pair) else seen
-    return found
+def _student(evidence: Any) -> Observation:
+    observation: Observation = evidence.student if isinstance(evidence, Pair) else evidence
+    return observation
 
 
 def _stem(file: str) -> str:

@@ -108,16 +108,16 @@ class Trains(Claimed):
 
 def _still(pair: Pair) -> list[str]:
     """Name the parameters that the baseline moves and the student does not."""
-    known = pair.baseline.values
+    trusted = pair.baseline.values
     start = pair.baseline.arrays["start"]
     if pair.student.arrays["weights"].shape != start.shape:
         return []
-    ends = np.cumsum(known["sizes"])[:-1]
+    ends = np.cumsum(trusted["sizes"])[:-1]
     own, expected = (
         [numerics.norm(update) for update in np.split(side.arrays["weights"] - start, ends)]
         for side in (pair.student, pair.baseline)
     )
-    both = zip(known["parameters"], own, expected, strict=True)
+    both = zip(trusted["parameters"], own, expected, strict=True)
     # Less is rounding: a bias that a norm takes off again.
     least = STILL * max(expected, default=0.0)
     return [name for name, mine, right in both if right > least and mine < STILL * right]

@@ -164,19 +164,19 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
     course, console = open_course(root), make_console()
     with open_session(course.config.tier, device, "best", rehearsal=False) as session:
         with console.status("the corpus, untimed ..."):
-            found = measure.lines(
+            measured = measure.lines(
                 course, lab, session, seed if seed is not None else secrets.randbits(48)
             )
         with console.status("the reference against the baseline ..."):
             fast = list(measure.speeds(course, lab, session))
     name = f"calibration-{lab}-{session.device.tier}"
     out.mkdir(parents=True, exist_ok=True)
-    measure.draw(found, out / f"{name}.png")
+    measure.draw(measured, out / f"{name}.png")
     day = datetime.now(UTC).date()
-    text = measure.page(lab, session.device, day, found, fast, f"{name}.png")
+    text = measure.page(lab, session.device, day, measured, fast, f"{name}.png")
     (out / f"{name}.md").write_text(text, encoding="utf-8")
     console.print(f"wrote  {out / name}.md, .png", soft_wrap=True, highlight=False)
-    return DONE if all(line.holds for line in found) else CHECK_FAILED
+    return DONE if all(line.holds for line in measured) else CHECK_FAILED
 
 
 @cli.command()

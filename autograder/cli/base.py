@@ -74,11 +74,14 @@ class ByReader(click.Group):
         """Write a list for each kind of reader."""
         for who, names in FOR.items():
             with formatter.section(who):
-                known = {
+                commands = {
                     name: command for name in names if (command := self.get_command(ctx, name))
                 }
                 formatter.write_dl(
-                    [(name, one.get_short_help_str(limit=500)) for name, one in known.items()]
+                    [
+                        (name, command.get_short_help_str(limit=500))
+                        for name, command in commands.items()
+                    ]
                 )
 
 

@@ -22,7 +22,7 @@ class Finding:
 
     name: str
     ok: bool
-    found: str
+    state: str
     mend: str = ""
     needed_for: str = ""
 
@@ -77,8 +77,8 @@ def _between_processes() -> Finding:
     if YAMA.exists() and YAMA.read_text().strip() != "0":
         return Finding("Landlock", True, "none, and Yama does as well", "", wanted)
     mend = "boot with landlock in lsm= (a kernel of 5.19 or newer), or sysctl kernel.yama.ptrace_scope=1"
-    seen = "none, and no Yama: who enters the box's own processes is noticed, and not kept out"
-    return Finding("Landlock", False, seen, mend, wanted)
+    state = "none, and no Yama: who enters the box's own processes is noticed, and not kept out"
+    return Finding("Landlock", False, state, mend, wanted)
 
 
 def _memory() -> Finding:
@@ -86,13 +86,17 @@ def _memory() -> Finding:
     group = cgroup.limited_group(0)
     if group is not None:
         group.close()
-    seen = (
+    state = (
         "a group for each box"
         if group
         else "counted fifty times a second, by no group of the kernel's"
     )
-    mend = "" if group else "grade as root, or with `systemd-run -p MemoryMax=` (docs/runner.md)"
-    return Finding("memory limit", group is not None, seen, mend, "a burst of memory in the fence")
+    mend = (
+        ""
+        if group
+        else "grade as root, or with `systemd-run -p MemoryMax=` (docs/grading-machine.md)"
+    )
+    return Finding("memory limit", group is not None, state, mend, "a burst of memory in the fence")
 
 
 def _gpu() -> Finding:

@@ -140,7 +140,7 @@ def grade(
     intake = Intake(kit.config, kit.files, rules.roster, attempts == "all", out)
     if not paths:
         raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
-    found = [] if watch else _found(intake.find(paths), paths[0])
+    submissions = [] if watch else _found(intake.find(paths), paths[0])
     work = Work(
         kit,
         lambda: open_session(course.config.tier, device, isolation, rehearsal=False),
@@ -153,7 +153,7 @@ def grade(
         options = {"asked_seed": seed, "twice": twice / 100}
         run = Run(work, session, rules, jobs or lanes, options, as_json)
         if not watch:
-            return run.grade(found, resume=resume)
+            return run.grade(submissions, resume=resume)
         arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, _not_graded)
         for some in forever(arrivals, A_LANE * run.lanes, time.sleep):
             run.grade(some, resume=True)
@@ -286,12 +286,12 @@ def _has_a_fault(standing: Standing) -> bool:
 
 
 def _found(said: tuple[Sequence[Attempt], Sequence[str]], path: Path) -> Sequence[Attempt]:
-    found, notes = said
+    submissions, notes = said
     for note in notes:
         _not_graded(note)
-    if not found:
+    if not submissions:
         raise UserError(f"{path}: no submission there is anybody's")
-    return found
+    return submissions
 
 
 def _not_graded(note: str) -> None:

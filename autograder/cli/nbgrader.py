@@ -98,7 +98,7 @@ def sync(
         warnings.filterwarnings(
             "ignore", module="nbgrader"
         )  # it warns its own developers of its database
-        seen = list(
+        written = list(
             push(
                 folder,
                 url,
@@ -108,12 +108,12 @@ def sync(
                 rules=rules,
             )
         )
-    for one in seen:
-        what, *why = one.moved or ("written",)
-        click.echo(f"{one.student}: {one.problem or what}")
-        for line in filter(None, (*why, one.late)):
+    for entry in written:
+        what, *why = entry.moved or ("written",)
+        click.echo(f"{entry.student}: {entry.problem or what}")
+        for line in filter(None, (*why, entry.late)):
             click.echo(f"  {line}")
-    return USER_ERROR if any(one.problem for one in seen) else DONE
+    return USER_ERROR if any(entry.problem for entry in written) else DONE
 
 
 def needs_nbgrader() -> None:

@@ -35,6 +35,7 @@ SAID = {
 }
 
 
+EXAMINATION_SECONDS, CHECK_SECONDS = 45.0, 18.0  # on 2 quiet cores: docs/measurements/batch.md
 QUIET_SECONDS = 20.0  # at the most, where nothing moves and something is said
 
 
@@ -105,8 +106,7 @@ class Progress:
         if not self._answered or remaining <= 0:
             return ""
         seconds = (self._now() - self._since) / self._answered * remaining
-        time_left = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
-        return f"about {time_left} left in this round"
+        return f"about {_duration(seconds)} left in this round"
 
     def _note(self, event: Event) -> None:
         if event.what == "begins":
@@ -125,7 +125,8 @@ class Progress:
     def _line(self, event: Event) -> str:
         name = clean(event.submission)
         if event.what == "round":
-            return f"-- {ROUNDS[event.facts['round']].format(**event.facts)} ({event.facts['of']})"
+            said = ROUNDS[event.facts["round"]].format(**event.facts)
+            return f"-- {said} ({event.facts['of']}{_foretold(event.facts)})"
         if event.what == "says":
             quiet = self._live is None and self._now() - self._printed >= QUIET_SECONDS
             return f"{self._margin()}  {name:<28} {event.facts['says']}" if quiet else ""
@@ -173,6 +174,19 @@ def _last_words(facts: dict[str, Any]) -> Iterator[str]:
         yield f"{many} submission(s) have points that are still undecided; done again, they are tried once more"
     for line in facts["drift"]:
         yield f"graded twice, and not the same: {clean(line)}; the first grade stands"
+
+
+def _foretold(facts: dict[str, Any]) -> str:
+    """Say how many checks are timed, and how long that takes about; each device times for itself."""
+    checks = facts.get("to_time", 0)
+    if not checks:
+        return ""
+    seconds = EXAMINATION_SECONDS + checks * CHECK_SECONDS / max(facts["lanes"], 1)
+    return f", {checks} timed check(s): about {_duration(seconds)}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
 def _named(event: Event) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def doctor(as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps([asdict(f) for f in findings], indent=1))
     for f in () if as_json else findings:
-        click.echo(f"{'ok  ' if f.ok else 'miss'}  {f.name:<12} {f.found}")
+        click.echo(f"{'ok  ' if f.ok else 'miss'}  {f.name:<12} {f.state}")
         if not f.ok:
             click.echo(f"      {'':<12} for {f.needed_for}: {f.mend}")
     return USER_ERROR if any(not f.ok and f.name in REQUIRED for f in findings) else DONE

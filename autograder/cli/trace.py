@@ -70,8 +70,8 @@ def trace(
             console.print(
                 f"{profile.headline(old)}\n{profile.headline(now)}", markup=False, soft_wrap=True
             )
-            told = [*(f"note  {reason}" for reason in reasons), *profile.comparison(now, old)]
-            console.print("\n".join(told), markup=False, highlight=False, soft_wrap=True)
+            lines = [*(f"note  {reason}" for reason in reasons), *profile.comparison(now, old)]
+            console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
         else:
             profile.show(now, console)
         if page:
@@ -101,14 +101,14 @@ def _print_json(now: Trace, old: Trace | None, reasons: list[str]) -> None:
     if old is None:
         click.echo(json.dumps(to_json(now)))
         return
-    found = [
-        {**to_json(one.figure), "before": one.before, "ratio": one.ratio, "among": heading}
+    changes = [
+        {**to_json(row.figure), "before": row.before, "ratio": row.ratio, "among": heading}
         for heading, rows in sections(now, old).items()
-        for one in rows
+        for row in rows
     ]
     click.echo(
         json.dumps(
-            {"file": now.file, "before": old.file, "incomparable": reasons, "changes": found}
+            {"file": now.file, "before": old.file, "incomparable": reasons, "changes": changes}
         )
     )
 

@@ -14,7 +14,7 @@ from statistics import stdev
 from typing import Any, Literal
 
 from autograder.clock.pairs import Now, Take, gather
-from autograder.clock.rule import FIRST_LOOK, Decision, Ruling, Z, rule
+from autograder.clock.rule import FIRST_LOOK, Decision, Ruling, Z, far, rule
 from autograder.config import LOWEST_BAR
 
 MOST_NOISE = 0.10
@@ -35,6 +35,8 @@ class Gate:
     noise: float = 0.0
     """sd of one pair's log-ratio."""
     problem: str = ""
+    margin: float = math.inf
+    """How far from a bar is far, in log-ratio."""
 
 
 def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
@@ -55,7 +57,7 @@ def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
         problem = "the baseline differs from itself as much as a bar asks for"
         return Gate("REFUSED", n, noise, problem)
     if noise_bound(pairs) < MOST_NOISE and faster == slower == "FAIL":
-        return Gate("OPEN", n, noise)
+        return Gate("OPEN", n, noise, margin=far(noise_bound(pairs)))
     if not last:
         return Gate("GO ON", n, noise)
     return Gate("REFUSED", n, noise, _noise_problem(n, noise))
@@ -94,6 +96,8 @@ class Session:
     refusal: str = ""
     interrupted: float = 0.0
     """The largest share of a pair of two baselines in which the kernel served interrupts."""
+    margin: float = math.inf
+    """How far from a bar is far, in log-ratio, since the last examination."""
     figures: Mapping[str, Any] = field(default_factory=dict)
     """Of the last examination; they go with every result that rests on it."""
 
@@ -114,10 +118,12 @@ class Session:
     def record(self, now: float, gate: Gate, canaries: Mapping[str, Ruling]) -> None:
         """Note one examination; a missing canary is a canary with the wrong verdict."""
         self.examined = now
+        self.margin = gate.margin
         self.figures = {
             "state": gate.state,
             "pairs": gate.pairs,
             "noise": round(gate.noise, 4),
+            "far": round(math.exp(gate.margin), 3) if math.isfinite(gate.margin) else None,
             "canaries": {name: f"{ruling.decision}, {ruling}" for name, ruling in canaries.items()},
         }
         problem = gate.problem or _canary_problem(canaries)

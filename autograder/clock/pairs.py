@@ -84,6 +84,7 @@ def compare(
     seconds: float,
     now: Now,
     pooled: Sequence[float] = (),
+    margin: float = math.inf,
 ) -> Comparison:
     """Take pairs until the rule decides or *seconds* are over.
 
@@ -91,12 +92,12 @@ def compare(
     """
 
     def is_open(pairs: Sequence[float]) -> bool:
-        return rule(pairs, bar).decision == "GO ON"
+        return rule(pairs, bar, margin=margin).decision == "GO ON"
 
     gathered = Gathered(tuple(pooled))
-    if may_go_on(pooled, bar):
+    if may_go_on(pooled, bar, margin):
         gathered = gather(take, is_open, seconds, now, pooled)
-    return Comparison(rule(gathered.pairs, bar, last=True), gathered)
+    return Comparison(rule(gathered.pairs, bar, last=True, margin=margin), gathered)
 
 
 def rehearse(take: Take, now: Now) -> Gathered:

@@ -5,9 +5,12 @@ t_student).
     se  sd * n / (n - 2) / sqrt(n)
     L   ln(0.97 * bar)
 
-PASS when m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 7 pairs and then after every 2
-more. When no more will come, the median decides if the pairs agree well enough (1.4826 * MAD < 8
-%), else nobody does. docs/measurements/decision-rule.md has the error rates.
+What is far from the bar is decided after 3 pairs: PASS when all of them are above L by more than a
+margin, FAIL when all are below it by as much and most show no speedup at all. The margin follows
+from the noise of the machine, and is a factor of 1.25 at the least. Everything else: PASS when
+m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 7 pairs and then after every 2 more. When
+no more will come, the median decides if the pairs agree well enough (1.4826 * MAD < 8 %), else
+nobody does. docs/measurements/decision-rule.md has the error rates.
 """
 
 from __future__ import annotations
@@ -20,6 +23,12 @@ from typing import Literal, NamedTuple
 
 from autograder.config import LOWEST_BAR
 
+CLEAR_LOOK = 3
+"""Pairs: enough where all of them are far from the bar."""
+CLEAR = 1.25
+"""As a factor: the least distance from the bar that is far."""
+SURE = 3.0
+"""Times the noise of a pair, at its upper bound: nearer to the bar than this is not far."""
 FIRST_LOOK = 7
 """Pairs: of five, two or three that agree by chance look as sure as twenty."""
 LOOK_EVERY = 2
@@ -46,10 +55,7 @@ class Ruling:
     """The speedup; None when there is no pair."""
     low: float = 0.0
     high: float = 0.0
-    """The interval that decides.
-
-    With fewer pairs than that takes, the smallest and the largest.
-    """
+    """The interval that decides; of fewer pairs than FIRST_LOOK, the smallest and the largest."""
     credit: float = 0.0
     """Share of the points that is proved, in tenths."""
 
@@ -82,13 +88,24 @@ def estimate(pairs: Sequence[float]) -> Estimate:
     return Estimate(m, sd * n / (n - 2) / math.sqrt(n))
 
 
-def rule(pairs: Sequence[float], bar: float, *, last: bool = False) -> Ruling:
-    """Judge the log-ratios against a bar; *last* says that no more will come."""
+def far(noise: float) -> float:
+    """Return how far from the bar, in log-ratio, is far on a machine where a pair has at most this noise."""
+    return max(math.log(CLEAR), SURE * noise)
+
+
+def rule(
+    pairs: Sequence[float], bar: float, *, last: bool = False, margin: float = math.inf
+) -> Ruling:
+    """Judge the log-ratios against a bar; *last* says that no more will come.
+
+    What is further from the bar than the *margin* is decided by few pairs; without one, nothing is.
+    """
     assert bar >= LOWEST_BAR, f"a speed bar of {bar:g} is below {LOWEST_BAR:g}"
     n = len(pairs)
     line = math.log(MARGIN * bar)
     if n < FIRST_LOOK:
-        return _too_few(pairs, "INCONCLUSIVE" if last else "GO ON")
+        clear = _clear(pairs, line, margin) if n == CLEAR_LOOK else "GO ON"
+        return _of_few(pairs, "INCONCLUSIVE" if last and clear == "GO ON" else clear)
     m, se = estimate(pairs)
     low = m - Z * se
     high = m + Z * se
@@ -100,6 +117,14 @@ def rule(pairs: Sequence[float], bar: float, *, last: bool = False) -> Ruling:
         m = median(pairs)
     credit = 1.0 if decision == "PASS" else partial_credit(math.exp(low), bar)
     return Ruling(decision, n, math.exp(m), math.exp(low), math.exp(high), credit)
+
+
+def _clear(pairs: Sequence[float], line: float, margin: float) -> Decision:
+    """Judge what is far from the bar; who may have earned a share of the points gets more pairs."""
+    if min(pairs) > line + margin:
+        return "PASS"
+    nothing_gained = median(pairs) <= math.log(NO_CREDIT)
+    return "FAIL" if max(pairs) < line - margin and nothing_gained else "GO ON"
 
 
 def _by_interval(low: float, high: float, line: float) -> Decision:
@@ -125,12 +150,12 @@ def partial_credit(low: float, bar: float) -> float:
     return math.floor(min(share, 1.0) * 10 + 1e-9) / 10  # 0.3 / 0.1 is 2.9999999999999996
 
 
-def may_go_on(pooled: Sequence[float], bar: float) -> bool:
+def may_go_on(pooled: Sequence[float], bar: float, margin: float = math.inf) -> bool:
     """Whether pairs may be added to those of the same bytes on the same device.
 
     Not once they were judged.
     """
-    return rule(pooled, bar, last=True).decision == "INCONCLUSIVE"
+    return rule(pooled, bar, last=True, margin=margin).decision == "INCONCLUSIVE"
 
 
 def practice(pairs: Sequence[float], bar: float) -> str:
@@ -143,9 +168,9 @@ def practice(pairs: Sequence[float], bar: float) -> str:
     return f"{'on course' if reached else 'not yet'}: {ruling}; the bar is {bar:.2f}x"
 
 
-def _too_few(pairs: Sequence[float], decision: Decision) -> Ruling:
+def _of_few(pairs: Sequence[float], decision: Decision) -> Ruling:
     if not pairs:
         return Ruling(decision, 0)
-    return Ruling(
-        decision, len(pairs), math.exp(median(pairs)), math.exp(min(pairs)), math.exp(max(pairs))
-    )
+    ends = math.exp(min(pairs)), math.exp(max(pairs))
+    credit = 1.0 if decision == "PASS" else 0.0
+    return Ruling(decision, len(pairs), math.exp(median(pairs)), *ends, credit)

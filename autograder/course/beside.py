@@ -13,16 +13,16 @@ from autograder.course.reach import definitions, parsed, source
 from autograder.lab import Check, Lab, Part, Probe
 
 BESIDE = frozenset({
-    "backend", "busy_since", "clock", "compiled", "compiler", "computed", "decorated", "downloads",
-    "eager_trainings", "fetches", "figures", "graphs", "inference", "launches", "loader_for",
-    "machine", "made_program", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes", "programs", "queue",
-    "ranks", "resnet_trainings", "saved", "scaler_calls", "script", "scripted_call",
-    "scripted_net", "sizes", "sums", "tiles", "traffic", "trainings", "waits",
-    "calls.cost", "calls.flags", "calls.operands",
-    "loading.built", "loading.moves", "loading.scripted", "loading.step", "loading.streams",
-    "matched.hopeless", "matched.profile", "matched.run", "matched.versions",
-    "plans.measured",
-    "profiles.made", "profiles.ranges", "profiles.timeline", "profiles.training",
+    "asked_of_compile", "backend", "busy_since", "calls_counted", "clock", "compiled", "compiler",
+    "computed", "cycles", "decorated", "downloads", "eager_trainings", "fetches", "figures",
+    "graphs", "handled", "inference", "launches", "loader_for", "machine", "made_program",
+    "metered", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes", "open_ranges", "programs",
+    "queue", "ranks", "resnet_trainings", "saved", "scaler_calls", "script", "scripted_call",
+    "scripted_net", "sizes", "sums", "tiles", "traffic", "trainings", "waits", "would_launch",
+    "calls.cost", "calls.flags", "calls.flops", "calls.operands", "loading.built", "loading.moves",
+    "loading.scripted", "loading.step", "loading.streams", "matched.hopeless", "matched.profile",
+    "matched.run", "matched.versions", "plans.measured", "profiles.made", "profiles.ranges",
+    "profiles.timeline", "profiles.training",
 })  # fmt: skip
 """Of the rig."""
 HOOKS = frozenset({"listeners", "register_forward_hook", "register_step_post_hook"})

@@ -2,7 +2,8 @@
 
 The result is byte for byte the same each time. In assignments/ it writes the tables of each handout
 (judged.py) and the schemas of results. What fills figures into a report has one source,
-checks/rendered.py; each lab whose given/ has it gets a copy.
+checks/rendered.py, and so has what counts launches, worker/rigs/would_launch.py; each lab whose given/
+has a file of that name gets a copy.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from autograder.checks import rendered
+import autograder
 from autograder.course import Course, read_tree
 from autograder.course.judged import with_table
 from autograder.course.solutions import strip_code, strip_text
@@ -18,8 +19,12 @@ from autograder.errors import CourseError
 
 SHARED = ("given", "baseline")
 """Folders that are handed out as they are."""
-RENDERED = Path(rendered.__file__)
-"""Students render a report with what the grader reads it with."""
+HOME = Path(autograder.__file__).parent
+COPIES = {
+    path.name: path
+    for path in (HOME / "checks" / "rendered.py", HOME / "worker" / "rigs" / "would_launch.py")
+}
+"""Students render a report, and count launches, with what the grader does it with."""
 
 
 def built(course: Course, lab_name: str) -> dict[str, bytes]:
@@ -46,10 +51,8 @@ def _handed_out(course: Course, lab_name: str) -> dict[str, bytes]:
         for path, data in tree.items():
             if Path(path).name not in course.left_out(lab_name):
                 files[f"{folder}/{path}"] = data
-    copy = f"given/{RENDERED.name}"
-    if copy in files:
-        files[copy] = RENDERED.read_bytes()
-    return files
+    copies = {f"given/{name}": source.read_bytes() for name, source in COPIES.items()}
+    return files | {name: data for name, data in copies.items() if name in files}
 
 
 def stale(course: Course, lab_name: str) -> list[str]:
@@ -86,9 +89,10 @@ def write(course: Course, lab_name: str) -> list[str]:
 def _expected(course: Course, lab_name: str) -> dict[Path, bytes]:
     folder = course.template(lab_name)
     expected = {folder / name: data for name, data in built(course, lab_name).items()}
-    copy = folder / "given" / RENDERED.name
-    if copy in expected:
-        expected[course.reference(lab_name) / "given" / RENDERED.name] = expected[copy]
+    for name in COPIES:
+        copy = folder / "given" / name
+        if copy in expected:
+            expected[course.reference(lab_name) / "given" / name] = expected[copy]
     texts = _assignments(course, lab_name)
     return expected | {path: text.encode() for path, text in texts.items()}
 

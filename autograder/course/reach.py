@@ -99,10 +99,10 @@ def reached(job: Job, part: Part) -> str:
 def gets_at(text: str, program: str) -> bool:
     """Whether a module may get at a program beside it: as the value of a parameter it is only a proposal."""
     module = ast.parse(text)  # one that is not shared: it is changed
-    for one in ast.walk(module):
-        if isinstance(one, ast.FunctionDef):
-            one.args.defaults = []
-    dumped = "".join(ast.dump(one) for one in module.body if not _only_as_a_program(one))
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef):
+            node.args.defaults = []
+    dumped = "".join(ast.dump(stmt) for stmt in module.body if not _only_as_a_program(stmt))
     return Path(program).stem in dumped or "'__file__'" in dumped
 
 
@@ -120,8 +120,8 @@ def runs_a_program(probe: Probe) -> bool:
 
 @lru_cache
 def _runs_a_program(file: Path, run: str) -> bool:
-    known = definitions(parsed(file.read_text(encoding="utf-8")).body)
-    return any("program" in _words(known[name]) for name in _closure(known, {run}))
+    defined = definitions(parsed(file.read_text(encoding="utf-8")).body)
+    return any("program" in _words(defined[name]) for name in _closure(defined, {run}))
 
 
 def told_by_text(probe: Probe) -> bool:
@@ -130,13 +130,13 @@ def told_by_text(probe: Probe) -> bool:
     if not isinstance(run, FunctionType) or hasattr(run, "__wrapped__"):
         return False
     file, name = source(probe)
-    found = definitions(parsed(file.read_text(encoding="utf-8")).body).get(name)
-    if not isinstance(found, ast.FunctionDef) or run.__qualname__ != name:
+    function = definitions(parsed(file.read_text(encoding="utf-8")).body).get(name)
+    if not isinstance(function, ast.FunctionDef) or run.__qualname__ != name:
         return False
-    begins = {found.lineno, *(one.lineno for one in found.decorator_list)}
-    return run.__code__.co_firstlineno in begins and [one.arg for one in found.args.args[:1]] == [
-        STUDENT
-    ]
+    begins = {function.lineno, *(decorator.lineno for decorator in function.decorator_list)}
+    return run.__code__.co_firstlineno in begins and [
+        arg.arg for arg in function.args.args[:1]
+    ] == [STUDENT]
 
 
 def source(probe: Probe) -> tuple[Path, str]:
@@ -145,11 +145,11 @@ def source(probe: Probe) -> tuple[Path, str]:
 
 @lru_cache
 def _asked(file: Path, run: str) -> Names | None:
-    known = definitions(parsed(file.read_text(encoding="utf-8")).body)
+    defined = definitions(parsed(file.read_text(encoding="utf-8")).body)
     taken: set[str] = set()
-    for name in _closure(known, {run}):
-        handed_on = {id(node) for node in _handed_on(known, known[name])}
-        for node in ast.walk(known[name]):
+    for name in _closure(defined, {run}):
+        handed_on = {id(node) for node in _handed_on(defined, defined[name])}
+        for node in ast.walk(defined[name]):
             if (
                 isinstance(node, ast.Attribute)
                 and isinstance(node.value, ast.Name)
@@ -159,13 +159,13 @@ def _asked(file: Path, run: str) -> Names | None:
                 handed_on.add(id(node.value))
         if any(
             isinstance(n, ast.Name) and n.id == STUDENT and id(n) not in handed_on
-            for n in ast.walk(known[name])
+            for n in ast.walk(defined[name])
         ):
             return None
     return frozenset(taken)
 
 
-def _handed_on(known: Mapping[str, ast.AST], within: ast.AST) -> Iterator[ast.AST]:
+def _handed_on(defined: Mapping[str, ast.AST], within: ast.AST) -> Iterator[ast.AST]:
     """Yield each `student` that goes to a function of the same file, under the same name there, or to a recorder."""
     for call in ast.walk(within):
         if (
@@ -175,7 +175,7 @@ def _handed_on(known: Mapping[str, ast.AST], within: ast.AST) -> Iterator[ast.AS
         ):
             yield from call.args
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-            called = known.get(call.func.id)
+            called = defined.get(call.func.id)
             if isinstance(called, ast.FunctionDef):
                 names = [argument.arg for argument in called.args.args]
                 yield from (
@@ -186,45 +186,45 @@ def _handed_on(known: Mapping[str, ast.AST], within: ast.AST) -> Iterator[ast.AS
 def within(text: str, names: Names | None) -> str:
     """Return what of a module matters to who takes *names* from it: what runs on import, and what is reached."""
     try:
-        body = [one for one in parsed(text).body if not _only_as_a_program(one)]
+        body = [stmt for stmt in parsed(text).body if not _only_as_a_program(stmt)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
-    known = definitions(body)
-    runs = [node for one in body for node in _on_import(one)]
-    kept = _closure(known, (names or Names()).union(*map(_words, runs)))
-    twice = len(known) < sum(isinstance(one, Definition) for one in body)
-    if names is None or twice or any(map(_by_text, (*runs, *(known[name] for name in kept)))):
+    defined = definitions(body)
+    runs = [node for stmt in body for node in _on_import(stmt)]
+    kept = _closure(defined, (names or Names()).union(*map(_words, runs)))
+    twice = len(defined) < sum(isinstance(stmt, Definition) for stmt in body)
+    if names is None or twice or any(map(_by_text, (*runs, *(defined[name] for name in kept)))):
         return text
     unread = {
-        name: [f"def {name}", *map(_dumped, _on_import(known[name]))]
-        for name in known.keys() - kept
+        name: [f"def {name}", *map(_dumped, _on_import(defined[name]))]
+        for name in defined.keys() - kept
     }
     return "\n".join(
-        line for one in body for line in unread.get(getattr(one, "name", ""), [_dumped(one)])
+        line for stmt in body for line in unread.get(getattr(stmt, "name", ""), [_dumped(stmt)])
     )
 
 
-def _on_import(one: ast.stmt) -> list[ast.AST]:
+def _on_import(stmt: ast.stmt) -> list[ast.AST]:
     """Return what of a statement runs when the module is imported."""
-    if isinstance(one, ast.FunctionDef):
+    if isinstance(stmt, ast.FunctionDef):
         return [
-            *one.decorator_list,
-            *one.args.defaults,
-            *(value for value in one.args.kw_defaults if value),
+            *stmt.decorator_list,
+            *stmt.args.defaults,
+            *(value for value in stmt.args.kw_defaults if value),
         ]
-    if isinstance(one, ast.ClassDef):
-        heads = [*one.decorator_list, *one.bases, *one.keywords]
-        return [*heads, *(node for inner in one.body for node in _on_import(inner))]
-    return [one]
+    if isinstance(stmt, ast.ClassDef):
+        heads = [*stmt.decorator_list, *stmt.bases, *stmt.keywords]
+        return [*heads, *(node for inner in stmt.body for node in _on_import(inner))]
+    return [stmt]
 
 
-def _closure(known: Mapping[str, ast.AST], start: Collection[str]) -> set[str]:
-    found: set[str] = set()
-    todo = {name for name in start if name in known}
+def _closure(defined: Mapping[str, ast.AST], start: Collection[str]) -> set[str]:
+    reached: set[str] = set()
+    todo = {name for name in start if name in defined}
     while todo:
-        found.add(name := todo.pop())
-        todo |= {word for word in _words(known[name]) if word in known} - found
-    return found
+        reached.add(name := todo.pop())
+        todo |= {word for word in _words(defined[name]) if word in defined} - reached
+    return reached
 
 
 # The probes of a part ask of the same file, one after the other.
@@ -251,13 +251,13 @@ def _words(node: ast.AST) -> Names:
 
 
 def definitions(body: Collection[ast.stmt]) -> dict[str, Definition]:
-    return {one.name: one for one in body if isinstance(one, Definition)}
+    return {stmt.name: stmt for stmt in body if isinstance(stmt, Definition)}
 
 
 @lru_cache(maxsize=NODES)
-def _only_as_a_program(one: ast.stmt) -> bool:
+def _only_as_a_program(stmt: ast.stmt) -> bool:
     return (
-        isinstance(one, ast.If)
-        and not one.orelse
-        and ast.unparse(one.test) == "__name__ == '__main__'"
+        isinstance(stmt, ast.If)
+        and not stmt.orelse
+        and ast.unparse(stmt.test) == "__name__ == '__main__'"
     )

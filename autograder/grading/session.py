@@ -29,7 +29,7 @@ def open_session(
 
     Whoever judges waits for its turn: nothing else is graded on the device while something is timed, or squeezed.
     """
-    found, worker_device = device.find(wanted, tier)
+    tested_device, worker_device = device.find(wanted, tier)
     fence = fence_for(isolation, worker_device)
     started = datetime.now(UTC).isoformat(timespec="seconds")
     lent = gpu.nodes(worker_device) if fence == "bubblewrap" else ()
@@ -51,7 +51,16 @@ def open_session(
             now = lambda: time.monotonic() - turns.waited - whole.waited  # noqa: E731 what is waited for is no work
         inside = gpu.INSIDE if lent else worker_device
         yield Session(
-            run, found, inside, workers.isolation, started, now, clock, squeeze, alone, rehearsal
+            run,
+            tested_device,
+            inside,
+            workers.isolation,
+            started,
+            now,
+            clock,
+            squeeze,
+            alone,
+            rehearsal,
         )
 
 

@@ -124,7 +124,8 @@ class Stopwatch:
         self._peaks.clear()
         take = _announced(self._take(sides, size), "it is timed against the baseline")
         pooled = self._pooled.get(key, ())
-        comparison = compare(take, bar, CHECK_SECONDS, self.now, pooled)
+        margin = self._session.margin
+        comparison = compare(take, bar, CHECK_SECONDS, self.now, pooled, margin)
         self._pooled[key] = comparison.gathered.pairs
         evidence = _evidence(comparison.gathered, comparison.ruling, size)
         evidence |= {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
@@ -146,7 +147,9 @@ class Stopwatch:
         if not gate.problem:
             half_take = self._take(itself, size, fewer=size.amount // 2)
             half = _announced(half_take, f"{EXAMINED} with half of the work")
-            canaries["known-good"] = compare(half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now).ruling
+            canaries["known-good"] = compare(
+                half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now, margin=gate.margin
+            ).ruling
         self._session.record(self.now(), gate, canaries)
 
     def _size(self, sides: Sides, bar: float) -> Size:

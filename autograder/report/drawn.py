@@ -36,6 +36,6 @@ def memory(evidence: Mapping[str, Any]) -> Memory | None:
 def breakdown(evidence: Mapping[str, Any]) -> dict[str, list[tuple[Slice, float]]]:
     """Read what the time of a trace consists of, device by device, each slice with its percentage."""
     return {
-        profile.where(name): profile.parts([Slice(*one) for one in slices])
+        profile.where(name): profile.parts([Slice(*piece) for piece in slices])
         for name, slices in evidence.get("breakdown", {}).items()
     }

@@ -61,7 +61,7 @@ def feedback_page(
         "feedback.html.j2",
         result=result,
         late=late,
-        waiting=[one for one in tally.waiting([tally.Row(result, ".")]) if not one.told],
+        waiting=[item for item in tally.waiting([tally.Row(result, ".")]) if not item.said_once],
         lost=tally.lost(result),
         order=_order,
         bases={check.basis for part in result.parts for check in part.checks},
@@ -95,13 +95,13 @@ def class_page(
         anonymous=anonymous,
         rows=sorted(rows, key=lambda row: row.name),
         parts={part.id: part.title for result in results for part in result.parts},
-        rates=[one for one in tally.rates(rows) if one.check.partition(".")[0] not in missing],
+        rates=[rate for rate in tally.rates(rows) if rate.check.partition(".")[0] not in missing],
         missing=missing,
         tasks=tasks,
         absent=absent,
-        waiting=[] if anonymous else [one for one in tally.waiting(rows) if not one.told],
+        waiting=[] if anonymous else [item for item in tally.waiting(rows) if not item.said_once],
         scores=_scores(rows) if rows else "",
-        speeds=[(one, _speedups(one)) for one in measured],
+        speeds=[(item, _speedups(item)) for item in measured],
         spent=None if anonymous or not rows else tally.spent(rows),
         median=statistics.median(result.score for result in results) if results else None,
         most=most.pop() if len(most) == 1 else None,
@@ -164,21 +164,29 @@ def _broken(folder: Path, everyone: Class) -> str:
     return f"{folder}: {broken} of {total} results could not be read: {problems}"
 
 
-def _feedback(one: Standing, key: bytes | None) -> str:
-    pseudonym = stats.pseudonym(key, one.student.student) if key else ""
+def _feedback(graded: Standing, key: bytes | None) -> str:
+    pseudonym = stats.pseudonym(key, graded.student.student) if key else ""
     return feedback_page(
-        one.result, one.late, files=standing.kept(one.home, ".csv"), pseudonym=pseudonym
+        graded.result,
+        graded.late,
+        files=standing.kept(graded.home, ".csv"),
+        pseudonym=pseudonym,
     )
 
 
-def _row(one: Standing, key: bytes | None = None) -> tally.Row:
-    ranked = one.student.leaderboard != "no"
+def _row(graded: Standing, key: bytes | None = None) -> tally.Row:
+    ranked = graded.student.leaderboard != "no"
     if key is None:
-        name, unclear = one.student.name, bool(one.unclear)
+        name, unclear = graded.student.name, bool(graded.unclear)
         return tally.Row(
-            one.result, one.home.name, one.late, ranked=ranked, person=name, unclear=unclear
+            graded.result,
+            graded.home.name,
+            graded.late,
+            ranked=ranked,
+            person=name,
+            unclear=unclear,
         )
-    return tally.Row(one.result, "", None, stats.pseudonym(key, one.student.student), ranked)
+    return tally.Row(graded.result, "", None, stats.pseudonym(key, graded.student.student), ranked)
 
 
 def _order(checks: Sequence[CheckResult]) -> list[CheckResult]:
@@ -193,17 +201,17 @@ def _put(path: Path, text: str) -> Path:
 
 def _scores(rows: Sequence[tally.Row]) -> str:
     bins = stats.tenths(tally.shares(rows))
-    counts = ", ".join(str(one.many) for one in bins)
+    counts = ", ".join(str(column.many) for column in bins)
     said = f"Submissions by score, in tenths of the full score from lowest to highest: {counts}"
     return plots.histogram(bins, said, lambda share: f"{100 * share:.0f} %")
 
 
-def _speedups(found: speeds.Speeds) -> str:
-    bins = stats.spread(found.ratios, found.bar)
-    ends = f"{min(found.ratios):.2f}x to {max(found.ratios):.2f}x"
-    said = f"{len(found.ratios)} speedups from {ends}, half of them above {statistics.median(found.ratios):.2f}x"
+def _speedups(measured: speeds.Speeds) -> str:
+    bins = stats.spread(measured.ratios, measured.bar)
+    ends = f"{min(measured.ratios):.2f}x to {max(measured.ratios):.2f}x"
+    said = f"{len(measured.ratios)} speedups from {ends}, half of them above {statistics.median(measured.ratios):.2f}x"
     return plots.histogram(
-        bins, f"{said}; the bar is {found.bar:.2f}x", lambda ratio: f"{ratio:.2f}x", found.bar
+        bins, f"{said}; the bar is {measured.bar:.2f}x", lambda ratio: f"{ratio:.2f}x", measured.bar
     )
 
 

@@ -21,9 +21,9 @@ def key(folder: Path, *, make: bool = False) -> bytes | None:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(file, "w") as out:
             out.write(secrets.token_hex(BYTES) + "\n")
-    found = path.read_text(encoding="ascii", errors="replace").strip()
-    if len(found) != 2 * BYTES:
+    written = path.read_text(encoding="ascii", errors="replace").strip()
+    if len(written) != 2 * BYTES:
         raise UserError(
             f"{path}: is no key; put back the one that made the names, or remove it for new ones"
         )
-    return found.encode()
+    return written.encode()

@@ -27,7 +27,7 @@ class Own:
 
 def tables(lab: str, files: Mapping[str, bytes]) -> dict[str, list[Own]]:
     """Read the tables that each part asks for; what is no table has been said to be none by a check."""
-    found: dict[str, list[Own]] = {}
+    of_parts: dict[str, list[Own]] = {}
     for part, name in _asked(lab):
         try:
             read = table.read(files[name], name) if name in files else None
@@ -40,9 +40,9 @@ def tables(lab: str, files: Mapping[str, bytes]) -> dict[str, list[Own]]:
             rows = tuple(
                 tuple(_short(row[column]) for column in columns) for row in read.rows[:ROWS]
             )
-            one = Own(name, tuple(map(_short, columns)), rows, len(read.rows) - len(rows))
-            found.setdefault(part, []).append(one)
-    return found
+            own = Own(name, tuple(map(_short, columns)), rows, len(read.rows) - len(rows))
+            of_parts.setdefault(part, []).append(own)
+    return of_parts
 
 
 def measured(part: PartResult) -> list[CheckResult]:

@@ -41,20 +41,20 @@ def strip(evidence: Mapping[str, Any]) -> Strip | None:
     return Strip(ratios, low, high, bar, min(shown) * math.exp(-room), max(shown) * math.exp(room))
 
 
-def line(found: Strip, columns: int = COLUMNS) -> str:
+def line(strip: Strip, columns: int = COLUMNS) -> str:
     """Draw the strip in one line of text."""
     cells = ["."] * columns
-    for mark, ratio in (("[", found.low), ("]", found.high), ("|", found.bar)):
-        cells[_column(found, ratio, columns)] = mark
+    for mark, ratio in (("[", strip.low), ("]", strip.high), ("|", strip.bar)):
+        cells[_column(strip, ratio, columns)] = mark
     counts: dict[int, int] = {}
-    for ratio in found.ratios:
-        column = _column(found, ratio, columns)
+    for ratio in strip.ratios:
+        column = _column(strip, ratio, columns)
         counts[column] = counts.get(column, 0) + 1
     for column, count in counts.items():
         cells[column] = "o" if count == 1 else str(min(count, 9))
-    cells[_column(found, found.bar, columns)] = "|"  # a dot on the bar is less than the bar
-    return f"{found.start:.2f} {''.join(cells)} {found.end:.2f}"
+    cells[_column(strip, strip.bar, columns)] = "|"  # a dot on the bar is less than the bar
+    return f"{strip.start:.2f} {''.join(cells)} {strip.end:.2f}"
 
 
-def _column(found: Strip, ratio: float, columns: int) -> int:
-    return min(columns - 1, max(0, int(found.at(ratio) * columns)))
+def _column(strip: Strip, ratio: float, columns: int) -> int:
+    return min(columns - 1, max(0, int(strip.at(ratio) * columns)))

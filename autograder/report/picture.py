@@ -96,10 +96,10 @@ def _timeline(axes: Axes, trace: Trace) -> None:
 def _breakdown(axes: Axes, trace: Trace) -> None:
     named = set()
     for at, slices in enumerate(trace.breakdown.values()):
-        whole, left = sum(one.ns for one in slices), 0.0
-        for one in slices:
-            width, ink = 100 * one.ns / whole, INKS[colour(one.name)]
-            label = None if one.name in named else one.name
+        whole, left = sum(piece.ns for piece in slices), 0.0
+        for piece in slices:
+            width, ink = 100 * piece.ns / whole, INKS[colour(piece.name)]
+            label = None if piece.name in named else piece.name
             axes.barh(
                 at,
                 width,
@@ -110,7 +110,7 @@ def _breakdown(axes: Axes, trace: Trace) -> None:
                 edgecolor="white",
                 linewidth=0.8,
             )
-            named.add(one.name)
+            named.add(piece.name)
             if width >= NARROW:
                 ink = "black" if ink in LIGHT else "white"
                 words = f"{width:.1f} %"
@@ -121,7 +121,7 @@ def _breakdown(axes: Axes, trace: Trace) -> None:
     axes.set_xlim(0, 100)
     axes.set_ylim(len(trace.breakdown) - 0.5, -0.5)
     names = [
-        f"{profile.where(name)}\n{shown(sum(one.ns for one in s), 'ns')}"
+        f"{profile.where(name)}\n{shown(sum(piece.ns for piece in s), 'ns')}"
         for name, s in trace.breakdown.items()
     ]
     axes.set_yticks(range(len(names)), names)

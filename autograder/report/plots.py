@@ -59,20 +59,25 @@ def histogram(
 
 
 def _bars(axes: Axes, bins: Sequence[Bin]) -> None:
-    top = max(one.many for one in bins)
-    for at, one in enumerate(bins):
-        axes.bar(at + 0.5, one.many, width=0.9, color=WON)
-        if one.many:
+    top = max(column.many for column in bins)
+    for at, column in enumerate(bins):
+        axes.bar(at + 0.5, column.many, width=0.9, color=WON)
+        if column.many:
             behind = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}  # where the line is
             axes.text(
-                at + 0.5, one.many + 0.04 * top, f"{one.many}", ha="center", color=INK, bbox=behind
+                at + 0.5,
+                column.many + 0.04 * top,
+                f"{column.many}",
+                ha="center",
+                color=INK,
+                bbox=behind,
             )
     axes.set_ylim(0, 1.24 * top)
     axes.set_xlim(-0.02 * len(bins), 1.02 * len(bins))
 
 
 def _edges(axes: Axes, bins: Sequence[Bin], shown: Callable[[float], str]) -> None:
-    edges = [*(one.low for one in bins), bins[-1].high]
+    edges = [*(column.low for column in bins), bins[-1].high]
     step = math.ceil(len(bins) / TICKS)
     at = range(0, len(edges), step)
     axes.set_xticks(list(at), [shown(edges[i]) for i in at], color=QUIET)

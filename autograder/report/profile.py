@@ -76,10 +76,10 @@ def lines(trace: Trace) -> Iterator[str]:
     yield from (f"note  {note}" for note in trace.notes)
     for name, slices in trace.breakdown.items():
         yield f"\n{where(name)}: what {_window(trace)} consist of"
-        yield from (_bar(one, slices) for one in slices)
+        yield from (_bar(piece, slices) for piece in slices)
     for window, figures in grouped(trace).items():
         yield f"\n{window}:"
-        yield from (_figure(one) for one in figures)
+        yield from (_figure(figure) for figure in figures)
         if names := repeated(trace, figures):
             yield f"  {names}"
     yield from _launched(trace)
@@ -130,23 +130,27 @@ def colour(lane: str) -> str:
 
 def parts(slices: Sequence[Slice]) -> list[tuple[Slice, float]]:
     """Return each slice with its percentage of them all."""
-    whole = max(sum(one.ns for one in slices), 1)
-    return [(one, 100 * one.ns / whole) for one in slices]
+    whole = max(sum(piece.ns for piece in slices), 1)
+    return [(piece, 100 * piece.ns / whole) for piece in slices]
 
 
 def grouped(trace: Trace) -> dict[str, list[Figure]]:
     """Sort the figures by device and window, whose names become headings."""
-    found: dict[str, list[Figure]] = {}
-    for one in trace.figures:
-        if not one.launch and not _same(trace, one):
-            device = "" if one.device is None else f"GPU {one.device}, "
-            found.setdefault(f"{device}{WINDOWS.get(one.window, one.window)}", []).append(one)
-    return found
+    windows: dict[str, list[Figure]] = {}
+    for figure in trace.figures:
+        if not figure.launch and not _same(trace, figure):
+            device = "" if figure.device is None else f"GPU {figure.device}, "
+            windows.setdefault(f"{device}{WINDOWS.get(figure.window, figure.window)}", []).append(
+                figure
+            )
+    return windows
 
 
 def _first(trace: Trace, figure: Figure) -> Figure:
     """Return the figure of that name and device over the first of its windows."""
-    return next(one for one in trace.figures if (one.id, one.device) == (figure.id, figure.device))
+    return next(
+        other for other in trace.figures if (other.id, other.device) == (figure.id, figure.device)
+    )
 
 
 def _same(trace: Trace, figure: Figure) -> bool:
@@ -158,15 +162,17 @@ def _same(trace: Trace, figure: Figure) -> bool:
 def repeated(trace: Trace, figures: Sequence[Figure]) -> str:
     """Say over which other windows some of these figures are the same, so that they need not be read again."""
     same = [
-        one
-        for one in trace.figures
-        if not one.launch and _same(trace, one) and _first(trace, one) in figures
+        figure
+        for figure in trace.figures
+        if not figure.launch and _same(trace, figure) and _first(trace, figure) in figures
     ]
     windows: dict[str, list[str]] = {}
-    for one in same:
-        windows.setdefault(WINDOWS[one.window], []).append(one.id)
-    told = " and ".join(f"{window} ({', '.join(names)})" for window, names in windows.items())
-    return f"within {SAME:g} point the same over {told}" if told else ""
+    for figure in same:
+        windows.setdefault(WINDOWS[figure.window], []).append(figure.id)
+    windows_in_words = " and ".join(
+        f"{window} ({', '.join(names)})" for window, names in windows.items()
+    )
+    return f"within {SAME:g} point the same over {windows_in_words}" if windows_in_words else ""
 
 
 @dataclass(frozen=True)
@@ -179,18 +185,18 @@ class Launch:
 
     def shown(self, name: str) -> str:
         """Show a figure of it, or nothing."""
-        one = self.figures.get(name)
-        return shown(one.value, one.unit) if one else ""
+        figure = self.figures.get(name)
+        return shown(figure.value, figure.unit) if figure else ""
 
 
 def launches(trace: Trace) -> tuple[list[str], list[Launch]]:
     """Return the figures that launches have, and each launch."""
-    found: dict[tuple[str, str], dict[str, Figure]] = {}
-    for one in trace.figures:
-        if one.launch:
-            found.setdefault((one.launch, one.subject), {})[one.id] = one
-    columns = list(dict.fromkeys(one.id for one in trace.figures if one.launch))
-    return columns, [Launch(launch, name, figures) for (launch, name), figures in found.items()]
+    by_launch: dict[tuple[str, str], dict[str, Figure]] = {}
+    for figure in trace.figures:
+        if figure.launch:
+            by_launch.setdefault((figure.launch, figure.subject), {})[figure.id] = figure
+    columns = list(dict.fromkeys(figure.id for figure in trace.figures if figure.launch))
+    return columns, [Launch(launch, name, figures) for (launch, name), figures in by_launch.items()]
 
 
 def named(rows: Sequence[Row], most: int) -> list[tuple[Row, str]]:
@@ -200,17 +206,17 @@ def named(rows: Sequence[Row], most: int) -> list[tuple[Row, str]]:
 
 def _launched(trace: Trace) -> Iterator[str]:
     """Say each launch in a line; below, what the columns are."""
-    columns, found = launches(trace)
-    if not found:
+    columns, rows = launches(trace)
+    if not rows:
         return
-    yield f"\n{many(len(found), 'launch', 'launches')}:"
+    yield f"\n{many(len(rows), 'launch', 'launches')}:"
     yield f"  {'ID':>5}  {'  '.join(f'{name:>{len(name)}}' for name in columns)}  kernel"
-    names = shortened([one.name for one in found], NAME)
-    for one, name in list(zip(found, names, strict=True))[:LAUNCHES]:
-        cells = [f"{one.shown(column):>{len(column)}}" for column in columns]
-        yield f"  {one.id:>5}  {'  '.join(cells)}  {name}"
-    if len(found) > LAUNCHES:
-        yield f"  and {len(found) - LAUNCHES:,} more; --json has them"
+    names = shortened([launch.name for launch in rows], NAME)
+    for launch, name in list(zip(rows, names, strict=True))[:LAUNCHES]:
+        cells = [f"{launch.shown(column):>{len(column)}}" for column in columns]
+        yield f"  {launch.id:>5}  {'  '.join(cells)}  {name}"
+    if len(rows) > LAUNCHES:
+        yield f"  and {len(rows) - LAUNCHES:,} more; --json has them"
     yield from (f"  {name:<20} {DEFINITIONS[name]}" for name in columns)
 
 
@@ -218,11 +224,13 @@ def comparison(now: Trace, before: Trace) -> Iterator[str]:
     """Say two profiles side by side."""
     if said := verdict(now, before):
         yield said
-    for heading, found in sections(now, before).items():
+    for heading, changes in sections(now, before).items():
         yield f"\n{heading}: the largest change first"
-        for one, name in zip(found, shortened([one.figure.id for one in found], WIDE), strict=True):
-            old, new = (shown(value, one.figure.unit) for value in (one.before, one.figure.value))
-            yield f"  {name:<{WIDE}} {over(one.figure):<17} {old:>10} -> {new:>10}   {change(one)}".rstrip()
+        for row, name in zip(
+            changes, shortened([row.figure.id for row in changes], WIDE), strict=True
+        ):
+            old, new = (shown(value, row.figure.unit) for value in (row.before, row.figure.value))
+            yield f"  {name:<{WIDE}} {over(row.figure):<17} {old:>10} -> {new:>10}   {change(row)}".rstrip()
 
 
 def beside(traces: Sequence[Trace]) -> Iterator[str]:
@@ -231,9 +239,12 @@ def beside(traces: Sequence[Trace]) -> Iterator[str]:
     width = max(map(len, names))
     yield f"\nside by side:\n  {'':<14}{''.join(f'  {name:>{width}}' for name in names)}"
     for name in SIDE:
-        found = [next((one for one in trace.figures if one.id == name), None) for trace in traces]
-        if any(found):
-            cells = (shown(one.value, one.unit) if one else "" for one in found)
+        figures = [
+            next((figure for figure in trace.figures if figure.id == name), None)
+            for trace in traces
+        ]
+        if any(figures):
+            cells = (shown(figure.value, figure.unit) if figure else "" for figure in figures)
             yield f"  {name:<14}{''.join(f'  {cell:>{width}}' for cell in cells)}".rstrip()
 
 
@@ -246,21 +257,21 @@ def over(figure: Figure) -> str:
     return figure.window + ("" if figure.device is None else f", GPU {figure.device}")
 
 
-def change(one: Change) -> str:
+def change(row: Change) -> str:
     """Say a change: shares in points, everything else as a ratio."""
-    if one.figure.unit == "%":
-        return f"{one.figure.value - one.before:+.1f} points"
-    return "" if one.ratio is None else f"{one.ratio:.2f}x"
+    if row.figure.unit == "%":
+        return f"{row.figure.value - row.before:+.1f} points"
+    return "" if row.ratio is None else f"{row.ratio:.2f}x"
 
 
 def _window(trace: Trace) -> str:
     return "the steps" if trace.steps else "its work and waits"
 
 
-def _bar(one: Slice, slices: Sequence[Slice]) -> str:
-    part = one.ns / max(sum(other.ns for other in slices), 1)
-    return f"  {one.name:<20} {100 * part:5.1f} %  {shown(one.ns, 'ns'):>10}  {'█' * round(BAR * part)}".rstrip()
+def _bar(piece: Slice, slices: Sequence[Slice]) -> str:
+    part = piece.ns / max(sum(other.ns for other in slices), 1)
+    return f"  {piece.name:<20} {100 * part:5.1f} %  {shown(piece.ns, 'ns'):>10}  {'█' * round(BAR * part)}".rstrip()
 
 
-def _figure(one: Figure) -> str:
-    return f"  {one.id:<20} {shown(one.value, one.unit):>11}  {DEFINITIONS[one.id]}"
+def _figure(figure: Figure) -> str:
+    return f"  {figure.id:<20} {shown(figure.value, figure.unit):>11}  {DEFINITIONS[figure.id]}"

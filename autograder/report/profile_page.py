@@ -87,8 +87,8 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         ticks=ticks(trace),
         axis=axis(trace),
         figures=[
-            (name, found, profile.repeated(trace, found))
-            for name, found in profile.grouped(trace).items()
+            (name, figures, profile.repeated(trace, figures))
+            for name, figures in profile.grouped(trace).items()
         ],
         launches=_launches(trace),
         unlisted=max(len(profile.launches(trace)[1]) - LAUNCHES, 0),
@@ -109,12 +109,12 @@ def page(trace: Trace, before: Trace | None = None) -> str:
 
 
 def _key(trace: Trace) -> list[tuple[str, str]]:
-    found = []
+    words = []
     for name in KEY:
-        one = next((figure for figure in trace.figures if figure.id == name), None)
-        if one is not None and not _of_little(trace, name):
-            found.append((shown(one.value, one.unit), KEY_WORDS[name]))
-    return found[:4]
+        figure = next((figure for figure in trace.figures if figure.id == name), None)
+        if figure is not None and not _of_little(trace, name):
+            words.append((shown(figure.value, figure.unit), KEY_WORDS[name]))
+    return words[:4]
 
 
 def _of_little(trace: Trace, name: str) -> bool:
@@ -129,9 +129,9 @@ def _of_little(trace: Trace, name: str) -> bool:
 
 def _launches(trace: Trace) -> tuple[list[str], list[tuple[profile.Launch, str]]]:
     """Return what launches have as figures, and the first launches with their names."""
-    columns, found = profile.launches(trace)
-    found = found[:LAUNCHES]
-    return columns, list(zip(found, shortened([one.name for one in found], NAME), strict=True))
+    columns, rows = profile.launches(trace)
+    rows = rows[:LAUNCHES]
+    return columns, list(zip(rows, shortened([launch.name for launch in rows], NAME), strict=True))
 
 
 def _gaps(trace: Trace) -> list[tuple[Gap, str, str]]:
@@ -147,10 +147,10 @@ def _gaps(trace: Trace) -> list[tuple[Gap, str, str]]:
 def _compared(trace: Trace, before: Trace) -> dict[str, list[tuple[Change, str, str]]]:
     """Return each change under its heading, with a name that is short enough and what became of it."""
     made = {}
-    for heading, found in sections(trace, before).items():
-        names = shortened([one.figure.id for one in found], NAME)
+    for heading, changes in sections(trace, before).items():
+        names = shortened([row.figure.id for row in changes], NAME)
         made[heading] = [
-            (one, name, profile.change(one)) for one, name in zip(found, names, strict=True)
+            (row, name, profile.change(row)) for row, name in zip(changes, names, strict=True)
         ]
     return made
 
@@ -174,23 +174,23 @@ def blocks(lane: Lane) -> list[Block]:
     shades = [
         max(1, round(LEVELS * min(share, 1))) if share >= FAINTEST else 0 for share in lane.shares
     ]
-    found, at = [], 0
+    blocks, at = [], 0
     for shade, run in groupby(shades):
         length = len(list(run))
         if shade:
-            found.append(Block(at, length, shade / LEVELS))
+            blocks.append(Block(at, length, shade / LEVELS))
         at += length
-    return found
+    return blocks
 
 
 def span(trace: Trace) -> Window | None:
     """Return the window that the timeline shows: the steps, else the first GPU's, else all."""
     wanted = (
         "steps",
-        next((one.id for one in trace.windows if one.id.startswith("gpu")), ""),
+        next((window.id for window in trace.windows if window.id.startswith("gpu")), ""),
         "trace",
     )
-    return next((one for name in wanted for one in trace.windows if one.id == name), None)
+    return next((window for name in wanted for window in trace.windows if window.id == name), None)
 
 
 def ticks(trace: Trace) -> list[tuple[float, str]]:
@@ -198,9 +198,9 @@ def ticks(trace: Trace) -> list[tuple[float, str]]:
     whole = span(trace)
     if whole is None or whole.id != "steps" or len(trace.steps) > MOST_STEPS:
         return []
-    found, free = list[tuple[float, str]](), 0.0
-    for one in trace.steps:
-        share = (one.start - whole.start) / whole.length
-        found.append((share, one.id.split("#")[-1] if share >= free else ""))
+    labels, free = list[tuple[float, str]](), 0.0
+    for step in trace.steps:
+        share = (step.start - whole.start) / whole.length
+        labels.append((share, step.id.split("#")[-1] if share >= free else ""))
         free = share + ROOM if share >= free else free
-    return found
+    return labels

@@ -47,27 +47,29 @@ class Speeds:
 
 def speeds(rows: Sequence[Row]) -> list[Speeds]:
     """Gather what the clock decided, check by check."""
-    found: dict[tuple[str, str], list[tuple[CheckResult, Entry]]] = {}
+    by_check: dict[tuple[str, str], list[tuple[CheckResult, Entry]]] = {}
     for row in rows:
         for part in row.result.parts:
             for check in part.checks:
                 if check.outcome in DECIDED and (measured := _measured(row, check)):
                     key = (f"{part.id}.{check.id}", row.result.device.name)
-                    found.setdefault(key, []).append((check, measured))
-    return [_speeds(name, device, measured) for (name, device), measured in found.items()]
+                    by_check.setdefault(key, []).append((check, measured))
+    return [_speeds(name, device, measured) for (name, device), measured in by_check.items()]
 
 
 def _measured(row: Row, check: CheckResult) -> Entry | None:
-    found = strip(check.evidence)
-    return Entry(row, math.sqrt(found.low * found.high), found.low, found.high) if found else None
+    drawn = strip(check.evidence)
+    return Entry(row, math.sqrt(drawn.low * drawn.high), drawn.low, drawn.high) if drawn else None
 
 
 def _speeds(name: str, device: str, every: Sequence[tuple[CheckResult, Entry]]) -> Speeds:
     check = every[0][0]
-    board = [entry for one, entry in every if one.outcome in RANKED and entry.row.ranked]
+    board = [entry for check, entry in every if check.outcome in RANKED and entry.row.ranked]
     placed = zip(board, stats.places([(entry.low, entry.high) for entry in board]), strict=True)
-    ranked = [Entry(one.row, one.ratio, one.low, one.high, place) for one, place in placed]
-    ranked.sort(key=lambda one: (one.place, -one.ratio, one.row.name))
+    ranked = [
+        Entry(entry.row, entry.ratio, entry.low, entry.high, place) for entry, place in placed
+    ]
+    ranked.sort(key=lambda entry: (entry.place, -entry.ratio, entry.row.name))
     return Speeds(
         name,
         check.title,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from autograder.model import without_bonus
 from autograder.report import stats
-from autograder.results.agenda import is_aside, is_told
+from autograder.results.agenda import is_aside, is_said_once
 from autograder.results.overrides import by_hand
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Row:
     def marks(self) -> str:
         """By what the table can be filtered, in one word each."""
         checks = self.result.checks.values()
-        found = {
+        marks = {
             "lost": self.result.lost > 0,
             "owed": self.result.points_owed > 0,
             "undecided": any(check.outcome == "inconclusive" for check in checks),
@@ -84,7 +84,7 @@ class Row:
             "late": self.late is not None,
             "person": bool(self.result.unread) or self.aside or self.unclear,
         }
-        return " ".join(mark for mark, holds in found.items() if holds)
+        return " ".join(mark for mark, holds in marks.items() if holds)
 
 
 @dataclass(frozen=True)
@@ -131,20 +131,20 @@ class Waiting:
     rows: tuple[Row, ...]
 
     @property
-    def told(self) -> bool:
+    def said_once(self) -> bool:
         """Whether it is said once for the whole submission: that could not be read, or was set aside."""
-        return is_told(self.outcome, self.cause)
+        return is_said_once(self.outcome, self.cause)
 
 
 def missing(rows: Sequence[Row]) -> list[str]:
     """Name the parts that nobody handed in: where nothing was won, and all that failed was not there."""
-    found: dict[str, list[CheckResult]] = {}
+    checks_of: dict[str, list[CheckResult]] = {}
     for row in rows:
         for part in row.result.parts:
-            found.setdefault(part.id, []).extend(
+            checks_of.setdefault(part.id, []).extend(
                 check for check in part.checks if check.basis != "person"
             )
-    return [part for part, checks in found.items() if checks and all(map(_is_missing, checks))]
+    return [part for part, checks in checks_of.items() if checks and all(map(_is_missing, checks))]
 
 
 def _is_missing(check: CheckResult) -> bool:
@@ -155,11 +155,11 @@ def _is_missing(check: CheckResult) -> bool:
 
 def rates(rows: Sequence[Row]) -> list[Rate]:
     """Count outcomes by check, the check that fails most often first."""
-    seen: dict[str, list[tuple[CheckResult, Result]]] = {}
+    by_check: dict[str, list[tuple[CheckResult, Result]]] = {}
     for row in rows:
         for name, check in row.result.checks.items():
-            seen.setdefault(name, []).append((check, row.result))
-    found = [
+            by_check.setdefault(name, []).append((check, row.result))
+    rates = [
         Rate(
             name,
             every[0][0].title,
@@ -167,10 +167,10 @@ def rates(rows: Sequence[Row]) -> list[Rate]:
             Counter(check.outcome for check, _ in every),
             _tells(every),
         )
-        for name, every in seen.items()
+        for name, every in by_check.items()
     ]
     return sorted(
-        found,
+        rates,
         key=lambda rate: [-rate.counts[outcome] for outcome in ("failed", "partial", "skipped")],
     )
 
@@ -183,11 +183,11 @@ def waiting(rows: Sequence[Row]) -> list[Waiting]:
         for owed in row.result.owed:
             key = _waits_for(owed, checks.get(owed.check))
             groups.setdefault(key, []).append((owed.points, row))
-    found = [
+    items = [
         Waiting(*key, sum(p for p, _ in owing), tuple(row for _, row in owing))
         for key, owing in groups.items()
     ]
-    return sorted(found, key=lambda item: item.outcome != "error")
+    return sorted(items, key=lambda item: item.outcome != "error")
 
 
 def _waits_for(owed: Owed, check: CheckResult | None) -> WaitsFor:
@@ -216,11 +216,11 @@ def lost(result: Result) -> list[Lost]:
                 name = f"{part.id}.{check.id}"
                 key = (part.id if why else name, measured, why)
                 groups.setdefault(key, []).append((name, check.max_points - check.points))
-    found = [
+    items = [
         Lost(sum(p for _, p in of), tuple(name for name, _ in of), *key[1:])
         for key, of in groups.items()
     ]
-    return sorted(found, key=lambda one: -one.points)
+    return sorted(items, key=lambda item: -item.points)
 
 
 @dataclass(frozen=True)

@@ -54,29 +54,30 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
     again = f"ask for another file and grade it, or set points: perflab override {folder}/NAME '*' 0 --reason WHY"
     dated = f"fill in the time in {folder}/handed_in.csv, then perflab report {folder}"
     alone = "look at the files, and grade each alone on another machine"
-    found = [
+    tasks = [
         Task(
             "Could not be read",
             again,
-            _items(standings, [", ".join(one.result.unread) for one in standings]),
+            _items(standings, [", ".join(standing.result.unread) for standing in standings]),
         ),
         Task(
             "Late, and nobody knows when it came",
             dated,
-            _items(standings, [one.unclear for one in standings]),
+            _items(standings, [standing.unclear for standing in standings]),
         ),
         Task(
             "Set aside",
             alone,
             _items(
-                standings, ["its grader died each time" * is_aside(one.result) for one in standings]
+                standings,
+                ["its grader died each time" * is_aside(standing.result) for standing in standings],
             ),
         ),
     ]
     for who, (what, mend) in OWED.items():
-        owing = [_owed(one.result, who) for one in standings]
-        found.append(Task(what, mend.format(folder=folder), _items(standings, owing), usual=True))
-    return [task for task in found if task.items]
+        owing = [_owed(standing.result, who) for standing in standings]
+        tasks.append(Task(what, mend.format(folder=folder), _items(standings, owing), usual=True))
+    return [task for task in tasks if task.items]
 
 
 def is_aside(result: Result) -> bool:
@@ -84,7 +85,7 @@ def is_aside(result: Result) -> bool:
     return any(check.cause == "aside" for check in result.checks.values())
 
 
-def is_told(outcome: Outcome, cause: Cause) -> bool:
+def is_said_once(outcome: Outcome, cause: Cause) -> bool:
     """Whether a check waits for what is said once of its whole submission: it could not be read, or is set aside."""
     return outcome == "unread" or cause == "aside"
 
@@ -97,11 +98,21 @@ def listed(texts: Sequence[str]) -> str:
 
 def _items(standings: Sequence[Standing], said: Sequence[str]) -> tuple[Item, ...]:
     pairs = zip(standings, said, strict=True)
-    return tuple(Item(one.result.submission, one.home.name, words) for one, words in pairs if words)
+    return tuple(
+        Item(standing.result.submission, standing.home.name, words)
+        for standing, words in pairs
+        if words
+    )
 
 
 def _owed(result: Result, who: SettledBy) -> str:
     """Add up what waits for this and for nothing that is a task of its own."""
-    told = {name for name, check in result.checks.items() if is_told(check.outcome, check.cause)}
-    waiting = [one.points for one in result.owed if one.settled_by == who and one.check not in told]
+    told_apart = {
+        name for name, check in result.checks.items() if is_said_once(check.outcome, check.cause)
+    }
+    waiting = [
+        check.points
+        for check in result.owed
+        if check.settled_by == who and check.check not in told_apart
+    ]
     return worth(sum(waiting)) if waiting else ""

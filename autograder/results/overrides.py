@@ -54,12 +54,12 @@ def chosen(result: Result, pattern: str) -> list[str]:
     """Name the checks that a pattern like `part3_amp.*` means; without a star it is the name of one."""
     if "*" not in pattern:
         return [pattern]
-    found = fnmatch.filter(result.checks, pattern)
-    if not found:
+    matching = fnmatch.filter(result.checks, pattern)
+    if not matching:
         raise UserError(
             f"{pattern}: no check of {result.submission} is called so; write it like 'part3_amp.*'"
         )
-    return found
+    return matching
 
 
 def decide(
@@ -67,25 +67,27 @@ def decide(
 ) -> Override:
     """Make the record, or say why it cannot be; the check may be named without its part."""
     checks = result.checks
-    found = [known for known in checks if name in (known, known.partition(".")[2])]
-    if len(found) != 1:
-        several = f"name its part: {' or '.join(found)}"
+    named = [check for check in checks if name in (check, check.partition(".")[2])]
+    if len(named) != 1:
+        several = f"name its part: {' or '.join(named)}"
         raise UserError(
-            f"{name}: {several if found else f'{result.submission} has no such check{nearest(name, checks)}'}"
+            f"{name}: {several if named else f'{result.submission} has no such check{nearest(name, checks)}'}"
         )
-    worth = checks[found[0]].max_points
+    worth = checks[named[0]].max_points
     if points is not None and not (0 <= points <= worth and points == round(points, 2)):
         raise UserError(
-            f"{found[0]}: {points:g} points; give 0 to {worth:g} in hundredths, or 'graded' to take it back"
+            f"{named[0]}: {points:g} points; give 0 to {worth:g} in hundredths, or 'graded' to take it back"
         )
     if not reason.strip():
-        raise UserError(f"{found[0]}: say why with --reason; the student reads it")
-    return Override(found[0], points, reason.strip(), by, at, result.submission_sha256)
+        raise UserError(f"{named[0]}: say why with --reason; the student reads it")
+    return Override(named[0], points, reason.strip(), by, at, result.submission_sha256)
 
 
 def append(folder: Path, made: Sequence[Override]) -> None:
     """Write decisions behind those that are there, whole lines in one go, and not before they are on disk."""
-    lines = "".join(json.dumps(to_json(one), ensure_ascii=False) + "\n" for one in made).encode()
+    lines = "".join(
+        json.dumps(to_json(override), ensure_ascii=False) + "\n" for override in made
+    ).encode()
     file = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         whole = os.fstat(file).st_size
@@ -112,8 +114,12 @@ def applied(result: Result, made: Sequence[Override]) -> Result:
     """Put the decisions that are about these files into a result, each with its reason; sums follow."""
     if not made:
         return result
-    ours = {one.check: one for one in made if one.submission_sha256 == result.submission_sha256}
-    others = {one.check for one in made} - set(ours)
+    ours = {
+        override.check: override
+        for override in made
+        if override.submission_sha256 == result.submission_sha256
+    }
+    others = {override.check for override in made} - set(ours)
     parts = tuple(_part(part, ours) for part in result.parts)
     notes = tuple(
         f"{name} was set by hand for other files than these; that does not count here"
@@ -132,8 +138,8 @@ def applied(result: Result, made: Sequence[Override]) -> Result:
 
 def by_hand(check: CheckResult) -> str:
     """Say that and why a person set the points; nothing where no person did."""
-    found = check.evidence.get(BY_HAND)
-    return f"{found['reason']} (the grader: {found['graded']})" if found else ""
+    noted = check.evidence.get(BY_HAND)
+    return f"{noted['reason']} (the grader: {noted['graded']})" if noted else ""
 
 
 def _part(part: PartResult, ours: Mapping[str, Override]) -> PartResult:
@@ -141,15 +147,20 @@ def _part(part: PartResult, ours: Mapping[str, Override]) -> PartResult:
     return scoring.part_result(part.id, part.title, checks, bonus=part.bonus)
 
 
-def _check(check: CheckResult, one: Override | None) -> CheckResult:
-    if one is None or one.points is None:
+def _check(check: CheckResult, override: Override | None) -> CheckResult:
+    if override is None or override.points is None:
         return check
-    points = min(one.points, check.max_points)  # the check may be worth less by now
+    points = min(override.points, check.max_points)  # the check may be worth less by now
     outcome: Outcome = "passed" if points == check.max_points else "partial" if points else "failed"
     graded = f"{check.outcome}, {check.points:g} of {check.max_points:g}"
     evidence = {
         **check.evidence,
-        BY_HAND: {"reason": one.reason, "by": one.by, "at": one.at, "graded": graded},
+        BY_HAND: {
+            "reason": override.reason,
+            "by": override.by,
+            "at": override.at,
+            "graded": graded,
+        },
     }
     return replace(check, outcome=outcome, points=points, reason="", cause="", evidence=evidence)
 

@@ -37,7 +37,8 @@ LONGEST = 8_000  # characters of one cell; Excel cuts at 32,767
 def table(standings: Sequence[Standing]) -> str:
     """Write the sheet: fill in `points` and `comment`."""
     return sheet.text(
-        COLUMNS, (_row(one, part, check) for one in standings for part, check in _items(one))
+        COLUMNS,
+        (_row(standing, part, check) for standing in standings for part, check in _items(standing)),
     )
 
 
@@ -45,37 +46,37 @@ def read(
     path: Path, standings: Sequence[Standing], *, by: str, at: str
 ) -> list[tuple[Path, Override]]:
     """Read the sheet back, all of it or nothing: what has points and is not set so already, and whose home it is."""
-    known = {one.result.submission: one for one in standings}
+    by_submission = {standing.result.submission: standing for standing in standings}
     made = []
-    seen = set[tuple[str, str]]()
+    decided = set[tuple[str, str]]()
     for number, row in sheet.read(path, COLUMNS[:3], COLUMNS):
         if row["points"]:
             where = f"{path}: row {number}"
-            one = known.get(row["submission"])
-            if one is None:
+            standing = by_submission.get(row["submission"])
+            if standing is None:
                 raise UserError(f"{where}: there is no result of '{row['submission']}'")
-            if (item := (row["submission"], row["item"])) in seen:
+            if (item := (row["submission"], row["item"])) in decided:
                 raise UserError(
                     f"{where}: '{row['item']}' of '{row['submission']}' has points twice; keep one"
                 )
-            seen.add(item)
-            if decision := _decision(where, row, one, by, at):
-                made.append((one.home, decision))
+            decided.add(item)
+            if decision := _decision(where, row, standing, by, at):
+                made.append((standing.home, decision))
     return made
 
 
-def _decision(where: str, row: sheet.Row, one: Standing, by: str, at: str) -> Override | None:
-    if row.get("files", "").removeprefix(HASH) not in ("", _files(one).removeprefix(HASH)):
+def _decision(where: str, row: sheet.Row, standing: Standing, by: str, at: str) -> Override | None:
+    if row.get("files", "").removeprefix(HASH) not in ("", _files(standing).removeprefix(HASH)):
         raise UserError(
             f"{where}: the sheet is about other files than were graded; write a new one"
         )
-    items = {f"{part.id}.{check.id}": check for part, check in _items(one)}
+    items = {f"{part.id}.{check.id}": check for part, check in _items(standing)}
     if row["item"] not in items:
         raise UserError(f"{where}: '{row['item']}' is no item that a person reads")
     try:
         points = wanted(row["points"])
         reason = row.get("comment", "") or "read by a person"
-        made = decide(one.result, row["item"], points, reason, by=by, at=at)
+        made = decide(standing.result, row["item"], points, reason, by=by, at=at)
     except UserError as problem:
         raise UserError(f"{where}: {problem}") from None
     then = items[row["item"]].evidence.get(BY_HAND, {})
@@ -83,12 +84,12 @@ def _decision(where: str, row: sheet.Row, one: Standing, by: str, at: str) -> Ov
     return None if there == (points, reason) else made
 
 
-def _items(one: Standing) -> Iterator[tuple[PartResult, CheckResult]]:
-    for part in one.result.parts:
+def _items(standing: Standing) -> Iterator[tuple[PartResult, CheckResult]]:
+    for part in standing.result.parts:
         yield from ((part, check) for check in part.checks if check.basis == "person")
 
 
-def _row(one: Standing, part: PartResult, check: CheckResult) -> tuple[object, ...]:
+def _row(standing: Standing, part: PartResult, check: CheckResult) -> tuple[object, ...]:
     then = check.evidence.get(BY_HAND, {})
     points = check.points if then else ""
     machine = [
@@ -96,25 +97,25 @@ def _row(one: Standing, part: PartResult, check: CheckResult) -> tuple[object, .
     ]
     item = f"{part.id}.{check.id}"
     first = (
-        one.result.submission,
+        standing.result.submission,
         item,
         points,
         check.max_points,
         then.get("reason", ""),
         check.title,
     )
-    return (*first, _written(one, part.id), "\n".join(machine), _files(one))
+    return (*first, _written(standing, part.id), "\n".join(machine), _files(standing))
 
 
-def _files(one: Standing) -> str:
-    return f"{HASH}{one.result.submission_sha256[:12]}"
+def _files(standing: Standing) -> str:
+    return f"{HASH}{standing.result.submission_sha256[:12]}"
 
 
-def _written(one: Standing, part: str) -> str:
+def _written(standing: Standing, part: str) -> str:
     """What the student wrote for a part, as a reader sees it: part3_notes.md for part3_amp, else what is no part's."""
-    files = {name: data.decode(errors="replace") for name, data in kept(one.home).items()}
+    files = {name: data.decode(errors="replace") for name, data in kept(standing.home).items()}
     texts = {name: text for name, text in files.items() if name.endswith(".md")}
-    parts = [_prefix(it.id) for it in one.result.parts]
+    parts = [_prefix(it.id) for it in standing.result.parts]
     own = [text for name, text in texts.items() if _prefix(name) == _prefix(part)]
     own = own or [text for name, text in texts.items() if _prefix(name) not in parts]
     tables = {name: text for name, text in files.items() if name.endswith(".csv")}

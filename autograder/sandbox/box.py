@@ -218,14 +218,14 @@ def become() -> list[str]:
     user = unprivileged()
     if not user:
         return []
-    if (seen := _view()) is None:
+    if (problem := _view()) is None:
         return [
             "/usr/bin/setpriv",
             f"--reuid={user['user']}",
             f"--regid={user['group']}",
             "--clear-groups",
         ]
-    mount = f"--mount=/proc/{os.getpid()}/fd/{seen}"
+    mount = f"--mount=/proc/{os.getpid()}/fd/{problem}"
     return [
         "/usr/bin/nsenter",
         mount,
@@ -253,9 +253,9 @@ def _view() -> int | None:
     try:
         return view.opened([*wanted, *beside], _bwrap())
     except OSError:
-        seen = f"{next(filter(None, map(view.closed, wanted)))} {CLOSED}"
+        problem = f"{next(filter(None, map(view.closed, wanted)))} {CLOSED}"
         raise BoxError(
-            seen, "let root mount (CAP_SYS_ADMIN), or put perflab and its Python elsewhere"
+            problem, "let root mount (CAP_SYS_ADMIN), or put perflab and its Python elsewhere"
         ) from None
 
 

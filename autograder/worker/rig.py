@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import ctypes
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from autograder.worker import allocator
 from autograder.worker.rigs import returned
 from autograder.worker.rigs.answers import Answers, changed, copies
 from autograder.worker.rigs.calls import Calls
@@ -42,6 +42,7 @@ from autograder.worker.rigs.figures import Figures
 from autograder.worker.rigs.hooks import Hook
 from autograder.worker.rigs.loading import Loading
 from autograder.worker.rigs.matched import Matched
+from autograder.worker.rigs.metered import Metered
 from autograder.worker.rigs.nets import make_loader, make_net
 from autograder.worker.rigs.profiles import Profiles
 from autograder.worker.rigs.programs import Program, made_program
@@ -52,6 +53,7 @@ from autograder.worker.rigs.returned import BadReturn, Returned
 from autograder.worker.rigs.scripted import NEXT, ScriptedCall
 from autograder.worker.rigs.trainings import Made, Trainings
 from autograder.worker.rigs.window import Window
+from autograder.worker.rigs.would_launch import launches
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
 T = TypeVar("T")
@@ -329,6 +331,14 @@ class Rig:
         staged = Path(str(student.__file__)).parent
         return on_meta(partial(self.answers(student).tried, call), staged)
 
+    @staticmethod
+    def would_launch(function: Callable[..., Any], *inputs: Any) -> dict[str, Any]:
+        """Call once, and say what compiled code would launch; see `worker/rigs/would_launch.py`."""
+        found = launches(function, *inputs)
+        lists = {name: getattr(found, name)[:64] for name in ("extern", "fused", "breaks")}
+        texts = {name: [returned.text(it) for it in some] for name, some in lists.items()}
+        return {**texts, "graphs": found.graphs}
+
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""
         return Saved(inputs)
@@ -354,6 +364,11 @@ class Rig:
             cold=3.0,
         )
 
+    def metered(self, **script: Any) -> Metered:
+        """Return a meter of a device that is scripted; real time stops."""
+        self.clock.freeze(WALL)
+        return Metered(self.clock, self.device, **script)
+
     @staticmethod
     def given(name: str) -> Any:
         """Return what the lab hands out under this name."""
@@ -361,8 +376,7 @@ class Rig:
 
     def return_memory_at_once(self) -> None:
         """Let memory that is freed be gone, so that what the process holds is what it uses."""
-        # glibc keeps freed blocks below a limit that grows by itself; aligned ones are then rarely used again.
-        ctypes.CDLL(None).mallopt(-3, 64 * 1024)  # M_MMAP_THRESHOLD, bytes
+        allocator.return_at_once()
 
 
 def _maker(window: Callable[[], Window], smaller: int = 1) -> Callable[[], Made]:

@@ -20,6 +20,7 @@ from autograder.lab import Probe
 from autograder.protocol.digest import commitment
 from autograder.protocol.revealed import unseal
 from autograder.protocol.wire import Message, encode, receive
+from autograder.worker import allocator
 from autograder.worker.projection import projection
 from autograder.worker.rig import SCALE, Rig
 from autograder.worker.rigs.loads import Store, epoch
@@ -166,6 +167,7 @@ def serve(
     store: list[int],
 ) -> NoReturn:
     """Answer until the supervisor hangs up; a data set reads from the *store*, where there is one."""
+    allocator.keep()
     work = KINDS[probe.timed](probe, student, rig, store)
     channel.sendall(encode(Message("BUILT", {})))
     while True:
@@ -182,11 +184,11 @@ def hear(channel: socket.socket) -> tuple[Message, list[int]]:
     def read(n: int) -> bytes:
         data = b""
         while len(data) < n:
-            more, found, _, _ = socket.recv_fds(channel, n - len(data), MOST_DESCRIPTORS)
+            more, received, _, _ = socket.recv_fds(channel, n - len(data), MOST_DESCRIPTORS)
             if not more:
                 raise EOFError
             data += more
-            descriptors.extend(found)
+            descriptors.extend(received)
         return data
 
     return receive(read), descriptors

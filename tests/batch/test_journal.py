@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from autograder.batch import journal_file
-from autograder.batch.journal import Before, Circumstances, Ground, History, Journal, Last
+from autograder.batch.history import History
+from autograder.batch.journal import Before, Circumstances, Ground, Journal, Last
 from autograder.errors import UserError
 from autograder.results.drift import Drift
 
@@ -166,30 +167,6 @@ def test_over_many_runs_the_share_is_kept(tmp_path, sizes, drawn):
     assert all(
         name.startswith(f"{number}-") for number, names in enumerate(found) for name in names
     )
-
-
-STANDINGS = {
-    "nothing yet": ([], "new"),
-    "stopped by hand": (["stopped"], "new"),
-    "its grader died once": (["lost"], "new"),
-    "its grader died twice": (["lost", "lost"], "aside"),
-    "twice, with a result between": (["lost", "timing", "lost"], "aside"),
-    "the whole grader was gone four times": (["cut off"] * 4, "new"),
-    "and a fifth time": (["cut off"] * 5, "aside"),
-    "settled": (["timing", "graded"], "settled"),
-    "settled, and cut off before": (["cut off", "graded"], "settled"),
-    "waits for the clock": (["timing", "stopped"], "timing"),
-    "undecided": (["timing", "again"], "again"),
-    "undecided twice": (["again", "again"], "again"),
-    "undecided three times": (["again", "again", "again"], "person"),
-    "settled at the third time": (["again", "again", "graded"], "settled"),
-}
-
-
-@pytest.mark.parametrize(("outcomes", "standing"), STANDINGS.values(), ids=STANDINGS)
-def test_the_history_says_what_is_next(outcomes, standing):
-    """A person decides after three tries, or when two graders died."""
-    assert standing == History(tuple(outcomes)).standing
 
 
 def test_rows_are_only_added(tmp_path):

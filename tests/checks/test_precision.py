@@ -164,7 +164,7 @@ def test_the_order_of_a_scaler_passes(events):
         pytest.param(
             STEP,
             "1 of 2 steps, then: nothing more",
-            "the last batches have no step",
+            "some batches have no step",
             id="a step is missing",
         ),
         pytest.param(STEP * 3, "3 of 2 steps", "some batch has two steps", id="a step too many"),

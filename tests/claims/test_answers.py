@@ -120,7 +120,7 @@ def test_both_forms_have_the_same_groups():
 # --- made profiles ----------------------------------------------------------------------------------------------------
 
 GPU = Timeline(np.random.default_rng(3), gpu=True)
-KNOWN, SLIPS = GPU.known(), GPU.slips()
+KNOWN, SLIPS = GPU.expected(), GPU.slips()
 STORIES = {
     "right": ("gpu", {}, ""),
     "missing": ("gpu", {"gap_cause": ...}, "'gap_cause' is missing"),
@@ -151,7 +151,7 @@ def test_a_wrong_answer_about_a_made_profile_is_told_what_it_is(group, changed, 
 
 
 def test_a_wrong_answer_where_none_is_right_has_no_story():
-    known = Timeline(np.random.default_rng(3), gpu=False).known()
+    known = Timeline(np.random.default_rng(3), gpu=False).expected()
 
     found = eleven.made_problem(
         {**known, "host_to_device_ms": 0.0, "reason": "no GPU"}, known, {}, "data"

@@ -252,3 +252,103 @@ def test_ten_bits_lose_a_part_of_each_number_in_one_direction():
 
     assert np.allclose(given, drawn, rtol=2e-3)
     assert np.allclose(1 - rounded / given, 2.0**-12, rtol=1e-3)
+
+
+MEAN = """
+import torch
+
+
+def mean_of_products(left, right):
+    return (left @ right).mean()
+"""
+BOTH_SIDES = """
+import torch
+
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, left, right):
+        ctx.save_for_backward(left, right)
+        return left @ right
+
+    @staticmethod
+    def backward(ctx, above):
+        left, right = ctx.saved_tensors
+        return above @ right.T, torch.zeros_like(right).addmm_(left.T, above)
+
+
+def mean_of_products(left, right):
+    return Product.apply(left, right).mean()
+"""
+ONCE_MORE = MEAN.replace("(left @ right)", "(left @ right + 0 * (left @ right).detach())")
+BY_ELEMENTS = MEAN.replace("(left @ right)", "(left[:, :, None] * right).sum(1)")
+FROZEN = {"rows": 8, "gradients": ["left"]}
+
+
+@pytest.fixture
+def mean():
+    """An exercise of one product, and two in the backward pass."""
+    exercise = Exercise("mean_of_products")
+
+    @exercise.inputs
+    def draw(random, rows=(1, 9)):
+        return {"left": random.normal(size=(rows, 5)), "right": random.normal(size=(5, 4))}
+
+    return exercise
+
+
+COMPUTED = {
+    "of the slow version, as much": (1.05, None, MEAN, "allowed 105% of that"),
+    "of the slow version, one product more": (1.05, None, ONCE_MORE, "a product is computed twice"),
+    "of another case, one product less": (0.7, {"with both": {"rows": 8}}, MEAN, "MFLOP with both"),
+    "of another case, each product": (
+        0.7,
+        {"with both": {"rows": 8}},
+        BOTH_SIDES,
+        "a product is computed twice",
+    ),
+    "where nobody counts": (1.05, None, BY_ELEMENTS, "no matrix product was seen"),
+}
+
+
+@pytest.mark.parametrize(("at_most", "than", "text", "words"), COMPUTED.values(), ids=COMPUTED)
+def test_products_are_counted_forward_and_backward(mean, at_most, than, text, words, tmp_path):
+    """Those that are made in place too, which torch's own counter leaves out."""
+    mean.computes_less(at_most, FROZEN, than=than, why="a product is computed twice", try_="frozen")
+    verdict = judged(mean, text, MEAN, tmp_path)["computes_less"]
+
+    assert ("MFLOP" in words or "allowed" in words) == isinstance(verdict, Passed)
+    assert words in f"{verdict.measured} {getattr(verdict, 'why', '')}"
+    assert [] == mean.structural
+
+
+def test_gradients_are_judged_as_one_with_the_results_and_a_case_says_which_are_needed(
+    mean, tmp_path
+):
+    mean.same(
+        {"right is frozen": {"gradients": ["left"]}},
+        families=["drawn sizes"],
+        as_one=True,
+        name="mean_matches",
+        why={"frozen": "left alone has a gradient", "": "the mean of a product"},
+        try_="left @ right",
+    )
+    names = ["gradient of left", "gradient of right", "right is frozen: gradient of left"]
+    seen = observe(mean.part, "mean_matches", _written(tmp_path, MEAN), 1)
+    cases = [case["case"] for case in seen.values["cases"]]
+    frozen = MEAN.replace("left @", "(left if right.requires_grad else left.detach()) @")
+    verdicts = [judged(mean, text, MEAN, tmp_path)["mean_matches"] for text in (MEAN, frozen)]
+
+    assert ["mean_matches"] == list(mean.part.checks)
+    assert {"mean_matches"} == set(mean.claimed.values())
+    assert all(any(name in case for case in cases) for name in names)
+    assert "right is frozen: gradient of right" not in cases
+    assert isinstance(verdicts[0], Passed)
+    assert "right is frozen: gradient of left" in verdicts[1].measured
+    assert "left alone has a gradient" == verdicts[1].why
+
+
+def _written(folder, text):
+    path = folder / "written.py"
+    path.write_text(text)
+    return path

@@ -191,11 +191,42 @@ def test_every_command_is_listed_in_these_tests(monkeypatch, capsys):
     assert sorted(COMMANDS) == sorted(names)
 
 
-def test_the_readme_names_every_command():
+PAGES = ["README.md", *(f"docs/{it.name}" for it in (find_root() / "docs").glob("*.md"))]
+
+
+def test_the_docs_name_every_command():
     """Documentation follows the command."""
-    text = (find_root() / "README.md").read_text(encoding="utf-8")
+    text = "".join((find_root() / page).read_text(encoding="utf-8") for page in PAGES)
 
     assert [c for c in COMMANDS if not re.search(rf"perflab {c}\b", text)] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_of_the_docs_names_commands_options_and_pages_that_are_there(page):
+    """Each command line parses as far as its options go, and each link leads to a file."""
+    path = find_root() / page
+    text = path.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+
+    assert [link for link in links if not (path.parent / link).exists()] == []
+    assert [line for line in _command_lines(text) if _unknown(line)] == []
+
+
+def _command_lines(text):
+    """Return the perflab commands of indented blocks, without comments."""
+    lines = re.findall(r"^    (?:.*&& )?perflab (.*)$", text, re.MULTILINE)
+    return [line.partition(" #")[0].partition(" && ")[0].split() for line in lines]
+
+
+def _unknown(words):
+    """Return the words of a command line that perflab does not know: its command, or an option of it."""
+    command = cli.cli.commands.get(words[0])
+    if words[0] == "course":
+        command = cli.author.course_group.commands.get(words.pop(1))
+    if command is None:
+        return words[:1]
+    options = {name for it in command.params for name in (*it.opts, *it.secondary_opts)}
+    return [word for word in words if word.startswith("--") and word not in options]
 
 
 def test_doctor_speaks_json(monkeypatch, capsys):

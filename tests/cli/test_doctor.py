@@ -17,7 +17,7 @@ def test_a_fence_that_does_not_come_up_is_explained(monkeypatch):
 
     assert (False, "bubblewrap is not installed", "apt-get install bubblewrap") == (
         found.ok,
-        found.found,
+        found.state,
         found.mend,
     )
 

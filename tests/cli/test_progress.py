@@ -25,7 +25,7 @@ EVENTS = [
     (41, Event("graded", "cleo", 1, FIGURES)),
     (41, Event("round", facts={"round": "alone", "of": 1, "lanes": 1})),
     (41, Event("aside", "bob", 1, {**FIGURES, "score": 0.0, "why": "its grader died each time"})),
-    (41, Event("round", facts={"round": "timed", "of": 1, "lanes": 1})),
+    (41, Event("round", facts={"round": "timed", "of": 1, "lanes": 1, "to_time": 4})),
     (41, Event("starts", "ada", 1, {"attempt": 2})),
     (45, Event("says", "ada", 1, {"says": "the machine is examined, pair 1"})),
     (65, Event("says", "ada", 1, {"says": "the machine is examined, pair 2"})),
@@ -50,7 +50,7 @@ LINES = """\
   2/4  cleo                         4 of 14, 6 owed  (1.3 s)
 -- one at a time: what was under way when the grader was killed (1)
   3/4  bob                          0 of 14, 6 owed, set aside: its grader died each time
--- timed, one at a time on each device: what waits for the clock, and faults of the grader once more (1)
+-- timed, one at a time on each device: what waits for the clock, and faults of the grader once more (1, 4 timed check(s): about 2 min)
        ada                          the machine is examined, pair 2
   4/4  ada                          4 of 14, 6 owed  (1.3 s)
 -- a second grade, on other inputs, for some drawn by lot: how far grades can be trusted (2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import stdev
 
 import pytest
@@ -67,9 +68,19 @@ def test_the_bound_of_the_noise_narrows_with_pairs(n, factor):
 
 def test_examining_takes_pairs_until_the_gate_opens():
     """Seven on a quiet machine."""
-    assert Gate("OPEN", 7, pytest.approx(0.0079, abs=1e-4)) == examine(
-        lambda i: QUIET[i % 7], 100.0, lambda: 0.0
-    )
+    gate = examine(lambda i: QUIET[i % 7], 100.0, lambda: 0.0)
+
+    assert ("OPEN", 7, pytest.approx(0.0079, abs=1e-4)) == (gate.state, gate.pairs, gate.noise)
+    assert math.log(1.25) == pytest.approx(gate.margin)  # 3 * 3.62 * 0.0079 is less
+
+
+def test_nothing_is_far_from_a_bar_before_the_machine_was_examined():
+    session = Session()
+    before = session.margin
+    session.record(0.0, gate([0.05 * (-1) ** i for i in range(25)], last=True), {})
+
+    assert math.inf == before
+    assert 3 * 1.632 * 0.051 == pytest.approx(session.margin, rel=0.01)
 
 
 def test_examining_a_noisy_machine_ends_after_25():

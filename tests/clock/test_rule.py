@@ -10,6 +10,7 @@ from autograder.clock.rule import (
     Ruling,
     by_median,
     estimate,
+    far,
     may_go_on,
     partial_credit,
     practice,
@@ -72,6 +73,42 @@ DECISIONS = {
     "at the end scattered pairs are a guess": (around(1.5, *WIDE), True, "INCONCLUSIVE"),
     "scattered pairs far away are none": (around(3.0, *WIDE), True, "PASS"),
 }
+
+
+FAR = math.log(1.25)  # LINE + FAR is 1.81875x, LINE - FAR is 1.164x
+CLEAR = {
+    "three pairs far above": ((1.9, 1.85, 1.82), FAR, "PASS"),
+    "one of them is not far": ((1.9, 1.85, 1.81), FAR, "GO ON"),
+    "three without any speedup": ((1.0, 0.99, 1.03), FAR, "FAIL"),
+    "one of them is not far below": ((1.0, 0.99, 1.17), FAR, "GO ON"),
+    "far below, and perhaps with a share of the points": ((1.05, 1.03, 1.0), FAR, "GO ON"),
+    "a noisy machine asks for more": ((1.9, 1.9, 1.9), math.log(1.4), "GO ON"),
+    "an unexamined machine never is early": ((9.0, 9.0, 9.0), math.inf, "GO ON"),
+    "two pairs are too few": ((9.0, 9.0), FAR, "GO ON"),
+    "four are not looked at": ((9.0, 9.0, 9.0, 9.0), FAR, "GO ON"),
+}
+
+
+@pytest.mark.parametrize(("ratios", "margin", "expected"), CLEAR.values(), ids=CLEAR)
+def test_what_is_far_from_the_bar_is_decided_after_three_pairs(ratios, margin, expected):
+    """All of them on one side by more than the margin; with a share of the points at stake, never early."""
+    ruling = rule([math.log(ratio) for ratio in ratios], 1.5, margin=margin)
+
+    assert (expected, float(expected == "PASS")) == (ruling.decision, ruling.credit)
+    assert (min(ratios), max(ratios)) == pytest.approx((ruling.low, ruling.high))
+
+
+def test_what_was_decided_early_is_not_drawn_again():
+    """As anything else that was judged; without time for more, three pairs near the bar decide nothing."""
+    clear, near = [math.log(2)] * 3, [math.log(1.5)] * 3
+
+    assert not may_go_on(clear, 1.5, FAR)
+    assert may_go_on(near, 1.5, FAR)
+    assert "INCONCLUSIVE" == rule(near, 1.5, last=True, margin=FAR).decision
+
+
+def test_far_is_a_factor_of_a_quarter_or_three_times_the_noise():
+    assert (math.log(1.25), 0.3) == pytest.approx((far(0.05), far(0.1)))
 
 
 @pytest.mark.parametrize(("pairs", "last", "expected"), DECISIONS.values(), ids=DECISIONS)

@@ -11,8 +11,8 @@ from threading import Thread
 import pytest
 
 from autograder.batch import lanes, store
+from autograder.batch.history import MOST_CUT_OFF, MOST_LOST
 from autograder.batch.job import FORMAT, GradeJob
-from autograder.batch.journal import MOST_CUT_OFF, MOST_LOST
 from autograder.batch.lanes import Errand, Work
 from autograder.cluster import away
 from autograder.cluster.away import Engine, cluster

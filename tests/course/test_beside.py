@@ -17,14 +17,19 @@ from tests.worker.harness import own_rig
 COURSE = Course(find_root())
 PARTS = [(name, part) for name in COURSE.labs for part in COURSE.kit(name).lab.parts]
 PLAIN = {
-    "answers", "autocast", "changed", "copies", "device", "dtype", "exact", "file_bytes", "file_text", "flat", "folder",
-    "generator", "given", "global_draws", "half_as_on_a_gpu", "install", "integer", "layers", "made_folder", "nets", "no_grad", "number", "nvcc", "peak_mb",
-    "picture", "pooled", "program", "random", "refusal", "return_memory_at_once", "returned", "rows", "seconds",
-    "seed", "seed_globally", "series", "side", "small_training", "tensor", "text", "threads", "tools", "transposed", "uninstall", "weights_of", "window", "word",
-    "calls.asked", "calls.backward", "calls.computed", "calls.given", "calls.gradients", "calls.overwrite", "calls.rounded",
-    "loading.device", "loading.dice", "loading.epoch", "loading.pictures",
-    "matched.rows", "matched.simple_net",
-    "plans.resnet50", "plans.small",
+    "answers", "autocast", "batch", "broken_model", "calls_of_modules", "changed",
+    "clear_batches", "copies", "criterion", "device", "draw", "dtype", "exact", "file_bytes",
+    "file_text", "first_gradients", "flat", "folder", "generator", "given", "global_draws",
+    "half_as_on_a_gpu", "install", "integer", "kept", "language_model", "layers", "left",
+    "left_on", "made_folder", "models", "moved", "net", "nets", "no_grad", "number", "nvcc",
+    "one_step", "pass_through", "peak_mb", "picture", "pooled", "program", "random", "reached",
+    "refusal", "repeated", "return_memory_at_once", "returned", "rows", "rows_of", "seconds",
+    "seed", "seed_globally", "series", "side", "small_training", "steps", "tensor", "text",
+    "threads", "tokens", "tools", "training", "transposed", "trusted", "unchanged", "uninstall",
+    "watched", "weights_of", "window", "word", "written",
+    "calls.asked", "calls.backward", "calls.computed", "calls.given", "calls.gradients",
+    "calls.overwrite", "calls.rounded", "loading.device", "loading.dice", "loading.epoch",
+    "loading.pictures", "matched.rows", "matched.simple_net", "plans.resnet50", "plans.small",
     "profiles.lines", "profiles.profiling",
 }  # fmt: skip
 """Of the rig: draws inputs, reads what was returned, or runs the student's code; knows no answer."""

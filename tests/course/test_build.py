@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.course import Course
-from autograder.course.build import built
+from autograder.course.build import COPIES, built
 from autograder.course.solutions import strip_code, strip_text
 from autograder.errors import CourseError
 from autograder.lab import Lab, Part
@@ -94,12 +94,16 @@ def test_a_program_is_handed_out_without_its_solution(tmp_path, monkeypatch):
         (tmp_path / "reference" / "toy" / folder).mkdir(parents=True)
     for name in ("part1_toy.py", "train.py"):
         (tmp_path / "reference" / "toy" / name).write_text(SOURCE)
+    (tmp_path / "reference" / "toy" / "given" / "would_launch.py").write_text("of last year")
     lab = SimpleNamespace(version=1)
     monkeypatch.setattr(Course, "config", SimpleNamespace(labs={"toy": lab}))
     monkeypatch.setattr(Course, "lab", lambda self, name: Lab(name, (part,)))
+    monkeypatch.setattr(Course, "left_out", lambda self, name: set())
 
     files = built(Course(tmp_path), "toy")
 
+    counter = files.pop("given/would_launch.py")  # what the grader counts with has one source
+    assert COPIES["would_launch.py"].read_bytes() == counter
     assert {"part1_toy.py", "train.py", "pytest.ini"} == set(files)
     assert STRIPPED.encode() == files["train.py"]
 

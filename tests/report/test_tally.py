@@ -153,7 +153,7 @@ def test_a_submission_that_took_down_its_grader_is_set_aside():
     aside, other = Row(a_result(a_part("p", "P", gone)), "a"), outcomes("b", "error")
 
     assert [True, False] == [row.aside for row in (aside, other)]
-    assert [True, False] == [item.told for item in waiting([aside, other])]
+    assert [True, False] == [item.said_once for item in waiting([aside, other])]
 
 
 def test_the_run_is_added_up_and_the_slowest_are_named():

@@ -367,7 +367,7 @@ study = Study(
     SPEEDUPS,
     "measure_speedups",
     by=scripted_times,
-    expected=lambda known: known["names"],
+    expected=lambda script: script["names"],
 )
 study.is_measured(
     "measures_honestly",

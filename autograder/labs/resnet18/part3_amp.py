@@ -8,9 +8,9 @@ from typing import Any
 from autograder.checks import comparison as compare
 from autograder.checks import memory, numerics, precision, speedup
 from autograder.checks.slips import epochs
-from autograder.claims.epochs import TrainingLoop
 from autograder.claims.precision import TRAINED, HalfPrecision
 from autograder.claims.studies import COLUMNS, DRAWN, EPOCHS, PICTURE, Study, written
+from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
     BOOLEAN,
     INTEGER,

@@ -19,6 +19,8 @@ from autograder.worker.rigs.returned import dtype_name, flat, text
 
 MOST = 64  # tensors of one call
 ENTRIES = 1024  # of a list or dict of plain values
+ROOM = 48_000  # bytes of all entries that are noted; a worker may send 64 KiB of values
+FORM = 60  # bytes that the form of an entry takes beside its name
 
 
 class Answers:
@@ -29,6 +31,7 @@ class Answers:
         self._exact, self._staged = exact, staged
         self._cases: list[dict[str, Any]] = []
         self._numbers: list[np.ndarray[Any, Any]] = []
+        self._room = ROOM
 
     def ask(
         self,
@@ -55,7 +58,7 @@ class Answers:
 
         *asked* is the dtype that belongs to it, or what was returned with the dtypes that belong to it.
         """
-        if _is_plain(value):
+        if _is_plain(value) and self._has_room(case, value):
             self._add_entries(case, value)
             return
         if _several(value):
@@ -78,6 +81,13 @@ class Answers:
             shape, dtype = [], repr(text(value)) if type(value) is str else self.named(value)
             self._numbers.append(np.full(1, _number(value)))  # as many as the shape says
         self._cases.append({"case": case, "shape": shape, "dtype": dtype})
+
+    def _has_room(self, case: str, value: Any) -> bool:
+        """Take the room that the entries need; who returns more than anybody asked for has them not noted."""
+        self._room -= len(tree_leaves(value)) * (len(case) + FORM)
+        if self._room < 0 and self._exact:
+            raise ValueError(f"{case}: the right answers have too many entries; ask for fewer")
+        return self._room >= 0
 
     def _add_entries(self, case: str, value: Any) -> None:
         """Note a list by its length and its entries, a dict by its names and what they hold."""

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from autograder.worker.rigs.counters import Counter, tensors_in
+from autograder.worker.rigs.eager import without_compiler
+from autograder.worker.rigs.flops import Flops
 from autograder.worker.rigs.operands import Operands
 from autograder.worker.rigs.precision import Precision
 
@@ -90,13 +92,12 @@ class Calls:
         results = [it for it in tensors_in(returned) if it.requires_grad]
         random = np.random.default_rng(seed)
         above = [torch.from_numpy(random.normal(size=tuple(it.shape))).to(it) for it in results]
-        found = (
-            torch.autograd.grad(results, leaves, above, allow_unused=True)
-            if results
-            else [None] * len(leaves)
-        )
-        pairs = zip(leaves, found, strict=True)
-        return [leaf.detach() if it is None and not leaf.numel() else it for leaf, it in pairs]
+        if results:  # as a training does: not all that is right works with autograd.grad
+            torch.autograd.backward(results, above)
+        return [
+            leaf.detach() if leaf.grad is None and not leaf.numel() else leaf.grad
+            for leaf in leaves
+        ]
 
     @classmethod
     def backward(cls, call: Callable[[Given], Any], given: Given) -> Given:
@@ -111,6 +112,13 @@ class Calls:
         """Return arguments that have a gradient and were computed, as in a network."""
         return given | {name: _computed(given[name].requires_grad_()) for name in cls.asked(given)}
 
+    @classmethod
+    def flops(cls, call: Callable[[Given], Any], given: Given, names: Sequence[str]) -> int:
+        """Count the floating-point operations of a call's matrix products, those of the backward pass included."""
+        with without_compiler(), Flops() as seen:
+            cls.gradients(call, given, names, 0)
+        return int(seen.get_total_flops())
+
     @staticmethod
     def flags() -> Precision:
         """Note which settings lower the precision of products, and did not before the student's file came."""
@@ -119,18 +127,18 @@ class Calls:
     @staticmethod
     def cost(call: Callable[[Given], Any], given: Given) -> dict[str, int]:
         """Count what a call takes: operations, bytes that move, are touched, are made, are still held after it."""
-        with Counter(tensors(given)) as seen:
+        with Counter(tensors(given)) as counter:
             results = call(given)
         gc.collect()
-        seen.leave_out(tensors_in(results))
+        counter.leave_out(tensors_in(results))
         names = {
-            "operations": seen.operations,
-            "computed": seen.count,
-            "moved": seen.bytes,
-            "touched": seen.touched,
-            "made": seen.made,
+            "operations": counter.operations,
+            "computed": counter.count,
+            "moved": counter.bytes,
+            "touched": counter.touched,
+            "made": counter.made,
         }
-        return {**names, "held": seen.held}
+        return {**names, "held": counter.held}
 
     @staticmethod
     def operands(

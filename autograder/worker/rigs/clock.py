@@ -110,4 +110,4 @@ def _measure_with(old: Callable[[], float], new: Callable[[], float]) -> None:
     """Let timeit.timeit, repeat and Timer take *new*: they bound their default when timeit was imported."""
     for function in (timeit.Timer.__init__, timeit.timeit, timeit.repeat):
         defaults = function.__defaults__ or ()
-        function.__defaults__ = tuple(new if one is old else one for one in defaults)
+        function.__defaults__ = tuple(new if default is old else default for default in defaults)

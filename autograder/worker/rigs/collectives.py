@@ -71,11 +71,11 @@ class Collectives(TorchDispatchMode):
 
         Before it, DistributedDataParallel sends its weights, and puts its buckets together anew.
         """
-        told = [
+        calls = [
             [{"kind": call["kind"], "bytes": call["bytes"]} for call in step[:MOST]]
             for step in self.steps[first - 1 : -1]
         ]
-        return told[:MOST]
+        return calls[:MOST]
 
 
 def _kind(func: Any) -> str:

@@ -147,10 +147,10 @@ def register(compiler: Compiler) -> str:
 
 def _in_half_precision(graph: Any) -> bool:
     """Whether a convolution of the graph computes in bfloat16."""
-    found = [
+    tensors = [
         node.meta.get("val") for node in graph.graph.nodes if "convolution" in str(node.target)
     ]
-    return any(isinstance(it, Tensor) and it.dtype == torch.bfloat16 for it in found)
+    return any(isinstance(it, Tensor) and it.dtype == torch.bfloat16 for it in tensors)
 
 
 class EagerTrainings:

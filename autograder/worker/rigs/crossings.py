@@ -34,10 +34,10 @@ class Crossings(Watch):
 
 def on_meta(call: Callable[[torch.device], Any], staged: Path) -> dict[str, Any]:
     """Call with that device; say what was raised, where the results are and how many bytes crossed."""
-    with Crossings() as seen:
+    with Crossings() as crossings:
         returned = call(META)
     raised = in_words(returned, staged) if isinstance(returned, Exception) else ""
-    return {"raised": raised, "places": places(returned), "bytes": seen.bytes}
+    return {"raised": raised, "places": places(returned), "bytes": crossings.bytes}
 
 
 def places(value: Any) -> list[str]:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
-from typing import Self
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import Any, Self
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+
+
+def without_compiler() -> AbstractContextManager[Any]:
+    """Let what is compiled run as it was written, if anybody has loaded the compiler."""
+    if "torch._dynamo" in sys.modules:
+        stance: AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
+        return stance
+    return nullcontext()
 
 
 class Watch(TorchDispatchMode):
@@ -19,10 +27,9 @@ class Watch(TorchDispatchMode):
         self._stances: list[ExitStack] = []
 
     def __enter__(self) -> Self:
-        """Run without the compiler, if anybody has loaded that."""
+        """Run without the compiler."""
         stack = ExitStack()
-        if "torch._dynamo" in sys.modules:
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.enter_context(without_compiler())
         self._stances.append(stack)
         super().__enter__()  # type: ignore[no-untyped-call]
         return self

@@ -148,14 +148,14 @@ def _points(axis: Any) -> Iterator[tuple[float, str]]:
     """Yield the height of each point of lines and scatter plots, named by its tick and by what a legend says of it."""
     ticks = _ticks(axis.xaxis)
     figure = axis.get_figure()
-    told = bool(figure.legends) or any(each.get_legend() for each in figure.axes)
+    has_legend = bool(figure.legends) or any(each.get_legend() for each in figure.axes)
     # Errorbar, stem.
     labels = {
         drawn: group.get_label() for group in axis.containers for drawn in group.get_children()
     }
     for drawn in (*axis.lines, *axis.collections):
         for x, y in _places(drawn):
-            label = labels.get(drawn, drawn.get_label()) if told else ""
+            label = labels.get(drawn, drawn.get_label()) if has_legend else ""
             yield y, _named([_nearest(ticks, x), label])
 
 

@@ -55,18 +55,18 @@ def _become(
 ) -> int:
     os.environ.update({name: str(value) for name, value in names.items()})
     os.environ.update(MASTER_ADDR="127.0.0.1", GLOO_SOCKET_IFNAME="lo")
-    told: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
     try:
-        told = work(names["RANK"])
+        answer = work(names["RANK"])
     except BaseException as error:
-        told = {
+        answer = {
             "error": f"{type(error).__name__}: {error}",
             "unwritten": _unwritten(error),
             "kind": kind_of(error),
         }
         traceback.print_exc()
     finally:
-        file.write_text(json.dumps(told))
+        file.write_text(json.dumps(answer))
         sys.stdout.flush()
         os._exit(0)
 

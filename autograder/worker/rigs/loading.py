@@ -149,7 +149,7 @@ class Moves(TorchFunctionMode):
         if counts and getattr(func, "__name__", "") in ("to", "cuda"):
             self.moved += 1
             self.by_dimensions[args[0].dim() if isinstance(args[0], Tensor) else -1] += 1
-            self.waited += not (kwargs.get("non_blocking") or any(one is True for one in args))
+            self.waited += not (kwargs.get("non_blocking") or any(arg is True for arg in args))
         return func(*args, **kwargs)
 
 

@@ -57,8 +57,8 @@ class Ran:
 
     def figures(self) -> Returned:
         """Read the last line that is a JSON object."""
-        for _, found in self._objects():
-            return Returned(self.program, found)
+        for _, value in self._objects():
+            return Returned(self.program, value)
         last = self._lines()[-1:]
         words = f"the last line is {text(last[0], 60)!r}" if last else "nothing was printed"
         raise BadReturn(
@@ -78,9 +78,9 @@ class Ran:
         """Yield JSON objects from the end, each with the number of lines behind it."""
         for number, line in enumerate(self._lines()[: -LAST - 1 : -1]):
             with contextlib.suppress(ValueError, RecursionError):
-                found = json.loads(line)
-                if isinstance(found, dict):
-                    yield number, found
+                message = json.loads(line)
+                if isinstance(message, dict):
+                    yield number, message
 
 
 class Program:
@@ -120,16 +120,16 @@ def replaced(stand_ins: Mapping[str, Any]) -> Iterator[None]:
     import given  # type: ignore[import-not-found]  # the lab's, staged beside the student's file
 
     homes = [module for name, module in sys.modules.items() if name.split(".")[0] == given.__name__]
-    found = [
+    replaced = [
         (home, name, getattr(home, name))
         for home in homes
         for name in stand_ins
         if hasattr(home, name)
     ]
-    for home, name, _ in found:
+    for home, name, _ in replaced:
         setattr(home, name, stand_ins[name])
     try:
         yield
     finally:
-        for home, name, old in found:
+        for home, name, old in replaced:
             setattr(home, name, old)

@@ -118,7 +118,7 @@ class Ranks:
                 sampler.set_epoch(epoch if anew else 0)
             orders = [list(sampler) for sampler in samplers]
             total = 0.0
-            seen = 0
+            samples_so_far = 0
             for mine, order in zip(read, orders, strict=True):
                 mine.extend(order)
             for at in range(0, len(orders[0]), self.batch_size):
@@ -128,16 +128,16 @@ class Ranks:
                 loss.backward()
                 optimizer.step()
                 total = total + loss.item() * len(batch)
-                seen = seen + len(batch)
-            losses.append(total / seen)
+                samples_so_far = samples_so_far + len(batch)
+            losses.append(total / samples_so_far)
         weights = flat(dict(model.state_dict()))
         files = [[WEIGHTS], *[[]] * (WORLD - 1)]
-        told = [
+        of_ranks = [
             {"asked": mine, "files": names, "open": False, "steps": []}
             for mine, names in zip(read, files, strict=True)
         ]
         return self._answer(
-            told,
+            of_ranks,
             [weights] * WORLD,
             {"losses": [np.array(losses)] * WORLD},
             dict(model.state_dict()),
@@ -146,16 +146,16 @@ class Ranks:
     def together(self, train: Train, call: Call | None = None) -> dict[str, Any]:
         """Let each process *call* a student's function; answer with what each of them has then."""
         work = partial(self._trained, train, call or train_distributed)
-        told = forked.together(
+        of_ranks = forked.together(
             WORLD,
             lambda _: ALONE,
             work,
             self._folder,
             self._seconds or SECONDS,
         )
-        weights = [np.array(one.pop("weights")) for one in told]
-        figures = {name: [np.array(one.pop(name)) for one in told] for name in self._figures}
-        return self._answer(told, weights, figures, _saved(self.home(0) / WEIGHTS))
+        weights = [np.array(rank.pop("weights")) for rank in of_ranks]
+        figures = {name: [np.array(rank.pop(name)) for rank in of_ranks] for name in self._figures}
+        return self._answer(of_ranks, weights, figures, _saved(self.home(0) / WEIGHTS))
 
     def left_open(self, train: Train) -> bool:
         """Whether a process group is still there after a training, of one process, in which the criterion raised."""
@@ -184,7 +184,7 @@ class Ranks:
 
     def _answer(
         self,
-        told: list[Any],
+        of_ranks: list[Any],
         weights: list[Any],
         figures: dict[str, list[Any]],
         saved: dict[str, Any],
@@ -199,7 +199,7 @@ class Ranks:
         arrays["saved"] = flat(saved) if saved else np.zeros(0)
         return {
             "samples": self.samples,
-            "ranks": told,
+            "ranks": of_ranks,
             "names": [text(name) for name in saved][:64],
             **arrays,
         }
@@ -212,7 +212,7 @@ class Ranks:
         dataset = Rows(self._seed, self.samples)
         model = self.model(rank)
         torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
-        with Collectives() as seen:
+        with Collectives() as collectives:
             returned = Returned(call.__name__, call(self, train, rank, model, dataset))
         return {
             **{name: series(returned[name], name).tolist() for name in self._figures},
@@ -220,7 +220,7 @@ class Ranks:
             "asked": dataset.asked[:4096],
             "files": sorted(path.name for path in self.home(rank).iterdir())[:16],
             "open": dist.is_initialized(),
-            "steps": seen.settled(),
+            "steps": collectives.settled(),
         }
 
 
@@ -255,6 +255,6 @@ def train_distributed(
 def _saved(file: Path) -> dict[str, Any]:
     """Return the state_dict in a file; empty where there is none that can be read."""
     with contextlib.suppress(Exception):
-        found = torch.load(file, weights_only=True)
-        return {name: value for name, value in found.items() if isinstance(value, Tensor)}
+        loaded = torch.load(file, weights_only=True)
+        return {name: value for name, value in loaded.items() if isinstance(value, Tensor)}
     return {}

@@ -50,10 +50,10 @@ def number(value: Any) -> float | None:
     if value is None or isinstance(value, str | bytes | bool):
         return None
     try:
-        found = float(value.detach() if isinstance(value, torch.Tensor) else value)
+        result = float(value.detach() if isinstance(value, torch.Tensor) else value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return None
-    return found if math.isfinite(found) else None
+    return result if math.isfinite(result) else None
 
 
 def series(value: Any, name: str) -> np.ndarray[Any, Any]:
@@ -98,8 +98,8 @@ def cell(value: Any) -> float | str | None:
         return None
     if isinstance(value, float) and not math.isfinite(value):
         return str(float(value))
-    found = number(value)
-    return text(f"<{_type(value)}>") if found is None else found
+    as_number = number(value)
+    return text(f"<{_type(value)}>") if as_number is None else as_number
 
 
 def rows(value: Any, function: str) -> list[dict[str, float | str | None]]:

@@ -98,7 +98,7 @@ class Timeline(Steps):
             parts[name], free = self.share(free & line), free & ~line
         return {**parts, "Python and other": self.share(free)}
 
-    def known(self) -> dict[str, Any]:
+    def expected(self) -> dict[str, Any]:
         """Return the answers by their names, and numbers that usual mistakes give."""
         waits = [event["dur"] for event in self.of("user_annotation", beginning=LOADER)[1:]]
         held = self.painted(*CALLS, holding="Synchronize")
@@ -155,11 +155,11 @@ class Timeline(Steps):
         more = self._slips_of_a_gpu() if self.gpu else self._slips_of_a_cpu()
         for name, stories in more.items():
             slips[name] |= stories
-        known = self.known()
+        expected = self.expected()
         return {  # a mistake that gives the right number here is left out
-            name: {words: n for words, n in stories.items() if abs(n - known[name]) > SAME}
+            name: {words: n for words, n in stories.items() if abs(n - expected[name]) > SAME}
             for name, stories in slips.items()
-            if known[name] is not None
+            if expected[name] is not None
         }
 
     def _windows(self) -> dict[str, slice]:
@@ -173,7 +173,7 @@ class Timeline(Steps):
         """Return what would be known if this were the window."""
         window, self.window = self.window, taken
         try:
-            return self.known()
+            return self.expected()
         finally:
             self.window = window
 

@@ -49,22 +49,22 @@ class Named:
 
 def rendered(text: str, tables: Mapping[str, Rows]) -> str:
     """Return a report with its figures filled in; the first of *tables* goes without saying."""
-    figures = {one.at: one.text for one in named(text, tables)}
+    figures = {name.at: name.text for name in named(text, tables)}
     return BRACES.sub(lambda it: figures.get(it.start(), it[0]), text)
 
 
 def named(text: str, tables: Mapping[str, Rows]) -> list[Named]:
     """Return every figure that a report names; ValueError with a line for each that no table has."""
-    found, wrong = [], []
+    figures, wrong = [], []
     for it in BRACES.finditer(QUOTED.sub(_spaces, text)):
         line = text.count("\n", 0, it.start()) + 1
         try:
-            found.append(Named(line, it.start(), it[0], *_figure(it[1], tables)))
+            figures.append(Named(line, it.start(), it[0], *_figure(it[1], tables)))
         except ValueError as error:
             wrong.append(f"line {line}: {it[0]}: {error}")
     if wrong:
         raise ValueError("\n".join(wrong))
-    return found
+    return figures
 
 
 def contradicted(text: str, rows: Rows, units: Mapping[str, str]) -> list[str]:

@@ -34,8 +34,8 @@ NOTHING = {"cases": [], "strayed": [], **CUBIN, "entries": []}
 def machine(*found):
     """What a machine has, by its own account; a student's side says that there is nothing."""
     return Pair(
-        Observation("tools", "ok", {"found": []}),
-        Observation("tools", "ok", {"found": list(found)}),
+        Observation("tools", "ok", {"tools": []}),
+        Observation("tools", "ok", {"tools": list(found)}),
     )
 
 

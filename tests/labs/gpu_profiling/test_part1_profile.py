@@ -47,8 +47,8 @@ def test_the_reference_passes(judge, seed):
 NONSENSE = {
     "captures_the_training": ("command_lines", {}, {"lines": {"capture": ["nsys"]}}),
     "sums_up_the_report": ("command_lines", {}, {"lines": {}}),
-    "finds_the_gaps": ("analysed", {}, {"told": []}),
-    "finds_the_small_work": ("analysed", {}, {"told": [{"kernel_mean_us": "many"}] * 3}),
+    "finds_the_gaps": ("analysed", {}, {"reported": []}),
+    "finds_the_small_work": ("analysed", {}, {"reported": [{"kernel_mean_us": "many"}] * 3}),
 }
 
 

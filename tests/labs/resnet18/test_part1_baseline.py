@@ -30,7 +30,7 @@ def test_the_reference_passes(judge, seed):
 NONSENSE = {
     "normalises": ("transformed", {"plain": np.zeros(5)}, {}),
     "augments": ("transformed", {"left": np.zeros(3), "right": np.full(7, np.nan)}, {}),
-    "finds_the_wait_for_data": ("analysed", {}, {"told": []}),
+    "finds_the_wait_for_data": ("analysed", {}, {"reported": []}),
     "follows_the_schedule": ("profiled", {"trace": np.arange(99, dtype=np.uint8)}, {}),
     "ranges_hold_their_work": ("profiled", {}, {"ran": []}),
 }

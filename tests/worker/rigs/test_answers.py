@@ -44,6 +44,18 @@ def test_several_results_are_cases_of_their_own():
     assert "case 0, result each, result 2: 4, and 3 is right" == fewer.measured
 
 
+def test_who_returns_more_entries_than_fit_is_told_the_form():
+    """A result as a list of numbers must not end as an error of what carries it."""
+    lists = [[1.0] * 900 for _ in range(4)]
+
+    wrong = judged(lists, [torch.ones(900)] * 4)
+
+    assert "case 0: list instead of float32 (900,)" == wrong.measured
+    assert len(str(answered(*lists, exact=False).values)) < 2**16
+    with pytest.raises(ValueError, match="ask for fewer"):
+        answered(*lists, exact=True)
+
+
 WRONG = {
     "a list of numbers": (
         ([1.0, 1.0, 1.0],),

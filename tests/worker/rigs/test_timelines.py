@@ -16,7 +16,7 @@ from autograder.worker.rigs.timelines import Timeline
 def test_what_is_known_is_what_the_file_says(tmp_path, seed, gpu):
     made, file = Timeline(np.random.default_rng(seed), gpu=gpu), tmp_path / "a_profile.gz"
     file.write_bytes(made.data())
-    trace, known = read(file), made.known()
+    trace, known = read(file), made.expected()
     questions = ON_A_GPU if gpu else ON_A_CPU
 
     assert set(questions) == set(known)
@@ -32,4 +32,4 @@ def test_a_usual_mistake_gives_another_number(gpu):
     made = Timeline(np.random.default_rng(1), gpu=gpu)
 
     for name, stories in made.slips().items():
-        assert all(abs(number - made.known()[name]) > 1e-3 for number in stories.values())
+        assert all(abs(number - made.expected()[name]) > 1e-3 for number in stories.values())

@@ -45,7 +45,7 @@ def displaced(
 
 
 def _stand_at(wanted: Sequence[float], places: Sequence[float], unit: float) -> bool:
-    return all(any(close(place * unit, one, 0.01) for place in places) for one in wanted)
+    return all(any(close(place * unit, expected, 0.01) for place in places) for expected in wanted)
 
 
 def _beside(
@@ -56,8 +56,8 @@ def _beside(
 ) -> list[Noted]:
     """Return what is noted of the panels that show a column of *rows*."""
     return [
-        one
-        for panel, one in zip(panels, noted, strict=False)
+        note
+        for panel, note in zip(panels, noted, strict=False)
         if all(drawn_as(panel, row.get(name)) for row in rows)
     ]
 
@@ -66,23 +66,23 @@ def merged(
     panels: Sequence[Mapping[str, Any]],
     rows: Sequence[Mapping[str, Any]],
     names: Iterable[str],
-    key: str,
+    column: str,
 ) -> str:
-    """Say which column of *rows* is one line under one name, where each row's *key* has a line of its own."""
-    keys = list(dict.fromkeys(row[key] for row in rows))
+    """Say which column of *rows* is one line under one name, where each of a *column* has a line of its own."""
+    keys = list(dict.fromkeys(row[column] for row in rows))
     for name in names:
         drawn = [
             {
                 word
                 for panel in panels
                 for row in rows
-                if row[key] == one
+                if row[column] == key
                 for word in drawn_as(panel, row.get(name))
             }
-            for one in keys
+            for key in keys
         ]
         said = all(map(LETTER.search, drawn[0])) and not any(
-            one in panel["title"] for one in keys for panel in panels
+            key in panel["title"] for key in keys for panel in panels
         )
         if said and len(keys) > 1 and all(words == drawn[0] for words in drawn):
             return f"{name} is one line for {' and '.join(keys)}"

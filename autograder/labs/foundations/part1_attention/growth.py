@@ -104,7 +104,7 @@ study = Study(
     GROWTH,
     "measure_growth",
     by=scripted_growth,
-    expected=lambda known: list(zip(known["names"], known["lengths"], strict=True)),
+    expected=lambda script: list(zip(script["names"], script["lengths"], strict=True)),
 )
 study.is_measured(
     "measures_honestly",

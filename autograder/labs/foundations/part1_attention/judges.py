@@ -19,11 +19,11 @@ def exponent(sizes: Sequence[float], figures: Sequence[float]) -> float:
     return float((x * (y - y.mean())).sum() / (x * x).sum())
 
 
-def exponent_problem(rows: Sequence[Row], size: str, figure: str, told: str) -> str:
-    """Say where an exponent is not the slope of its rows; *size*, *figure* and *told* name their columns."""
+def exponent_problem(rows: Sequence[Row], size: str, figure: str, column: str) -> str:
+    """Say where an exponent is not the slope of its rows; *size*, *figure* and *column* name their columns."""
     sizes, figures = [float(row[size]) for row in rows], [float(row[figure]) for row in rows]
     right = exponent(sizes, figures)
-    wrong = next((row[told] for row in rows if abs(row[told] - right) > EXACT), None)
+    wrong = next((row[column] for row in rows if abs(row[column] - right) > EXACT), None)
     if wrong is None:
         return ""
     ends = float(np.log(figures[-1] / figures[0]) / np.log(sizes[-1] / sizes[0]))
@@ -38,7 +38,7 @@ def exponent_problem(rows: Sequence[Row], size: str, figure: str, told: str) -> 
         (float(np.polyfit(sizes, np.log(figures), 1)[0]), "only the figures are logarithms"),
     ]
     words = explained(wrong, stories, 0.005) or "the slope of log against log is another"
-    return f"{told} is {wrong:.3g}, and the rows give {right:.3g}: {words}"
+    return f"{column} is {wrong:.3g}, and the rows give {right:.3g}: {words}"
 
 
 def exponents_problem(rows: Sequence[Row]) -> str:
@@ -47,8 +47,8 @@ def exponents_problem(rows: Sequence[Row]) -> str:
         mine = [row for row in rows if row["version"] == version]
         if len({row["length"] for row in mine}) < 2:
             return f"{version} was measured at one length; a slope needs more"
-        for figure, told in (("milliseconds", "time_exponent"), ("memory_mb", "memory_exponent")):
-            problem = exponent_problem(mine, "length", figure, told)
+        for figure, column in (("milliseconds", "time_exponent"), ("memory_mb", "memory_exponent")):
+            problem = exponent_problem(mine, "length", figure, column)
             if problem:
                 return f"{version}: {problem}"
     return ""

@@ -79,7 +79,9 @@ def draw_gain(
     random: np.random.Generator, functions: Any = (6, 30), factor: Any = (2, 10)
 ) -> dict[str, Any]:
     entries = made.entries(random, functions)
-    chosen = entries[random.integers(1, functions)]  # the first one is the whole program
+    others = entries[1:]  # the first one is the whole program
+    callers = [it for it in others if it[made.SECONDS] > it[made.OWN_SECONDS]]
+    chosen = others[0] if not callers else callers[random.integers(len(callers))]
     return {"entries": entries, "function": made.printed(chosen), "factor": factor}
 
 
@@ -110,9 +112,9 @@ ranked.same(
     why={
         "length": "each function has one row, and at most count rows are returned. "
         "get_stats_profile() merges functions of one name in different files",
-        "equal seconds": "rows with equal seconds are in the order of their names",
         "calls": "calls counts recursive calls as well: it is the second number of an entry",
         "own_share": "own_share is own_seconds over the own seconds of all functions of the file",
+        "equal seconds": "rows with equal seconds are in the order of their names",
         "function": "a name or the order is different: the row with the most seconds comes first, "
         "and a function is named as pstats prints it, with file and line",
         "": "a row is different from the entry of the file: get_stats_profile() rounds the times, "

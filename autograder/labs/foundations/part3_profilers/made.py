@@ -16,6 +16,7 @@ import numpy as np
 
 Entry = list[Any]
 """Of a profile: file, line, name, calls that are not recursive, all calls, own seconds, seconds."""
+OWN_SECONDS, SECONDS = 5, 6  # places in an entry
 Entries = list[Entry]
 Array = np.ndarray[Any, Any]
 
@@ -71,14 +72,14 @@ def printed(entry: Entry) -> str:
 
 def rows(profile: Entries) -> list[dict[str, Any]]:
     """Return what a student's rows say, in the order of the file."""
-    total = sum(entry[5] for entry in profile)
+    total = sum(entry[OWN_SECONDS] for entry in profile)
     return [
         {
             "function": printed(entry),
             "calls": entry[4],
-            "own_seconds": entry[5],
-            "seconds": entry[6],
-            "own_share": entry[5] / total,
+            "own_seconds": entry[OWN_SECONDS],
+            "seconds": entry[SECONDS],
+            "own_share": entry[OWN_SECONDS] / total,
         }
         for entry in profile
     ]

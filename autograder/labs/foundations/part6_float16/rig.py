@@ -63,8 +63,8 @@ class Rig(worker.Rig):
     @staticmethod
     def dtype(name: str) -> torch.dtype:
         """Return a dtype by its name."""
-        found: torch.dtype = getattr(torch, name)
-        return found
+        dtype: torch.dtype = getattr(torch, name)
+        return dtype
 
     def small_training(self, factors: list[float], lr: float) -> Training:
         """Return a training whose loss is *factor* times as large in each batch."""

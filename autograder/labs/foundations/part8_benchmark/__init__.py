@@ -74,12 +74,12 @@ def scripted_runs(student: Student, rig: Rig) -> Any:
         figures, runs = judges.spread(seconds), 1000 * np.array(seconds)
         if rig.side == "student":
             call = judges.Machine(rig.clock.advance).function(seconds)
-            told = rig.returned("benchmark", student.benchmark(call, warmup=2, repeats=repeats))
+            summary = rig.returned("benchmark", student.benchmark(call, warmup=2, repeats=repeats))
             either = {"std_ms": figures["std_ms"] * np.sqrt(repeats / (repeats - 1))}
             figures = {
-                name: _either(rig.number(told[name]), either, name, figures) for name in figures
+                name: _either(rig.number(summary[name]), either, name, figures) for name in figures
             }
-            runs = rig.series(told["runs"], "runs")
+            runs = rig.series(summary["runs"], "runs")
         answers.add(f"{repeats} repeats, runs", rig.tensor(np.sort(runs)[:, None], "float64"))
         answers.add(f"{repeats} repeats", figures)
     return answers.seen()
@@ -101,10 +101,12 @@ def queued_work(student: Student, rig: Rig) -> Any:
         machine = judges.Machine(rig.clock.advance)
         first, second = machine.function([host], device), machine.function([host], other)
         machine.queued = 0.5
-        told = student.benchmark(first, warmup=0, repeats=repeats, synchronize=machine.synchronize)
-        runs = rig.series(rig.returned("benchmark", told)["runs"], "runs")
-        told = student.compare(first, second, pairs=8, synchronize=machine.synchronize)
-        ratio = rig.number(rig.returned("compare", told)["ratio"]) or 1.0
+        returned = student.benchmark(
+            first, warmup=0, repeats=repeats, synchronize=machine.synchronize
+        )
+        runs = rig.series(rig.returned("benchmark", returned)["runs"], "runs")
+        returned = student.compare(first, second, pairs=8, synchronize=machine.synchronize)
+        ratio = rig.number(rig.returned("compare", returned)["ratio"]) or 1.0
     answers.add("runs of benchmark", rig.tensor(runs[:, None], "float64"))
     answers.add("ratio of compare, or the other way round", max(ratio, 1 / ratio))
     return answers.seen()

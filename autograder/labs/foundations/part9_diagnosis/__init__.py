@@ -214,9 +214,9 @@ def machine_of(written: Any, affinity: int) -> Iterator[None]:
     }
     if hasattr(os, "process_cpu_count"):
         names["process_cpu_count"] = lambda: affinity
-    known = getattr(written, "__globals__", {})
-    own = {name: it for name, it in names.items() if known.get(name) is getattr(os, name)}
-    with mock.patch.multiple(os, **names), mock.patch.dict(known, own):
+    own_globals = getattr(written, "__globals__", {})
+    own = {name: it for name, it in names.items() if own_globals.get(name) is getattr(os, name)}
+    with mock.patch.multiple(os, **names), mock.patch.dict(own_globals, own):
         yield
 
 

@@ -91,8 +91,10 @@ def latencies(student: Student, rig: Rig) -> Answer:
         figures = calls.figures()
         if rig.side == "student":
             waits = calls.synchronize if queued else None
-            told = student.measure_latency(calls, repeats=repeats, warmup=warmup, synchronize=waits)
-            figures = rig.returned("measure_latency", told)
+            returned = student.measure_latency(
+                calls, repeats=repeats, warmup=warmup, synchronize=waits
+            )
+            figures = rig.returned("measure_latency", returned)
         for name in FIGURES:
             answers.add(f"{name} of {case}", rig.number(figures[name]))
     return answers.seen()

@@ -26,10 +26,10 @@ CUDA = 'see "The same in CUDA" in the bonus handout'
 SAME = 1e-5  # of the largest number: sums of some dozen products in another order
 
 
-@part.probe(pair=True, values={"found": list_of(TEXT)})
+@part.probe(pair=True, values={"tools": list_of(TEXT)})
 def tools(student: Student, rig: Rig) -> Answer:
     """What this machine has; the baseline's side is believed."""
-    return {"found": rig.tools()}
+    return {"tools": rig.tools()}
 
 
 @part.outputs
@@ -47,9 +47,9 @@ def fused(student: Student, rig: Rig) -> Answer:
 def launched(student: Student, rig: Rig) -> Answer:
     """One call on contiguous tensors."""
     _, *inputs = rig.layers()[3]  # so many numbers that some are above zero, whatever was drawn
-    with rig.tiles() as seen:
+    with rig.tiles() as tiles:
         result = student.conv_relu_pool(*inputs) if "Triton" in rig.tools() else None
-    return {"launches": seen.launches, "operators": seen.operators, "wrote": seen.wrote(result)}
+    return {"launches": tiles.launches, "operators": tiles.operators, "wrote": tiles.wrote(result)}
 
 
 @part.probe(pair=True, values={**CASES, "strayed": list_of(TEXT)}, arrays=NUMBERS)
@@ -80,7 +80,7 @@ def cubin(student: Student, rig: Rig) -> Answer:
 
 def without(tools: Pair, name: str) -> Unavailable | None:
     """Owe what a tool is missing for."""
-    if name in tools.baseline.values["found"]:
+    if name in tools.baseline.values["tools"]:
         return None
     return Unavailable(f"there is no {name} on this machine")
 
@@ -106,13 +106,15 @@ NO_WORK = {f"aten::{name}" for name in f"{ALLOCATES} {LOOKS}".split()}
 @part.check(basis="report", needs=[fused_answers_alike])
 def fused_is_one_launch(launched: Observation) -> Verdict:
     """conv_relu_pool launches one kernel, which writes the result; no operator of torch computes beside it."""
-    seen = launched.values
-    beside = sorted(set(seen["operators"]) - NO_WORK)
-    measured = f"{len(seen['launches'])} launches; beside them {', '.join(beside[:5]) or 'nothing'}"
+    values = launched.values
+    beside = sorted(set(values["operators"]) - NO_WORK)
+    measured = (
+        f"{len(values['launches'])} launches; beside them {', '.join(beside[:5]) or 'nothing'}"
+    )
     why = ""
-    if len(seen["launches"]) != 1 or beside:
+    if len(values["launches"]) != 1 or beside:
         why = "each launch reads and writes memory that one kernel keeps to itself"
-    elif not seen["wrote"]:
+    elif not values["wrote"]:
         why = "the result is not what the kernel wrote: something else computed it"
     return verdict(measured, why, FUSED)
 
@@ -132,14 +134,16 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
 @part.check(basis="report")
 def cuda_compiles(cubin: Observation, tools: Pair) -> Verdict:
     """nvcc compiles the CUDA source for an A100, and its registers suffice; owed where there is no nvcc."""
-    seen, owed = cubin.values, without(tools, "nvcc")
+    values, owed = cubin.values, without(tools, "nvcc")
     if owed:
         return owed
-    if seen["error"]:
-        return Failed(seen["error"], "nvcc refuses the source", CUDA)
-    measured = f"kernels: {', '.join(seen['entries']) or 'none'}; {seen['spilled']} bytes spilled"
-    if "conv_relu_pool" not in seen["entries"]:
+    if values["error"]:
+        return Failed(values["error"], "nvcc refuses the source", CUDA)
+    measured = (
+        f"kernels: {', '.join(values['entries']) or 'none'}; {values['spilled']} bytes spilled"
+    )
+    if "conv_relu_pool" not in values["entries"]:
         why = "who loads it looks for conv_relu_pool, and C++ gives it a longer name"
         return Failed(measured, why, f'extern "C"; {CUDA}')
     why = "what does not fit into registers goes to memory and back"
-    return verdict(measured, why if seen["spilled"] else "", CUDA)
+    return verdict(measured, why if values["spilled"] else "", CUDA)

@@ -65,8 +65,10 @@ def nights(student: Student, rig: Rig) -> Answer:
         report: Answer = before.beside(after, allowed)
         page = ""
         if rig.side == "student":
-            told = student.compare_profiles(*map(str, files), folder=str(folder), allowed=allowed)
-            report = rig.returned("compare_profiles", told)
+            returned = student.compare_profiles(
+                *map(str, files), folder=str(folder), allowed=allowed
+            )
+            report = rig.returned("compare_profiles", returned)
             page = rig.file_text(folder / "profile_report.md")
         slower = report["slower"] if isinstance(report["slower"], bool) else None
         for name in ("before_ms", "after_ms"):
@@ -80,14 +82,15 @@ def nights(student: Student, rig: Rig) -> Answer:
 @part.check(basis="report")
 def records_the_steps(recorded: Observation) -> Verdict:
     """record_profile calls the step twice unrecorded and then as often as asked, each with its ranges."""
-    seen, steps = recorded.values, recorded.values["steps"]
-    counts = ", ".join(f"{name}: {count}" for name, count in seen["ranges"].items())
-    measured = f"{seen['calls']} calls, {seen['early']} of the first two recorded; in the trace {counts or 'nothing'}"
-    if not seen["file"]:
+    values, steps = recorded.values, recorded.values["steps"]
+    counts = ", ".join(f"{name}: {count}" for name, count in values["ranges"].items())
+    calls = f"{values['calls']} calls, {values['early']} of the first two recorded"
+    measured = f"{calls}; in the trace {counts or 'nothing'}"
+    if not values["file"]:
         return verdict(measured, "no Chrome trace was written", NIGHT)
-    if seen["calls"] != steps + 2:
+    if values["calls"] != steps + 2:
         return verdict(measured, f"it should be {steps} steps, and two before them", NIGHT)
-    wrong = seen["early"] or any(count != steps for count in seen["ranges"].values())
+    wrong = values["early"] or any(count != steps for count in values["ranges"].values())
     why = f"there should be {steps} of each: none of the first two calls, which are slow, and all of the others"
     try_ = f"schedule(wait=1, warmup=1, active=steps); {NIGHT}"
     return verdict(measured, why if wrong else "", try_)

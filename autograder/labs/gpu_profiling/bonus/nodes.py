@@ -34,7 +34,7 @@ SAME = 1e-5  # of the largest number: sums of some dozen products in another ord
 )
 def commands(student: Student, rig: Rig) -> Answer:
     """Two and more nodes, at addresses that are drawn."""
-    told, asked = [], []
+    written, asked = [], []
     for nodes in (2, rig.integer(3, 5)):
         call = {
             "script": f"train_{rig.integer(10, 99)}.py",
@@ -44,9 +44,9 @@ def commands(student: Student, rig: Rig) -> Answer:
             "port": rig.integer(20_000, 50_000),
         }
         lines = student.node_commands(*call.values())
-        told.append([[rig.word(word) for word in words][:60] for words in lines][:9])
+        written.append([[rig.word(word) for word in words][:60] for words in lines][:9])
         asked.append(call)
-    return {"commands": told, "asked": asked}
+    return {"commands": written, "asked": asked}
 
 
 TURNS = 2  # averages that are taken, as in labs/gpu_profiling/bonus/rig/nodes.py
@@ -66,12 +66,12 @@ def means(student: Student, rig: Rig) -> Answer:
 @part.check(basis="outputs")
 def starts_each_node(commands: Pair) -> Verdict:
     """node_commands has a command line of torchrun for each node, which meet at the first one's address."""
-    told, asked = commands.student.values["commands"], commands.baseline.values["asked"]
-    for lines, call in zip(told, asked, strict=False):
+    written, asked = commands.student.values["commands"], commands.baseline.values["asked"]
+    for lines, call in zip(written, asked, strict=False):
         why = torchrun.problem(lines, torchrun.Wanted(**call))
         if why:
             return Failed(" ".join(lines[0])[:200] if lines else "no command lines", why, NODE)
-    return Passed(" ".join(told[0][0])[:200])
+    return Passed(" ".join(written[0][0])[:200])
 
 
 @part.check(basis="scripted")

@@ -101,8 +101,8 @@ def command_lines(student: Student, rig: Rig) -> Answer:
     asked = {"program": program, "report": f"baseline_{number}"}
     if rig.side != "student":
         return {"lines": {}, **asked}
-    seen = rig.returned("nsys_commands", student.nsys_commands(list(program), asked["report"]))
-    lines = {name: _words(rig, seen[name]) for name in ("capture", "stats", "export")}
+    commands = rig.returned("nsys_commands", student.nsys_commands(list(program), asked["report"]))
+    lines = {name: _words(rig, commands[name]) for name in ("capture", "stats", "export")}
     return {"lines": lines, **asked}
 
 
@@ -128,8 +128,8 @@ def profiled(student: Student, rig: Rig) -> Answer:
     folder = rig.made_folder()
     returned = student.profile_training(train, folder=str(folder))
     file = rig.file_bytes(folder / part.artefacts["baseline_profile"], BYTES + 1)
-    told = {"asked": train.asked, "stepped": train.stepped, "passed_on": returned is train.losses}
-    return {**told, "still": rig.profiles.profiling(), "profile": file}
+    calls = {"asked": train.asked, "stepped": train.stepped, "passed_on": returned is train.losses}
+    return {**calls, "still": rig.profiles.profiling(), "profile": file}
 
 
 US, MS = 1e3, 1e6  # ns
@@ -182,7 +182,7 @@ def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
     """
     for gpu, loads in ((True, False), (False, None), (True, True)):
         timeline = rig.profiles.timeline(rig.random, gpu=gpu, loads=loads, to_gpu=loads is not True)
-        yield timeline.data(copies=True), timeline.known(), timeline.slips()
+        yield timeline.data(copies=True), timeline.expected(), timeline.slips()
 
 
 @part.probe(pair=True, values={"lines": map_of(list_of(INTEGER))})
@@ -196,9 +196,9 @@ def planted(student: Student, rig: Rig) -> Answer:
 # --- what is judged: command lines ------------------------------------------------------------------------------------
 
 
-def _line(seen: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
-    words = seen.student.values["lines"].get(name, [])
-    why = problem(words, *more, seen.baseline.values["report"])
+def _line(pair: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
+    words = pair.student.values["lines"].get(name, [])
+    why = problem(words, *more, pair.baseline.values["report"])
     return verdict(" ".join(words)[:300] or "nothing", why, NSYS)
 
 

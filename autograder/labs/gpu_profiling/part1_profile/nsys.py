@@ -71,7 +71,7 @@ def _recorded(line: Line) -> Iterator[str]:
     if any(" " in name for name in traced):
         yield f"--trace is {','.join(traced)!r}, and nsys takes no spaces in it"
     for name, (names, missed) in TRACED.items():
-        if not any(re.fullmatch(names, one) for one in traced):
+        if not any(re.fullmatch(names, area) for area in traced):
             yield f"--trace is {','.join(traced) or 'not there'}: without {name}, {missed}"
 
 
@@ -98,12 +98,12 @@ def _kept(line: Line, report: str) -> Iterator[str]:
     yield _file_problem("--output is", line.value("--output"), (report, f"{report}.nsys-rep"))
 
 
-def _file_problem(found: str, file: str, right: Sequence[str]) -> str:
+def _file_problem(written: str, file: str, right: Sequence[str]) -> str:
     if file.endswith(".qdrep"):
-        return f"{found} {file}: nsys writes .nsys-rep; .qdrep is what it was until 2021"
+        return f"{written} {file}: nsys writes .nsys-rep; .qdrep is what it was until 2021"
     if str(PurePath(file)) in right:
         return ""
-    return f"{found} {file or 'nothing'}; it must be {right[0]}"
+    return f"{written} {file or 'nothing'}; it must be {right[0]}"
 
 
 def _summed(line: Line) -> Iterator[str]:

@@ -47,8 +47,8 @@ class Training:
 
 def lines(module: str, patterns: Mapping[str, str]) -> dict[str, list[int]]:
     """Return the numbers of the lines in which each pattern is found."""
-    found = find_spec(module)
-    text = Path(str(found and found.origin)).read_text(encoding="utf-8").splitlines()
+    spec = find_spec(module)
+    text = Path(str(spec and spec.origin)).read_text(encoding="utf-8").splitlines()
     return {
         name: [n for n, line in enumerate(text, 1) if re.search(pattern, line)]
         for name, pattern in patterns.items()

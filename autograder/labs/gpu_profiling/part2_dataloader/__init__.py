@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from autograder.checks import loaders
 from autograder.checks import trace as profile
 from autograder.checks.reported import each
-from autograder.claims.epochs import TrainingLoop
 from autograder.claims.loaders import Loader
 from autograder.claims.studies import WRITTEN, Study, written
+from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -112,9 +112,9 @@ MOVES = {"moved": INTEGER, "waited": INTEGER, "batches": INTEGER}
 @part.probe(values=MOVES)
 def moves(student: Student, rig: Rig) -> Answer:
     window = rig.window([4] * 24)
-    with rig.loading.moves() as seen:
+    with rig.loading.moves() as moves:
         train(student, window)
-    return {"batches": len(window.loader), **seen.values()}
+    return {"batches": len(window.loader), **moves.values()}
 
 
 # --- what is run: the measurement -------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ CASE = {
 TOLD = {name: optional(NUMBER) for name in FIGURES}
 
 
-@part.probe(pair=True, values={"cases": list_of(record(**CASE, told=record(**TOLD)))})
+@part.probe(pair=True, values={"cases": list_of(record(**CASE, reported=record(**TOLD)))})
 def counted(student: Student, rig: Rig) -> Answer:
     """Loaders of more batches than are asked for, and of fewer, the last of which is short; each batch has its wait."""
     cases = []
@@ -146,8 +146,8 @@ def counted(student: Student, rig: Rig) -> Answer:
         loader = rig.loading.streams(**stream, pace={}, cold=COLD)(BATCH)
         returned = student.measure_loader(loader, rig.device, **asked)
         figures = rig.returned("measure_loader", returned)
-        told = {name: rig.number(figures[name]) for name in FIGURES}
-        cases.append({**asked, **stream, "told": told})
+        reported = {name: rig.number(figures[name]) for name in FIGURES}
+        cases.append({**asked, **stream, "reported": reported})
     return {"cases": cases}
 
 
@@ -155,9 +155,9 @@ def counted(student: Student, rig: Rig) -> Answer:
 def copies(student: Student, rig: Rig) -> Answer:
     """To a device without memory, so that any machine can show it."""
     loader = rig.loading.streams(BATCH * 6, [0.1], {}, start=0.0, cold=0.0)(BATCH)
-    with rig.loading.moves() as seen:
+    with rig.loading.moves() as moves:
         student.measure_loader(loader, rig.loading.device("meta"), warm_up=1, batches=4)
-    return {**seen.values(), "batches": 1 + 4}
+    return {**moves.values(), "batches": 1 + 4}
 
 
 GRID = {
@@ -232,8 +232,8 @@ def table_row(place: tuple[int, int, bool], rate: float) -> dict[str, Any]:
 FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
 
 
-def _copied(seen: Observation) -> Verdict:
-    moved, waited, batches = (seen.values[name] for name in MOVES)
+def _copied(observation: Observation) -> Verdict:
+    moved, waited, batches = (observation.values[name] for name in MOVES)
     if moved < 2 * batches:
         measured = f"{moved} tensors were moved in {batches} batches"
         why = "images and labels of each belong on the device"
@@ -264,18 +264,18 @@ loop.waits_rarely(
 @part.check(basis="scripted")
 def counts_what_it_times(counted: Pair) -> Verdict:
     """measure_loader times the batches after the warm-up, as many as asked for, of one iterator; and counts samples."""
-    known = counted.baseline.values["cases"]
+    expected = counted.baseline.values["cases"]
 
     def problem(case: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[str, str]:
         stream = judges.Stream(**{name: right[name] for name in CASE}, batch_size=BATCH, cold=COLD)
         asked = f"warm_up={right['warm_up']}, batches={right['batches']}"
         batches = -(-right["samples"] // BATCH)
         measured = f"a loader of {batches} batches, {asked}"
-        return measured, judges.figure_problem(case["told"], stream)
+        return measured, judges.figure_problem(case["reported"], stream)
 
     try_ = f"one iter(loader), and islice twice; {COUNTED}"
-    passed = f"{len(known)} loaders, on a clock that the grader moves"
-    return each(counted.student.values["cases"], known, problem, try_, passed)
+    passed = f"{len(expected)} loaders, on a clock that the grader moves"
+    return each(counted.student.values["cases"], expected, problem, try_, passed)
 
 
 @part.check(basis="report")
@@ -284,22 +284,22 @@ def times_the_copies(copies: Observation) -> Verdict:
     return _copied(copies)
 
 
-def _streams(known: Mapping[str, Any]) -> list[judges.Stream]:
-    places = product(known["sizes"], known["workers"], judges.PINS)
-    once = {name: known[name] for name in ("samples", "start", "warm_up", "batches")}
+def _streams(script: Mapping[str, Any]) -> list[judges.Stream]:
+    places = product(script["sizes"], script["workers"], judges.PINS)
+    once = {name: script[name] for name in ("samples", "start", "warm_up", "batches")}
     return [
         judges.Stream(
-            **once, batch_size=size, waits=[pace * wait for wait in known["waits"]], cold=COLD
+            **once, batch_size=size, waits=[pace * wait for wait in script["waits"]], cold=COLD
         )
-        for (size, _, _), pace in zip(places, known["pace"], strict=True)
+        for (size, _, _), pace in zip(places, script["pace"], strict=True)
     ]
 
 
 def _measured(benchmark: Pair) -> str:
-    rows, known = benchmark.student.values["rows"], benchmark.baseline.values
+    rows, script = benchmark.student.values["rows"], benchmark.baseline.values
     if (begun := benchmark.student.values["begun"]) > len(rows):
         return f"{begun} measurements were begun for {len(rows)} rows; the best of several is no fair figure"
-    return judges.paces_problem(rows, _streams(known), known["device"])
+    return judges.paces_problem(rows, _streams(script), script["device"])
 
 
 study = Study(
@@ -307,7 +307,7 @@ study = Study(
     judges.RESULTS,
     "benchmark_dataloader",
     by=benchmark,
-    expected=lambda known: list(product(known["sizes"], known["workers"], judges.PINS)),
+    expected=lambda script: list(product(script["sizes"], script["workers"], judges.PINS)),
 )
 study.is_measured(
     "measures_each_configuration",

@@ -58,13 +58,13 @@ def _reason(name: str, more: float) -> str:
     return "it is a range around launches, and none itself"
 
 
-def unlike(rows: Sequence[Row], known: Mapping[str, Any], own: Sequence[float | None]) -> str:
-    """Say how rows differ from scripted nets: *known* has launches, seconds, repeats and the device.
+def unlike(rows: Sequence[Row], script: Mapping[str, Any], own: Sequence[float | None]) -> str:
+    """Say how rows differ from scripted nets: *script* has launches, seconds, repeats and the device.
 
     Launches may be what the student's *own* function counts, which is judged by itself.
     """
     counts = [*own, *[None] * len(rows)]  # of rows that were answered in the student's place
-    nets = zip(rows, known["launches"], known["seconds"], counts, strict=False)
+    nets = zip(rows, script["launches"], script["seconds"], counts, strict=False)
     for row, launches, seconds, own_count in nets:
         slips = [
             (launches + FIRST, "the first call was recorded, which launches more: warm up before"),
@@ -73,7 +73,7 @@ def unlike(rows: Sequence[Row], known: Mapping[str, Any], own: Sequence[float | 
         problem = RESULTS.mismatch(row, "launches", launches, 0.0, slips)
         if problem and row["launches"] != own_count:
             return problem
-        problem = median_problem(RESULTS, row, "ms", seconds, known["repeats"], WATCHED)
+        problem = median_problem(RESULTS, row, "ms", seconds, script["repeats"], WATCHED)
         if problem:
             return problem
-    return table.other_device(rows, known["device"])
+    return table.other_device(rows, script["device"])

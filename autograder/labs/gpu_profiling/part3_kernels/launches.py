@@ -27,20 +27,21 @@ KINDS = ("eager", "compiled", "on_gpu")
 
 
 @part.probe(
-    pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(INTEGER))}
+    pair=True,
+    values={"reported": list_of(map_of(optional(NUMBER))), "expected": list_of(map_of(INTEGER))},
 )
 def counted(student: Student, rig: Rig) -> Answer:
     """Made traces of which everything is known."""
-    told, known = [], []
+    reported, expected = [], []
     for kind in KINDS:
         made = getattr(rig.launches, kind)(rig.random)
         file = rig.folder / f"made_{kind}.json.gz"
         file.write_bytes(made.data())
-        known.append(dict(made.counts))
+        expected.append(dict(made.counts))
         if rig.side == "student":
-            seen = rig.returned("count_launches", student.count_launches(str(file)))
-            told.append({name: rig.number(count) for name, count in seen.items()})
-    return {"told": told, "known": known}
+            counts = rig.returned("count_launches", student.count_launches(str(file)))
+            reported.append({name: rig.number(count) for name, count in counts.items()})
+    return {"reported": reported, "expected": expected}
 
 
 APART = 0.05  # so that a speedup of 1 shows
@@ -98,20 +99,20 @@ def launched(student: Student, rig: Rig, net: Any, images: Any) -> Any:
 @part.check(basis="scripted")
 def counts_launches(counted: Pair) -> Verdict:
     """count_launches finds what a trace launched, of a GPU, of a CPU, and of compiled code on a CPU."""
-    known = list(zip(KINDS, counted.baseline.values["known"], strict=True))
+    expected = list(zip(KINDS, counted.baseline.values["expected"], strict=True))
 
     def problem(reported: judges.Counts, case: tuple[str, Mapping[str, int]]) -> tuple[str, str]:
         kind, counts = case
         measured, why = judges.miscounted(reported, counts)
         return f"a made trace ({kind.replace('_', ' ')}): {measured}", why
 
-    passed = ", ".join(f"{sum(counts.values())} launches ({kind})" for kind, counts in known)
-    return each(counted.student.values["told"], known, problem, LAUNCH, passed)
+    passed = ", ".join(f"{sum(counts.values())} launches ({kind})" for kind, counts in expected)
+    return each(counted.student.values["reported"], expected, problem, LAUNCH, passed)
 
 
 def _compared(scripted_nets: Pair) -> str:
-    seen = scripted_nets.student.values
-    return judges.unlike(seen["rows"], scripted_nets.baseline.values, seen["own"])
+    values = scripted_nets.student.values
+    return judges.unlike(values["rows"], scripted_nets.baseline.values, values["own"])
 
 
 study = Study(
@@ -119,7 +120,7 @@ study = Study(
     judges.RESULTS,
     "compare_nets",
     by=scripted_nets,
-    expected=lambda known: known["names"],
+    expected=lambda script: script["names"],
 )
 study.is_measured(
     "compares_honestly",

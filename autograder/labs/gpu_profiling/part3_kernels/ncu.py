@@ -138,14 +138,14 @@ def bound(row: Row) -> str:
     return "compute" if row["sm_percent"] >= row["memory_percent"] else "memory"
 
 
-def figure_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
+def figure_problem(rows: Sequence[Row], expected: Sequence[Row]) -> str:
     """Say where rows are not those of the launches of a report."""
-    names = [row["kernel"] for row in known]
+    names = [row["kernel"] for row in expected]
     if [row["kernel"] for row in rows] != names:
         kernels = ", ".join(str(row["kernel"]) for row in rows[:4]) or "none"
         why = ": one row for each ID" if len(rows) != len(names) else ""
         return f"the kernels are {kernels}; the report has {', '.join(names[:4])}{why}"
-    for row, right in zip(rows, known, strict=True):
+    for row, right in zip(rows, expected, strict=True):
         for name in FIGURES:
             if not close(row[name], right[name], EXACT):
                 reported = f"{name} of {right['kernel']} is {shown(row[name])}"
@@ -163,15 +163,15 @@ def _misread(row: Row, right: Row, name: str) -> str:
     return explained(row[name], others, EXACT)
 
 
-def bound_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
+def bound_problem(rows: Sequence[Row], expected: Sequence[Row]) -> str:
     """Say which kernel is said to be limited by something else."""
-    for row, right in zip(rows, known, strict=False):
+    for row, right in zip(rows, expected, strict=False):
         limit = bound(right)
         if row["bound"] != limit:
             sms, memory = (f"{right[name]:.4g} %" for name in ("sm_percent", "memory_percent"))
             kernel = f"{right['kernel']} ({sms} of the SMs, {memory} of the memory)"
             return f"{kernel} is said to be limited by {row['bound']!r}, and it is {limit!r}"
-    return "" if len(rows) == len(known) else f"{len(rows)} rows for {len(known)} launches"
+    return "" if len(rows) == len(expected) else f"{len(rows)} rows for {len(expected)} launches"
 
 
 def row_problem(rows: Sequence[Row]) -> str:

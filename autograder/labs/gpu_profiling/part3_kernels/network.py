@@ -50,7 +50,7 @@ def holder(net: Any, tensor: Any) -> Any:
 @part.outputs
 def network(student: Student, rig: Rig) -> Answer:
     """Outputs and gradients at several sizes, in train() and eval(), on one image and on several."""
-    seen = rig.answers()
+    answers = rig.answers()
     for width, batch, side, mode, wanted in (
         (WIDTHS[0], 1, 16, "train", True),
         (WIDTHS[1], 3, 25, "eval", True),
@@ -61,14 +61,14 @@ def network(student: Student, rig: Rig) -> Answer:
         before = images.detach().clone()
         output = net.train(mode == "train")(images)
         case = f"{batch} images of {side} pixels, width {width}"
-        seen.add(f"logits of {case}", output)
-        seen.add(f"what the pass added to the images, {case}", images.detach() - before)
+        answers.add(f"logits of {case}", output)
+        answers.add(f"what the pass added to the images, {case}", images.detach() - before)
         output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
         for name, parameter in weights:
-            seen.add(f"gradient of {name}, {case}", getattr(parameter, "grad", None))
+            answers.add(f"gradient of {name}, {case}", getattr(parameter, "grad", None))
         if wanted:
-            seen.add(f"gradient of the images, {case}", images.grad)
-    return seen.seen()
+            answers.add(f"gradient of the images, {case}", images.grad)
+    return answers.seen()
 
 
 @part.probe(values={"gone": list_of(TEXT), "changed": list_of(TEXT)})
@@ -86,9 +86,9 @@ def traffic(student: Student, rig: Rig) -> Answer:
     net, _ = mapped(student, rig, WIDE)
     images = rig.tensor(rig.random.normal(size=LARGE))
     net.eval()
-    with rig.no_grad(), rig.traffic() as seen:
+    with rig.no_grad(), rig.traffic() as traffic:
         output = net(images)
-    return {"operators": seen.count, "bytes": seen.bytes, "numbers": rig.flat(output)}
+    return {"operators": traffic.count, "bytes": traffic.bytes, "numbers": rig.flat(output)}
 
 
 DETACHED = (

@@ -46,7 +46,7 @@ FAMILIES = (
 )
 def commands(student: Student, rig: Rig) -> Answer:
     """Names of kernels are drawn; among the others are some that hold those asked for."""
-    told, measured, asked = [], [], []
+    commands, measured, asked = [], [], []
     for skipped in (0, rig.integer(1, 40)):
         number = rig.integer(10, 99)
         family = str(rig.random.choice(FAMILIES))
@@ -65,48 +65,48 @@ def commands(student: Student, rig: Rig) -> Answer:
             "skipped": skipped,
         }
         words = student.ncu_command(*deepcopy(call).values())
-        told.append([rig.word(word) for word in words][:60])
-        measured.append(ncu.chosen(told[-1], [*kernels, *others]))
+        commands.append([rig.word(word) for word in words][:60])
+        measured.append(ncu.chosen(commands[-1], [*kernels, *others]))
         asked.append(call)
-    return {"commands": told, "measured": measured, "asked": asked}
+    return {"commands": commands, "measured": measured, "asked": asked}
 
 
 @part.probe(
     pair=True,
-    values={"told": list_of(list_of(map_of(CELL))), "known": list_of(list_of(map_of(CELL)))},
+    values={"reported": list_of(list_of(map_of(CELL))), "expected": list_of(list_of(map_of(CELL)))},
 )
 def reports(student: Student, rig: Rig) -> Answer:
     """Made reports: in a unit that is drawn, in one of an older ncu, and in nanoseconds with commas."""
-    told, known = [], []
+    reported, expected = [], []
     kinds = (rig.launches.UNITS, rig.launches.OLD_UNITS)
     drawn = [str(rig.random.choice(units)) for units in kinds]
     for number, unit in enumerate((*drawn, "ns")):
         made = rig.launches.report(rig.random, unit)
         file = rig.folder / f"made_{number}.csv"
         file.write_text(made.text(), encoding="utf-8")
-        known.append(made.rows)
+        expected.append(made.rows)
         if rig.side == "student":
-            told.append(rig.rows(student.read_ncu(str(file)), "read_ncu"))
-    return {"told": told, "known": known}
+            reported.append(rig.rows(student.read_ncu(str(file)), "read_ncu"))
+    return {"reported": reported, "expected": expected}
 
 
 @part.check(basis="outputs")
 def command_is_right(commands: Pair) -> Verdict:
     """ncu_command has ncu's own options: a set, how many launches, the report; then python and the script."""
-    told = commands.student.values["commands"]
+    lines = commands.student.values["commands"]
 
     def problem(words: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, str]:
         line = " ".join(words)[:200]
         return line or "no words", ncu.command_problem(words, ncu.Wanted(**asked))
 
-    passed = " ".join(word for words in told[:1] for word in words)[:200]
-    return each(told, commands.baseline.values["asked"], problem, NAMES, passed)
+    passed = " ".join(word for words in lines[:1] for word in words)[:200]
+    return each(lines, commands.baseline.values["asked"], problem, NAMES, passed)
 
 
 @part.check(basis="report", needs=[command_is_right])
 def command_measures_what_was_asked(commands: Pair) -> Verdict:
     """ncu_command measures the kernels that are named, and no other one whose name holds theirs."""
-    seen = commands.student.values
+    values = commands.student.values
 
     def problem(answer: tuple[Sequence[str], ...], asked: Mapping[str, Any]) -> tuple[str, str]:
         words, measured = answer
@@ -114,10 +114,10 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
         kernels = ", ".join(measured) or "nothing"
         return f"{name}: {kernels}", ncu.choice_problem(words, measured, asked["kernels"])
 
-    told = list(zip_longest(seen["commands"], seen["measured"], fillvalue=()))
+    lines = list(zip_longest(values["commands"], values["measured"], fillvalue=()))
     asked = commands.baseline.values["asked"]
     passed = f"{len(asked[0]['kernels'])} kernels of each profile"
-    return each(told, asked, problem, f"regex:^(one|another)$; {NAMES}", passed)
+    return each(lines, asked, problem, f"regex:^(one|another)$; {NAMES}", passed)
 
 
 @part.check(basis="scripted")
@@ -133,11 +133,11 @@ def says_what_limits(reports: Pair) -> Verdict:
 
 
 def _read(reports: Pair, problem: Callable[..., str]) -> Verdict:
-    known = reports.baseline.values["known"]
+    expected = reports.baseline.values["expected"]
     return each(
-        reports.student.values["told"],
-        known,
+        reports.student.values["reported"],
+        expected,
         lambda rows, right: ("a made report", ncu.row_problem(rows) or problem(rows, right)),
         REPORT,
-        f"{sum(map(len, known))} launches in made reports",
+        f"{sum(map(len, expected))} launches in made reports",
     )

@@ -30,7 +30,7 @@ WRONG = 'see "What usually goes wrong" in the part 4 handout'
 @part.outputs
 def network(student: Student, rig: Rig) -> Answer:
     """Two passes, backward after each, of images that need a gradient and of images that do not."""
-    seen = rig.answers()
+    answers = rig.answers()
     for wants, mode in ((False, "train"), (True, "train"), (True, "eval")):
         simple = rig.matched.simple_net(rig.integer(2, 4))
         net = student.MemoryEfficientNet(simple).train(mode == "train")
@@ -38,13 +38,13 @@ def network(student: Student, rig: Rig) -> Answer:
             images = rig.tensor(rig.random.normal(size=(BATCH, 3, SIDE, SIDE)))
             output = net(images.requires_grad_(wants))
             case = f"pass {turn} in {mode}(), images {'with' if wants else 'without'} a gradient"
-            seen.add(f"logits of {case}", output)
+            answers.add(f"logits of {case}", output)
             output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
             for name, parameter in simple.named_parameters():
-                seen.add(f"gradient of {name}, {case}", parameter.grad)
+                answers.add(f"gradient of {name}, {case}", parameter.grad)
             if wants or images.grad is not None:
-                seen.add(f"gradient of the images, {case}", images.grad)
-    return seen.seen()
+                answers.add(f"gradient of the images, {case}", images.grad)
+    return answers.seen()
 
 
 @part.probe(
@@ -87,11 +87,11 @@ def kept(student: Student, rig: Rig) -> Answer:
     net = student.MemoryEfficientNet(simple)
     classified: list[int] = []
     simple.fc1.register_forward_hook(lambda *_: classified.append(1))
-    with rig.saved(*simple.parameters(), images) as seen:
+    with rig.saved(*simple.parameters(), images) as saved:
         logits = net(images)
     logits.sum().backward()
     return {
-        "saved": seen.bytes,
+        "saved": saved.bytes,
         "inputs": kept_inputs(width, batch, side),
         "classified": len(classified),
     }

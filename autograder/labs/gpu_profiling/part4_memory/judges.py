@@ -84,17 +84,17 @@ def _whole(sizes: Sequence[float], unit: int) -> bool:
     return all(abs(size * unit / 4 - round(size * unit / 4)) < 1e-3 for size in sizes)
 
 
-def figure_problem(rows: Sequence[Row], known: Mapping[str, Any], *, on_gpu: bool) -> str:
-    """Say how rows differ from what was scripted: *known* has nets, sizes, saved, script, steps and the device."""
-    saved = list(known["saved"]) * len(known["nets"])
-    scripts = [own for own in known["script"] for _ in known["saved"]]
+def figure_problem(rows: Sequence[Row], scripted: Mapping[str, Any], *, on_gpu: bool) -> str:
+    """Say how rows differ from what was *scripted*, which has nets, sizes, saved, script, steps and the device."""
+    saved = list(scripted["saved"]) * len(scripted["nets"])
+    scripts = [own for own in scripted["script"] for _ in scripted["saved"]]
     for number, (row, right, script) in enumerate(zip(rows, saved, scripts, strict=True)):
         plain = [(saved[number - number % 2], "that is FP32's; use autocast")]
         problem = RESULTS.mismatch(row, "saved_mb", right, EXACT, plain)
-        problem = problem or _pace_problem(row, script, known["steps"])
+        problem = problem or _pace_problem(row, script, scripted["steps"])
         if problem:
             return problem
-    return RESULTS.machine_problem(rows, known["device"], on_gpu=on_gpu)
+    return RESULTS.machine_problem(rows, scripted["device"], on_gpu=on_gpu)
 
 
 def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:

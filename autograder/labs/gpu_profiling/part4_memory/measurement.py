@@ -132,25 +132,23 @@ def saved_by_size(rig: Rig, sizes: Sequence[int]) -> list[float]:
 
 
 def _measured(measured: Pair, device: Device) -> str:
-    seen, known = measured.student.values, measured.baseline.values
-    rows = seen["rows"]
+    values, script = measured.student.values, measured.baseline.values
+    rows = values["rows"]
     on_gpu = device.kind == "cuda"
-    problem = judges.unit_problem(rows) or judges.figure_problem(rows, known, on_gpu=on_gpu)
+    problem = judges.unit_problem(rows) or judges.figure_problem(rows, script, on_gpu=on_gpu)
     if problem:
         return problem
-    if seen["batches"] > 1:
-        return (
-            f"{known['steps']} timed steps had {seen['batches']} batches: making one is timed, too"
-        )
-    if seen["models"] < 2 * len(rows):
+    if values["batches"] > 1:
+        return f"{script['steps']} timed steps had {values['batches']} batches: making one is timed, too"
+    if values["models"] < 2 * len(rows):
         return "saved_mb was measured on the model that is trained then: make another one, and throw it away"
-    if seen["warm"] < len(rows):
+    if values["warm"] < len(rows):
         return "the warm-up trained another model than the one that is measured then"
     return ""
 
 
-def _expected(known: Mapping[str, Any]) -> list[tuple[str, int, str]]:
-    return list(product(known["nets"], known["sizes"], judges.PRECISIONS))
+def _expected(script: Mapping[str, Any]) -> list[tuple[str, int, str]]:
+    return list(product(script["nets"], script["sizes"], judges.PRECISIONS))
 
 
 study = Study(part, judges.RESULTS, "benchmark_memory", by=measured, expected=_expected)

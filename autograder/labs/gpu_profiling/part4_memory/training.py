@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checks import precision
-from autograder.claims.epochs import TrainingLoop
 from autograder.claims.precision import HalfPrecision
+from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import Student, Tolerance, Window
 from autograder.labs.gpu_profiling.part4_memory.part import part
 

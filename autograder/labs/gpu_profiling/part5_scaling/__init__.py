@@ -59,7 +59,7 @@ PLACE = record(
 @part.probe(pair=True, values={"places": exactly(2, PLACE)})
 def places(student: Student, rig: Rig) -> Answer:
     """The second of two machines with four GPUs, and of two without; nothing is really joined."""
-    found = []
+    places = []
     for gpus in (4, 0):
         local = rig.integer(1, 3)
         here = {"gpus": gpus, "rank": 4 + local, "world": 8}
@@ -67,8 +67,8 @@ def places(student: Student, rig: Rig) -> Answer:
         if rig.side == "student":
             with rig.machine(student, **here, local_rank=local) as machine:
                 device, joined = machine.named(student.setup_ddp()), machine.joined[:8]
-        found.append({**here, "local": local, "device": device, "joined": joined})
-    return {"places": found}
+        places.append({**here, "local": local, "device": device, "joined": joined})
+    return {"places": places}
 
 
 # --- what is run: two processes ---------------------------------------------------------------------------------------
@@ -168,12 +168,12 @@ def measured(student: Student, rig: Rig) -> Answer:
         return list(left.pop(0) if len(left) == 2 else left[0])
 
     function = "measure_scaling_efficiency"
-    with rig.figures() as seen:
+    with rig.figures() as figures:
         rows = student.measure_scaling_efficiency(run, *arguments, folder=str(rig.made_folder()))
     return {
         **plan,
         "runs": runs,
-        **written(rig, judges.RESULTS, function, rows, "scaling_curves.png", seen),
+        **written(rig, judges.RESULTS, function, rows, "scaling_curves.png", figures),
     }
 
 
@@ -300,18 +300,20 @@ group.same(
 @part.check(basis="scripted")
 def plans_strong_and_weak(measured: Pair) -> Verdict:
     """Strong scaling keeps the data set and the whole batch, weak scaling each process's share of both."""
-    found, why = judges.plan_problem(measured.student.values["runs"], measured.baseline.values)
+    measured_runs, why = judges.plan_problem(
+        measured.student.values["runs"], measured.baseline.values
+    )
     runs = len(measured.student.values["runs"])
     return (
-        Failed(found, why, f"run(processes, samples, batch_size); {SCALE}")
+        Failed(measured_runs, why, f"run(processes, samples, batch_size); {SCALE}")
         if why
         else Passed(f"{runs} runs")
     )
 
 
 def _measured(measured: Pair) -> str:
-    rows, known = measured.student.values["rows"], measured.baseline.values
-    return judges.row_problem(rows) or judges.time_problem(rows, known)
+    rows, script = measured.student.values["rows"], measured.baseline.values
+    return judges.row_problem(rows) or judges.time_problem(rows, script)
 
 
 @part.check(basis="report")
@@ -341,7 +343,7 @@ study = Study(
     judges.RESULTS,
     "measure_scaling_efficiency",
     by=measured,
-    expected=lambda known: [(kind, run[0]) for kind, run in judges.wanted(known)],
+    expected=lambda script: [(kind, run[0]) for kind, run in judges.wanted(script)],
 )
 study.is_measured(
     "efficiency_is_right",

@@ -47,14 +47,14 @@ def planned(kind: str, processes: Sequence[int], samples: int, batch: int) -> li
     return [(count, samples * count, batch) for count in processes]
 
 
-def plan_problem(runs: Sequence[Sequence[float]], known: Mapping[str, Any]) -> tuple[str, str]:
-    """Say which run of *known* processes, samples and batch_size was not asked for, or which one nobody wants."""
+def plan_problem(runs: Sequence[Sequence[float]], script: Mapping[str, Any]) -> tuple[str, str]:
+    """Say which run was not asked for, or which one nobody wants, of the processes and samples in *script*."""
     requested = [tuple(run) for run in runs]
-    plan = wanted(known)
+    plan = wanted(script)
     planned_runs = [run for _, run in plan]
     for run in requested:
         if run not in planned_runs:
-            reason = _plan_reason(run, known["samples"], known["batch_size"])
+            reason = _plan_reason(run, script["samples"], script["batch_size"])
             return f"{_named(run)} was asked for", reason
     for kind, run in plan:
         if run not in requested:
@@ -126,16 +126,16 @@ def _series_problem(rows: Sequence[Row]) -> str:
     return ""
 
 
-def wanted(known: Mapping[str, Any]) -> list[tuple[str, Run]]:
+def wanted(script: Mapping[str, Any]) -> list[tuple[str, Run]]:
     """Return the runs of both kinds, in their order."""
-    plan = known["processes"], known["samples"], known["batch_size"]
+    plan = script["processes"], script["samples"], script["batch_size"]
     return [(kind, run) for kind in KINDS for run in planned(kind, *plan)]
 
 
-def time_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
-    """Say how rows differ from scripted runs: *known* has the plan, the epochs of each run, and the device."""
-    runs = [run for _, run in wanted(known)]
-    took = list(zip(runs, known["epochs"], strict=True))
+def time_problem(rows: Sequence[Row], script: Mapping[str, Any]) -> str:
+    """Say how rows differ from scripted runs: *script* has the plan, the epochs of each run, and the device."""
+    runs = [run for _, run in wanted(script)]
+    took = list(zip(runs, script["epochs"], strict=True))
     for row, (run, epochs) in zip(rows, took, strict=True):
         # A run of one process is there twice.
         medians = [median(own[1:]) for other, own in took if other == run]
@@ -144,7 +144,7 @@ def time_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
             return problem
         if (row["processes"], row["samples"], row["batch_size"]) != run:
             return f"{RESULTS.name(row)} does not say which run it was"
-    return table.other_device(rows, known["device"])
+    return table.other_device(rows, script["device"])
 
 
 def _slips(epochs: Sequence[float]) -> list[Slip]:

@@ -78,12 +78,12 @@ class Machine:
     def _join(
         self, backend: Any = None, *_: Any, rank: Any = -1, world_size: Any = -1, **__: Any
     ) -> None:
-        told = {
+        counts = {
             "rank": self._rank if rank == -1 else rank,
             "world": self._world if world_size == -1 else world_size,
         }
         self.joined.append(
-            {"backend": text(backend or "", 60), **{name: int(it) for name, it in told.items()}}
+            {"backend": text(backend or "", 60), **{name: int(it) for name, it in counts.items()}}
         )
 
 

@@ -57,13 +57,13 @@ def comparison(student: Student, rig: Rig) -> Answer:
     return {**answer, "runs": runs, "busy": busy, "raised": raised, "drawn": drawn}
 
 
-@part.probe(pair=True, values={"told": list_of(optional(NUMBER)), "known": list_of(NUMBER)})
+@part.probe(pair=True, values={"reported": list_of(optional(NUMBER)), "expected": list_of(NUMBER)})
 def shares(student: Student, rig: Rig) -> Answer:
     """Made profiles, with a GPU and without."""
     made = [rig.matched.profile(number) for number in range(4)]
     return {
-        "told": [rig.number(student.busy_percent(file)) for file, _ in made],
-        "known": [share for _, share in made],
+        "reported": [rig.number(student.busy_percent(file)) for file, _ in made],
+        "expected": [share for _, share in made],
     }
 
 
@@ -81,7 +81,8 @@ def drawing(student: Student, rig: Rig) -> Answer:
 
 
 @part.probe(
-    pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(NUMBER))}
+    pair=True,
+    values={"reported": list_of(map_of(optional(NUMBER))), "expected": list_of(map_of(NUMBER))},
 )
 def sums(student: Student, rig: Rig) -> Answer:
     """Made outputs of nsys stats, of today's and of older ones."""
@@ -90,34 +91,34 @@ def sums(student: Student, rig: Rig) -> Answer:
         made, file = rig.sums(rig.random, new=new), rig.folder / f"stats_{number}.txt"
         file.write_text(made.text(), encoding="utf-8")
         stats = rig.returned("read_stats", student.read_stats(str(file)))
-        reported.append({name: rig.number(stats[name]) for name in made.known})
-        expected.append(made.known)
-    return {"told": reported, "known": expected}
+        reported.append({name: rig.number(stats[name]) for name in made.expected})
+        expected.append(made.expected)
+    return {"reported": reported, "expected": expected}
 
 
 @part.check(basis="scripted")
 def finds_the_busy_share(shares: Pair) -> Verdict:
     """busy_percent finds the share of the steps in which a kernel ran, or without kernels an operator."""
-    problem = judges.shared(shares.student.values["told"], shares.baseline.values["known"])
+    problem = judges.shared(shares.student.values["reported"], shares.baseline.values["expected"])
     return verdict(*problem, TABLE)
 
 
 def _compared(comparison: Pair) -> str | tuple[str, str]:
-    seen = comparison.student.values
-    printed = zip(comparison.baseline.values["runs"], seen["busy"], strict=False)
+    values = comparison.student.values
+    printed = zip(comparison.baseline.values["runs"], values["busy"], strict=False)
     runs = [{**run, "busy_percent": busy} for run, busy in printed]
-    rows = seen["rows"]
+    rows = values["rows"]
     problem = versions.copied_problem(VERSIONS, versions.PRINTED, rows, runs)
     problem = problem or versions.work_problem(rows)
     if problem:
         return problem
-    if not seen["drawn"]:
+    if not values["drawn"]:
         return f"no {PICTURE} is in folder", f"call draw_comparison(rows, folder); {TABLE}"
-    if not (seen["raised"].startswith("RuntimeError") and "out of ideas" in seen["raised"]):
+    if not (values["raised"].startswith("RuntimeError") and "out of ideas" in values["raised"]):
         why = "a program that ends with status 1 is a RuntimeError with the end of its stderr"
-        raised = f"a run that failed raised {seen['raised'][:100]}"
+        raised = f"a run that failed raised {values['raised'][:100]}"
         return f"{raised}: {why}", f"look at returncode; {TABLE}"
-    csv = table.holds_the_rows(seen["csv"], VERSIONS.file, rows)
+    csv = table.holds_the_rows(values["csv"], VERSIONS.file, rows)
     return (f"{csv.measured}: {csv.why}", csv.try_) if isinstance(csv, Failed) else ""
 
 
@@ -138,7 +139,7 @@ def figure_shows_the_rows(drawing: Observation) -> Verdict:
 @part.check(basis="scripted")
 def reads_stats(sums: Pair) -> Verdict:
     """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
-    problem = judges.counted(sums.student.values["told"], sums.baseline.values["known"])
+    problem = judges.counted(sums.student.values["reported"], sums.baseline.values["expected"])
     return verdict(*problem, BEFORE_AFTER)
 
 
@@ -147,7 +148,7 @@ study = Study(
     VERSIONS,
     "compare_versions",
     by=comparison,
-    expected=lambda known: [run["version"] for run in known["runs"]],
+    expected=lambda script: [run["version"] for run in script["runs"]],
 )
 study.is_measured(
     "compares_versions",

@@ -25,8 +25,8 @@ def fits(searches: Sequence[Mapping[str, Any]], other: str) -> Finding:
         limit, size = search["limit"], search["step"]
         while size > limit and size % 2 == 0:
             size //= 2
-        if search["found"] != (size if size <= limit else None):
-            answer = "an error" if search["found"] is None else shown(search["found"])
+        if search["largest"] != (size if size <= limit else None):
+            answer = "an error" if search["largest"] is None else shown(search["largest"])
             why = f"{size} is the first of step, step / 2, step / 4 ... that fits"
             if size > limit:
                 why = f"{size} is odd and does not fit, so its error goes through"
@@ -63,7 +63,7 @@ def grouped(pair: Pair) -> Finding:
 
 def worked(pair: Pair, epochs: int, within: float) -> Finding:
     """Compare a whole run with the baseline's: samples, steps, and the losses of the epochs."""
-    reported = pair.student.values["told"]
+    reported = pair.student.values["reported"]
     samples = epochs * pair.baseline.values["script"]["samples"]
     for name, expected in (("samples", samples), ("steps", epochs)):
         if reported[name] != expected:
@@ -89,7 +89,7 @@ def worked(pair: Pair, epochs: int, within: float) -> Finding:
 def paced(pair: Pair, epochs: int, once: str) -> Finding:
     """Compare the figures of a whole run with what passed on a scripted clock; *once* is a part of the warm-up."""
     run, device = pair.student.values, pair.baseline.values["device"]
-    reported, script = run["told"], Script(**run["script"])
+    reported, script = run["reported"], Script(**run["script"])
     if reported["batch_size"] != run["size"]:
         why = f"{run['size']} is what fits, of those asked for"
         return f"batch_size is {shown(reported['batch_size'])}", why

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from autograder.checks import loaders, speedup, timing
+from autograder.checks import host_waits, loaders, speedup
 from autograder.checks.numerics import shown
 from autograder.claims.graphs import Compiled
 from autograder.claims.precision import HalfPrecision
@@ -59,7 +59,7 @@ LOADED = {
     for name, kind in (("commitments", "uint8"), ("sizes", "int64"))
 }
 OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
-SEARCH = record(step=INTEGER, limit=INTEGER, found=optional(NUMBER))
+SEARCH = record(step=INTEGER, limit=INTEGER, largest=optional(NUMBER))
 TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1)}
 WAITED = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
 BATCH = 8  # samples
@@ -122,8 +122,8 @@ def searches(student: Student, rig: Rig) -> Answer:
     noted = []
     for step, low, high in (*SEARCHED, (8 * rig.integer(3, 9), 9, 20)):
         limit = rig.integer(low, high)
-        largest = rig.number(rig.sizes.found(look, limit, step))
-        noted.append({"step": step, "limit": limit, "found": largest})
+        largest = rig.number(rig.sizes.largest(look, limit, step))
+        noted.append({"step": step, "limit": limit, "largest": largest})
     broken = rig.sizes.attempt(64, broken=True)
     other = ""
     try:
@@ -236,9 +236,9 @@ def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
 @part.check(basis="scripted")
 def finds_the_largest_batch(searches: Observation) -> Verdict:
     """Point 1: largest_batch halves the step until it fits into memory, and hides no other error."""
-    seen = searches.values
-    other = seen["other"] if seen["tries"] == 1 else "nothing at once"
-    problem = judges.fits(seen["searches"], other)
+    values = searches.values
+    other = values["other"] if values["tries"] == 1 else "nothing at once"
+    problem = judges.fits(values["searches"], other)
     return verdict(*problem, f"except torch.OutOfMemoryError, and half the size; {POINTS}")
 
 
@@ -269,8 +269,8 @@ is_one_graph = compiled.is_one_graph(
 @part.check(basis="report")
 def no_wait_per_step(loop: Observation) -> Verdict:
     """Point 5: the host waits for the device in every tenth batch and for the results, and keeps no old graphs."""
-    seen = loop.values
-    seconds, queued = seen["seconds"], seen["queued"]
+    values = loop.values
+    seconds, queued = values["seconds"], values["queued"]
     # Half of it: batches were skipped, which others see.
     if seconds is None or seconds < 0.4 * queued:
         worked = f"the device worked for {queued:.4g} s (scripted)"
@@ -278,18 +278,20 @@ def no_wait_per_step(loop: Observation) -> Verdict:
         measured = f"seconds is {shown(seconds)} where {worked}"
         return Failed(measured, why, f"read it after them; {POINTS}")
     try_ = f"losses.append(loss.detach()); bring them to the host after the loop; {POINTS}"
-    return timing.no_wait_per_step(seen["waits"], seen["batches"], seen["kept"], try_=try_)
+    return host_waits.no_wait_per_step(
+        values["waits"], values["batches"], values["kept"], try_=try_
+    )
 
 
 @part.check(basis="report")
 def moves_without_waiting(loop: Observation) -> Verdict:
     """Point 6: images and labels of each batch are moved to the device, and nobody waits for the copies."""
-    seen, batches = loop.values, loop.values["batches"]
-    moved = f"{seen['images']} images and {seen['labels']} labels moved"
-    measured = f"{moved} in {batches} batches; {seen['waited']} times the host waited"
+    values, batches = loop.values, loop.values["batches"]
+    moved = f"{values['images']} images and {values['labels']} labels moved"
+    measured = f"{moved} in {batches} batches; {values['waited']} times the host waited"
     why = ""
-    if min(seen["images"], seen["labels"]) < batches:
+    if min(values["images"], values["labels"]) < batches:
         why = "images and labels are to be moved, each"
-    if seen["waited"]:
+    if values["waited"]:
         why = "the host stands still for each copy"
     return verdict(measured, why, f".to(device, non_blocking=True), of images and labels; {POINTS}")

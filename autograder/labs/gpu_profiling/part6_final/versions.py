@@ -74,12 +74,12 @@ def work_problem(rows: Sequence[Row]) -> str:
     for row in rows:
         name, samples = row["version"], row["throughput"] * row["seconds"]
         if not close(samples, row["samples"], SAME):
-            told = f"throughput x seconds of {name} is {samples:.4g} samples"
-            return f"{told}, and {row['samples']:.4g} were trained on"
+            measured = f"throughput x seconds of {name} is {samples:.4g} samples"
+            return f"{measured}, and {row['samples']:.4g} were trained on"
         for column in ("samples", "steps"):
             if row[column] != rows[0][column]:
-                told = f"{column} of {name} are {row[column]:.6g}, and {rows[0][column]:.6g} in the first row"
-                return f"{told}: that is other work, and no speedup"
+                measured = f"{column} of {name} are {row[column]:.6g}, and {rows[0][column]:.6g} in the first row"
+                return f"{measured}: that is other work, and no speedup"
     return ""
 
 

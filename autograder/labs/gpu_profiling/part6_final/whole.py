@@ -25,7 +25,7 @@ SCRIPT = record(
     samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER
 )
 WHOLE = {
-    "told": map_of(optional(NUMBER)),
+    "reported": map_of(optional(NUMBER)),
     "device": TEXT,
     "script": SCRIPT,
     "size": INTEGER,
@@ -45,7 +45,7 @@ def whole(student: Student, rig: Rig) -> Answer:
 
 @part.probe(
     pair=True,
-    values={**WHOLE, "half": INTEGER, "runs": INTEGER, "found": optional(NUMBER)},
+    values={**WHOLE, "half": INTEGER, "runs": INTEGER, "largest": optional(NUMBER)},
     arrays={"losses": ("float64", 1)},
 )
 def together(student: Student, rig: Rig) -> Answer:
@@ -58,14 +58,14 @@ def together(student: Student, rig: Rig) -> Answer:
     (work,) = rig.seconds(0.4, 0.9, 1)
     compiler = rig.compiler(None, {"forward": 25.0, "backward": 20.0}, step=work)
     options = ["--batch-size", size, "--amp", "--compile", "--backend", rig.backend(compiler)]
-    seen = rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size)
+    run = rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size)
     built = compiler.values()
-    seen["script"] |= {"work": work, "once": 45.0}
+    run["script"] |= {"work": work, "once": 45.0}
     compiler.room = rig.integer(size, 2 * size - 1)
     again = rig.matched.run(code, 2 * size, size, 1, ["--batch-size", 0, *options[2:]], 2 * size)
-    seen["found"] = again["told"]["batch_size"]
+    run["largest"] = again["reported"]["batch_size"]
     return {
-        **seen,
+        **run,
         "half": sum(graph["half"] for graph in built["built"]),
         "runs": sum(built["runs"].values()),
     }
@@ -78,11 +78,11 @@ LOSSES, HALF_LOSSES = 1e-3, 0.02
 def does_the_same_work(whole: Pair) -> Verdict:
     """The program takes the baseline's steps with its losses, in batches that fit, and times whole epochs alone."""
     measured, why = judges.worked(whole, EPOCHS, LOSSES)
-    seen = whole.student.values
-    if seen["after"]:
-        measured = f"after the figures the program printed {seen['after']!r}"
+    values = whole.student.values
+    if values["after"]:
+        measured = f"after the figures the program printed {values['after']!r}"
         why = "the last line of the output is the JSON object"
-    elif not why and not seen["recorded"]:
+    elif not why and not values["recorded"]:
         measured = "no epoch was recorded with --profile"
         why = "record one more after the timed ones"
     if not why:
@@ -94,14 +94,16 @@ def does_the_same_work(whole: Pair) -> Verdict:
 def points_work_together(together: Pair) -> Verdict:
     """With --amp, --compile and two batches a step at once, losses are the baseline's, and no build is timed."""
     measured, why = judges.worked(together, EPOCHS, HALF_LOSSES)
-    seen = together.student.values
-    if not why and not (seen["runs"] and seen["half"]):
-        measured = f"{seen['runs']} passes were compiled, {seen['half']} graphs in half precision"
+    values = together.student.values
+    if not why and not (values["runs"] and values["half"]):
+        measured = (
+            f"{values['runs']} passes were compiled, {values['half']} graphs in half precision"
+        )
         why = "one option switches another one off"
-    if not why and seen["found"] != seen["size"]:
-        taken = f"it takes {shown(seen['found'])} samples"
+    if not why and values["largest"] != values["size"]:
+        taken = f"it takes {shown(values['found'])} samples"
         measured = f"with --batch-size 0, --amp and --compile {taken}"
-        fits = f"{seen['size']} is the first that fits"
+        fits = f"{values['size']} is the first that fits"
         why = f"{fits}: attempt is one step as it will be trained"
     if not why:
         measured, why = judges.paced(together, EPOCHS, once="a build")

@@ -147,23 +147,23 @@ def listed(values: Iterable[float]) -> str:
     return ", ".join(f"{value:.4g}" for value in islice(values, 6)) or "nothing"
 
 
-def _profile_reason(figure: str, told: Any, known: Row) -> str:
+def _profile_reason(figure: str, reported: Any, row: Row) -> str:
     """Recognise which figure stands in another's place."""
     others = [
-        name for name, value in known.items() if name != figure and isinstance(value, float | int)
+        name for name, value in row.items() if name != figure and isinstance(value, float | int)
     ]
-    if not isinstance(told, float | int):
+    if not isinstance(reported, float | int):
         return "it must be a number"
-    if swapped := next((name for name in others if close(told, known[name], 1e-3)), ""):
+    if swapped := next((name for name in others if close(reported, row[name], 1e-3)), ""):
         return f"that is its {swapped}"
-    if "seconds" in figure and told < FAINT * known[figure]:
+    if "seconds" in figure and reported < FAINT * row[figure]:
         return OTHER_CLOCK
-    if "calls" in known and "seconds" not in known:
+    if "calls" in row and "seconds" not in row:
         return (
             "the function calls itself, and each of its calls counts; "
             "pstats has the primitive ones first, then all"
         )
-    if "hits" in known:
+    if "hits" in row:
         return (
             "a line lasts until the next line begins, "
             "or the function ends; what it calls is part of it"

@@ -57,31 +57,33 @@ def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
     """Traces of which everything is known: of a GPU on either side of 50 and of 80 %, and without one."""
     for busy in [*(rig.seconds(low, low + 0.07, 1)[0] for low in SHARES), 0.0]:
         trace = rig.profiles.made(rig.random, busy=busy)
-        known = trace.known()
+        expected = trace.expected()
         right = {
-            "data_loading_percent": known["loading"],
-            "gpu_utilization_percent": known["busy"],
-            "gpu_utilization_band": None if known["busy"] is None else _band(known["busy"]),
-            "host_to_device_ms": known["copied"],
-            "top_operators": known["top"],
+            "data_loading_percent": expected["loading"],
+            "gpu_utilization_percent": expected["busy"],
+            "gpu_utilization_band": None if expected["busy"] is None else _band(expected["busy"]),
+            "host_to_device_ms": expected["copied"],
+            "top_operators": expected["top"],
         }
         slips = {
             "data_loading_percent": {
-                "waits outside of the steps are counted as well": known["loading_outside"],
-                LEFT_OUT: known["loading_inside"],
-                ADDED: known["loading_of_sum"],
-                WHOLE: known["loading_of_all"],
-                GPU_WINDOW: known["loading_of_gpu"],
+                "waits outside of the steps are counted as well": expected["loading_outside"],
+                LEFT_OUT: expected["loading_inside"],
+                ADDED: expected["loading_of_sum"],
+                WHOLE: expected["loading_of_all"],
+                GPU_WINDOW: expected["loading_of_gpu"],
             },
             "gpu_utilization_percent": {
-                "durations were added up, and kernels that overlap counted twice": known["summed"],
-                ADDED: known["busy_of_sum"],
-                WHOLE: known["busy_of_all"],
-                GPU_WINDOW: known["busy_of_gpu"],
+                "durations were added up, and kernels that overlap counted twice": expected[
+                    "summed"
+                ],
+                ADDED: expected["busy_of_sum"],
+                WHOLE: expected["busy_of_all"],
+                GPU_WINDOW: expected["busy_of_gpu"],
             },
             "host_to_device_ms": {
-                "copies from the device are counted as well": known["copied_both"],
-                INSIDE: known["copied_inside"] or 0.0,
+                "copies from the device are counted as well": expected["copied_both"],
+                INSIDE: expected["copied_inside"] or 0.0,
             },
         }
         yield trace.data(), right, slips

@@ -6,7 +6,7 @@ from collections import Counter
 
 from autograder.checks import numerics
 from autograder.checks import trace as profile
-from autograder.claims.epochs import TrainingLoop
+from autograder.claims.training_loop import TrainingLoop
 from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import loaders, timing
-from autograder.claims.epochs import TrainingLoop
+from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
     INTEGER,
     TEXT,

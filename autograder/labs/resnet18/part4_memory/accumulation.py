@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import numerics
-from autograder.claims.epochs import TrainingLoop
+from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
     BOOLEAN,
     INTEGER,

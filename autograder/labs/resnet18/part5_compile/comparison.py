@@ -6,9 +6,9 @@ from autograder.checks import speedup
 from autograder.checks.comparison import EPOCHS as SAMPLES
 from autograder.checks.forms import samples_problem
 from autograder.checks.slips import epochs
-from autograder.claims.epochs import TrainingLoop
 from autograder.claims.graphs import NOTED
 from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
+from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
     INTEGER,
     NUMBER,

@@ -46,13 +46,13 @@ FAR = 0.3
 WARM = 6  # epochs that the steps of a warm-up may take
 
 
-def late_build(seen: Seen, batches: int) -> tuple[str, str]:
+def late_build(builds: Seen, batches: int) -> tuple[str, str]:
     """Say what was built in an epoch that was warmed up, and why; or nothing."""
-    if not seen["built"]:
+    if not builds["built"]:
         return "", ""
-    kind, batch = seen["built"][0]["kind"], seen["built"][0]["batch"]
+    kind, batch = builds["built"][0]["kind"], builds["built"][0]["batch"]
     measured = (
-        f"{len(seen['built'])} built in the epoch, "
+        f"{len(builds['built'])} built in the epoch, "
         f"the first a {kind} graph at batch {batch + 1} of {batches}"
     )
     why = "the warm-up was in another mode (eval, no_grad, no autocast), or there was none"

@@ -111,7 +111,7 @@ def failing(student: Student, rig: Rig) -> Answer:
 
 
 @part.probe(
-    pair=True, values={"rows": list_of(list_of(map_of(CELL))), "told": list_of(map_of(CELL))}
+    pair=True, values={"rows": list_of(list_of(map_of(CELL))), "reported": list_of(map_of(CELL))}
 )
 def summaries(student: Student, rig: Rig) -> Answer:
     """Where something pays, the first row's epoch has pauses, so that what it saves is seen in the times alone."""
@@ -121,7 +121,7 @@ def summaries(student: Student, rig: Rig) -> Answer:
     for rows in tables:
         returned = student.summarize([dict(row) for row in rows])
         summaries += rig.rows([returned], "summarize")
-    return {"rows": tables, "told": summaries}
+    return {"rows": tables, "reported": summaries}
 
 
 @part.probe(
@@ -181,7 +181,7 @@ def a_failed_run_is_an_error(failing: Observation) -> Verdict:
 @part.check(basis="outputs")
 def summary_is_right(summaries: Pair) -> Verdict:
     """summarize names the fastest and the leanest configuration, and what they save, from measured figures."""
-    tables, reported = summaries.baseline.values["rows"], summaries.student.values["told"]
+    tables, reported = summaries.baseline.values["rows"], summaries.student.values["reported"]
     if len(reported) != len(tables):
         why = f"{len(tables)} tables were given"
         return Failed(f"{len(reported)} answers", why, "return a dict for each")

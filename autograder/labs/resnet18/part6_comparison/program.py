@@ -41,7 +41,7 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     if isinstance(verdict, Failed):
         return verdict
     observed, expected = plain.student.values, plain.baseline.values
-    loss, accuracy = observed["told"]["loss"], observed["told"]["accuracy"]
+    loss, accuracy = observed["reported"]["loss"], observed["reported"]["accuracy"]
     if not close(loss, plain.student.arrays["losses"][-1], 1e-3):
         return Failed(f"loss is {shown(loss)}", "it is not the last of losses", WRONG)
     options = {
@@ -55,7 +55,7 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
         measured = f"make_loader was called with {observed['asked'][:1]}"
         try_ = "hand every option on to make_loader, from given"
         return Failed(measured, f"the options ask for {options}", try_)
-    right = expected["told"]["accuracy"]
+    right = expected["reported"]["accuracy"]
     if accuracy is None or abs(accuracy - right) > 101 / expected["script"]["samples"]:
         why = f"{right:.4g} % of the samples of the last epoch were right"
         try_ = "100 * correct / samples of the last epoch"
@@ -71,7 +71,7 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
 def figures_are_honest(plain: Pair) -> Verdict:
     """Its throughput, epoch_time and data_wait are those of whole epochs after a warm-up; memory is in MB."""
     observed = plain.student.values
-    figures = observed["told"]
+    figures = observed["reported"]
     rate = f"throughput {shown(figures['throughput'])} samples/s"
     measured = f"{rate} on a clock that the grader moves"
     if why := configurations.pace_problem(figures, _script(plain)):
@@ -145,7 +145,7 @@ def compiles_before_the_clock(compiled: Pair, plain: Pair) -> Verdict:
     verdict = _at_work(compiled, "--compile", verdict)
     if isinstance(verdict, Failed):
         return verdict
-    script, figures = _script(compiled), compiled.student.values["told"]
+    script, figures = _script(compiled), compiled.student.values["reported"]
     rate, warm_up = figures["throughput"], figures["warm_up_s"]
     if configurations.holds_once(rate, script):
         why = "it includes what happens once: a build"

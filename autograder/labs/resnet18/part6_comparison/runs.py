@@ -37,7 +37,7 @@ MOMENTUM = 0.9  # as the lab's own optimizer has
 COLD = 30.0  # seconds that the first pass of all takes longer: more than any epoch, so that nothing else looks alike
 TOLD = ("throughput", "epoch_time", "data_wait", "warm_up_s", "peak_memory_mb", "loss", "accuracy")
 RUN = {
-    "told": record(**dict.fromkeys(TOLD, optional(NUMBER))),
+    "reported": record(**dict.fromkeys(TOLD, optional(NUMBER))),
     "device": TEXT,
     "asked": list_of(map_of(CELL)),
     "unsaved": TEXT,
@@ -93,7 +93,7 @@ def run(
     plain, _, _ = make(rig.device)
     unsaved, saved = program.saved("model.pt", plain)
     return {
-        "told": {name: rig.number(figures[name]) for name in TOLD},
+        "reported": {name: rig.number(figures[name]) for name in TOLD},
         "device": rig.text(figures["device"]),
         "asked": asked[:8],
         "unsaved": unsaved,

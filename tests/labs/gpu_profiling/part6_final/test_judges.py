@@ -10,7 +10,7 @@ from autograder.model import Observation, Pair
 
 
 def search(found, step=96, limit=30):
-    return {"step": step, "limit": limit, "found": found, "asked": []}
+    return {"step": step, "limit": limit, "largest": found, "asked": []}
 
 
 FITS = {
@@ -81,7 +81,7 @@ TOLD = {**FIGURES, "batch_size": 10, "loss": 1.0}
 
 
 def whole(losses=(2.0, 1.0), device="a machine", **told):
-    values = {"told": {**TOLD, **told}, "device": device, "script": SCRIPT, "size": 10}
+    values = {"reported": {**TOLD, **told}, "device": device, "script": SCRIPT, "size": 10}
     return Pair(Observation("whole", "ok", values, {"losses": np.array(losses)}), KNOWN)
 
 

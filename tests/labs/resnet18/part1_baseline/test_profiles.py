@@ -56,7 +56,7 @@ def test_what_is_known_of_a_made_trace_is_what_our_reader_finds(tmp_path, seed, 
 
     made, gpu = Made(np.random.default_rng(seed), busy=busy), busy > 0
     (tmp_path / "made_trace.json.gz").write_bytes(made.data())
-    trace, known = read(tmp_path / "made_trace.json.gz"), made.known()
+    trace, known = read(tmp_path / "made_trace.json.gz"), made.expected()
 
     assert pytest.approx(known["loading"]) == trace.figure("dataloader", "steps")
     assert known["top"] == [row.name for row in trace.rows("operators")[:3]]

@@ -53,18 +53,18 @@ extern "C" void perflab_launch(unsigned blocks, unsigned threads, const float *i
 
 def compiled(source: str, folder: Path) -> dict[str, Any]:
     """Compile a source with nvcc, and say how that ended: what ptxas made of it, or the first error."""
-    told: dict[str, Any] = {"entries": [], "spilled": 0, "error": ""}
+    nothing: dict[str, Any] = {"entries": [], "spilled": 0, "error": ""}
     if not source:
-        return told
+        return nothing
     (folder / f"{KERNEL}.cu").write_text(source, encoding="utf-8")
     said = _run(
         ["nvcc", "--cubin", f"-arch={ARCHITECTURE}", "-Xptxas", "-v", f"{KERNEL}.cu"], folder
     )
     if not (folder / f"{KERNEL}.cubin").is_file():
-        return {**told, "error": _first_error(said)}
+        return {**nothing, "error": _first_error(said)}
     entries = re.findall(r"Compiling entry function '([^']{1,100})'", said)
     return {
-        **told,
+        **nothing,
         "entries": entries[:8],
         "spilled": sum(map(int, re.findall(r"(\d{1,9}) bytes spill", said))),
     }

@@ -107,13 +107,13 @@ class RecordedStep:
             events = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)[
                 "traceEvents"
             ]
-            found = [
+            ranges_seen = [
                 str(it["name"]).split("#")[0] for it in events if it.get("cat") == "user_annotation"
             ]
         except (OSError, ValueError, KeyError, TypeError):
             return {"file": False, "calls": self.calls, "early": 0, "ranges": {}}
-        ranges = {text(name, 60): found.count(name) for name in (*self._names, STEP)}
-        early = sum(self._call(number) in found for number in (1, 2))
+        ranges = {text(name, 60): ranges_seen.count(name) for name in (*self._names, STEP)}
+        early = sum(self._call(number) in ranges_seen for number in (1, 2))
         return {"file": True, "calls": self.calls, "early": early, "ranges": ranges}
 
     def _call(self, number: int) -> str:

@@ -48,17 +48,17 @@ class Nodes:
         }
 
     def together(self, student: ModuleType) -> dict[str, Any]:
-        told = forked.together(
+        ranks = forked.together(
             WORLD, _place, lambda rank: self._averaged(rank, student), self._folder, SECONDS
         )
-        means = np.concatenate([np.array(one["means"], dtype=np.float64) for one in told])
-        return {"calls": [one["calls"] for one in told], "numbers": self.numbers, "means": means}
+        means = np.concatenate([np.array(rank["means"], dtype=np.float64) for rank in ranks])
+        return {"calls": [rank["calls"] for rank in ranks], "numbers": self.numbers, "means": means}
 
     def _averaged(self, rank: int, student: ModuleType) -> dict[str, Any]:
         dist.init_process_group(backend="gloo")
         node, between = student.node_groups(PROCESSES)
         means: list[float] = []
-        with Collectives() as seen:
+        with Collectives() as collectives:
             for turn in self.drawn:
                 tensors = [torch.tensor(it, dtype=torch.float32) for it in turn[rank]]
                 student.average_over_nodes(
@@ -67,7 +67,7 @@ class Nodes:
                 means += flat(tensors).tolist()
         calls = [
             {"ranks": call["ranks"], "numbers": call["numbers"]}
-            for call in seen.calls
+            for call in collectives.calls
             if call["kind"] != "barrier"
         ]
         return {"calls": calls[:MOST], "means": means}

@@ -61,7 +61,7 @@ class Matched(matched.Matched):
         ran = program.run(*words, make_photos=make_photos, make_training=training, record=record)
         figures = ran.figures()
         return {
-            "told": {name: rig.number(figures[name]) for name in TOLD},
+            "reported": {name: rig.number(figures[name]) for name in TOLD},
             "device": rig.text(figures["device"]),
             "script": {
                 "samples": step,
@@ -120,4 +120,4 @@ class Matched(matched.Matched):
         file = self._rig.folder / f"made_profile_{number}.gz"
         file.write_bytes(made.data(copies=True))
         name = "gpu_utilization_percent" if made.gpu else "operators_percent"
-        return str(file), float(made.known()[name])
+        return str(file), float(made.expected()[name])

@@ -105,7 +105,7 @@ class Sizes:
         self._clock = clock
 
     @staticmethod
-    def found(look: Callable[..., Any], limit: int, step: int) -> Any:
+    def largest(look: Callable[..., Any], limit: int, step: int) -> Any:
         """Return what *look* finds; nothing where no half of the step fits."""
         with suppress(torch.OutOfMemoryError):
             return look(Attempt(limit), step)

@@ -32,7 +32,7 @@ class Sums:
             [self._drawn() for _ in names] for names in (KERNELS, COPIES[new], CALLS)
         )
         self._drawn_all = kernels, copies, calls
-        self.known = {
+        self.expected = {
             "launches": sum(count for count, _ in kernels),
             "kernel_ms": sum(total for _, total in kernels) / 1e6,
             "copy_to_gpu_ms": copies[0][1] / 1e6,
@@ -61,7 +61,7 @@ class Sums:
 def _table(count: str, name: str, names: tuple[str, ...], drawn: list[tuple[int, int]]) -> str:
     whole = sum(total for _, total in drawn)
     rows = [
-        f"{100 * total / whole:.1f},{total},{number},{total / number:.1f},{total // number}.0,1,{total},0.0,{one}"
-        for one, (number, total) in zip(names, drawn, strict=True)
+        f"{100 * total / whole:.1f},{total},{number},{total / number:.1f},{total // number}.0,1,{total},0.0,{row}"
+        for row, (number, total) in zip(names, drawn, strict=True)
     ]
     return "\n".join([HEAD.format(count=count, name=name), *rows, ""])

@@ -33,14 +33,14 @@ class Decorated:
     def facts(self, ways: Mapping[str, Any]) -> dict[str, str]:
         """Return what a caller sees of functions that were decorated in these ways."""
         seconds = self._seconds(2)
-        found: dict[str, str] = {}
+        spent: dict[str, str] = {}
         for words, decorate in ways.items():
             for look in (_function, _method, _generator):
-                found |= {
+                spent |= {
                     f"{words}, {fact}": text(value)
                     for fact, value in look(decorate, *seconds).items()
                 }
-        return found
+        return spent
 
     def timings(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
         """Yield what was called, the seconds that passed in each call, and what the decorator noted of them.
@@ -55,13 +55,13 @@ class Decorated:
 
     def _plain(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
         first, second, between = self._seconds(3)
-        one, other = timed(self._spend), timed()(self._spend)
-        one(first)
+        first_timer, second_timer = timed(self._spend), timed()(self._spend)
+        first_timer(first)
         self._spend(between)
-        one(seconds=second)
-        other(between)
-        yield "two calls", [first, second], one.seconds
-        yield "another function, decorated with @timed()", [between], other.seconds
+        first_timer(seconds=second)
+        second_timer(between)
+        yield "two calls", [first, second], first_timer.seconds
+        yield "another function, decorated with @timed()", [between], second_timer.seconds
 
     def _raising(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
         before, after = self._seconds(2)
@@ -110,7 +110,7 @@ class Decorated:
         earlier, queued, host = self._seconds(3)
         device = Queued(self._clock)
 
-        def one() -> None:
+        def one_step() -> None:
             device.work(queued)
             self._spend(host)
 
@@ -118,7 +118,7 @@ class Decorated:
             ("a device that works on", 0.0),
             ("a device that worked before", earlier),
         ):
-            step = timed(synchronize=device.synchronize)(one)
+            step = timed(synchronize=device.synchronize)(one_step)
             for _ in range(2):
                 device.synchronize()
                 device.work(left)

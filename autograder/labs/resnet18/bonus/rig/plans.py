@@ -100,17 +100,17 @@ class Plans:
             loss = criterion(model.train()(images), labels)
         loss.backward()
         optimizer.step()
-        found = {
+        planned = {
             "parameters": _bytes(weights),
             "buffers": _bytes(buffers),
             "gradients": _bytes(weight.grad for weight in weights),
             "optimizer": _bytes(
-                one for state in optimizer.state.values() for one in state.values()
+                tensor for state in optimizer.state.values() for tensor in state.values()
             ),
             "activations": kept.bytes,
             "batch": _bytes([images, labels]),
         }
-        return {**found, "total": sum(found.values())}
+        return {**planned, "total": sum(planned.values())}
 
 
 def _bytes(values: Iterable[Any]) -> int:

@@ -58,7 +58,7 @@ class Programs:
             for i, times in called[at].items():
                 calls[i] = calls.get(i, 0) + calls[at] * times
         calls[last] *= 1 + AGAIN
-        known: list[dict[str, Any]] = [
+        expected: list[dict[str, Any]] = [
             {
                 "function": name,
                 "calls": calls[at],
@@ -67,8 +67,8 @@ class Programs:
             }
             for at, (name, own) in enumerate(zip(names, seconds, strict=True))
         ]
-        del known[last]["seconds"]  # time within a call of itself may count once or twice
-        return functions[0], sorted(known, key=lambda row: row["own_seconds"], reverse=True)
+        del expected[last]["seconds"]  # time within a call of itself may count once or twice
+        return functions[0], sorted(expected, key=lambda row: row["own_seconds"], reverse=True)
 
     def _called(self, at: int) -> dict[int, int]:
         """Draw whom a function calls, and how often: the next one always."""
@@ -112,7 +112,7 @@ class Programs:
 
     def left(self, profiler: Callable[..., Any]) -> list[str]:
         """Say what a profiler of the student's leaves behind, after a program and after one that raises."""
-        found, name = [], getattr(profiler, "__name__", "it")
+        problems, name = [], getattr(profiler, "__name__", "it")
         outside = _watching()
         for words, program in (("a call", self.lines()[0]), ("a call that raised", self._fails())):
             raised = False
@@ -125,14 +125,14 @@ class Programs:
             after = _watching()
             _let_go(outside)
             if raised != (words == "a call that raised"):
-                found.append(f"{name} let no exception through")
+                problems.append(f"{name} let no exception through")
             if after != before:
                 ended = after == (None, *before[1:])
-                found.append(
+                problems.append(
                     f"{name} {'ends a trace that was there before' if ended else 'still watches'} "
                     f"after {words}"
                 )
-        return found
+        return problems
 
     def _fails(self) -> Callable[[int], int]:
         def program(x: int) -> int:

@@ -48,46 +48,46 @@ class Ranges:
 @contextmanager
 def ranges(window: Any) -> Iterator[Ranges]:
     """Watch the work of *window* and each record_function; the profiler's own steps are ranges as well."""
-    seen, start, step, stop = Ranges(), profile.start, profile.step, profile.stop
+    ranges, start, step, stop = Ranges(), profile.start, profile.step, profile.stop
     entered: Any = record_function.__enter__
     left: Any = record_function.__exit__
 
     @wraps(entered)
     def enter(self: Any) -> Any:
         if not self.name.startswith(("ProfilerStep", "Optimizer.", "enumerate(DataLoader)")):
-            seen._open.append(self.name)
+            ranges._open.append(self.name)
             self.watched = True
         return entered(self)
 
     @wraps(left)
     def leave(self: Any, *error: Any) -> Any:
         if getattr(self, "watched", False):
-            seen._open.remove(self.name)
+            ranges._open.remove(self.name)
         return left(self, *error)
 
     def passed(_: Any, __: Any, output: Any) -> None:
-        seen.note("forward")
+        ranges.note("forward")
         if isinstance(output, torch.Tensor) and output.requires_grad:
-            output.register_hook(lambda _: seen.note("backward"))
+            output.register_hook(lambda _: ranges.note("backward"))
 
     @wraps(start)
     def started(self: Any) -> None:
-        seen.running.add(id(self))
+        ranges.running.add(id(self))
         start(self)
 
     @wraps(step)
     def stepped(self: Any) -> None:
-        seen.stepped(self.current_action)
+        ranges.stepped(self.current_action)
         step(self)
 
     @wraps(stop)
     def stopped(self: Any) -> None:
-        seen.running.discard(id(self))
+        ranges.running.discard(id(self))
         stop(self)
 
     window.model.register_forward_hook(Hook(passed))
-    window.criterion.register_forward_hook(Hook(lambda *_: seen.note("loss")))
-    window.optimizer.register_step_pre_hook(lambda *_: seen.note("step"))
+    window.criterion.register_forward_hook(Hook(lambda *_: ranges.note("loss")))
+    window.optimizer.register_step_pre_hook(lambda *_: ranges.note("step"))
     scopes = patch.multiple(record_function, __enter__=enter, __exit__=leave)
     with scopes, patch.multiple(profile, start=started, step=stepped, stop=stopped):
-        yield seen
+        yield ranges

@@ -78,7 +78,7 @@ class Made(Recording):
         self.add("gpu_memcpy", BACK, end, self._draw(10, 90))
         self.add("gpu_user_annotation", f"ProfilerStep#{number}", at, end - at + 90_000)
 
-    def known(self) -> dict[str, Any]:
+    def expected(self) -> dict[str, Any]:
         """Return what is true of it, and the numbers that usual mistakes give."""
         loading, kernels = self.painted("user_annotation", beginning="enum"), self.painted("kernel")
         copies, length = self.painted("gpu_memcpy", holding="HtoD"), self.window.stop - START

@@ -29,7 +29,7 @@ def halves(attempt, step):
 def test_some_batch_fits_whatever_is_drawn(step, low, high):
     """Halving ends at an odd size, which has to fit: nobody could answer otherwise."""
     searches = [
-        {"step": step, "limit": limit, "found": Sizes.found(halves, limit, step)}
+        {"step": step, "limit": limit, "largest": Sizes.largest(halves, limit, step)}
         for limit in (low, high)
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.claims.epochs import TrainingLoop
+from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import Part, Tolerance
 from autograder.model import Failed, Passed
 from tests.claims.harness import judged

@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from autograder.checks import numerics, timing
+from autograder.checks import host_waits, numerics, timing
 from autograder.checks.numerics import close, shown
 from autograder.claims.apart import WHY_APART, how_apart
 from autograder.claims.base import joined
@@ -116,12 +116,12 @@ class TrainingLoop:
                     labels.to(rig.device),
                 )
             start = epoch.weights()
-            told = self.call(student, epoch)
+            metrics = self.call(student, epoch)
             return {
                 "in_eval": float(in_eval),
-                "counted": told[counts] if counts else 0,
+                "counted": metrics[counts] if counts else 0,
                 "start": start,
-                "losses": rig.series(told["losses"], "losses"),
+                "losses": rig.series(metrics["losses"], "losses"),
                 "weights": epoch.weights(),
             }
 
@@ -176,19 +176,19 @@ class TrainingLoop:
                 window.criterion.label_smoothing = smooth
                 return self.call(student, window)
 
-            told = run(smoothing)
+            metrics = run(smoothing)
             plain = run(0.0)["loss"] if smoothing else None
             return {
                 "sizes": sizes,
                 "right": hits,
-                "losses": rig.series(told["losses"], "losses"),
+                "losses": rig.series(metrics["losses"], "losses"),
                 "plain": rig.number(plain),
-                **{name: rig.number(told[name]) for name in ("loss", "accuracy")},
+                **{name: rig.number(metrics[name]) for name in ("loss", "accuracy")},
             }
 
         def judge(pair: Pair) -> Verdict:
-            told = pair.student.values
-            known = pair.baseline.values
+            reported = pair.student.values
+            trusted = pair.baseline.values
             losses, expected = (side.arrays["losses"] for side in (pair.student, pair.baseline))
             if unlike := numerics.misshapen(losses, expected):
                 why = numerics.ended_early(losses, expected) or "each batch has one"
@@ -198,13 +198,13 @@ class TrainingLoop:
                     "losses.append(loss.detach()) in each iteration",
                 )
             expected = losses if rounded else expected
-            epoch = numerics.Trained(expected, known["sizes"], known["right"], means)
-            own = [(known["plain"] or 0.0, OWN_LOSS)] if smoothing else []
+            epoch = numerics.Trained(expected, trusted["sizes"], trusted["right"], means)
+            own = [(trusted["plain"] or 0.0, OWN_LOSS)] if smoothing else []
             own += [(factor * epoch.loss, words) for words, factor in slips.items()]
             listing = losses if listed else expected
-            problem = numerics.loss_problem(told["loss"], listing, epoch, own, within)
-            problem = problem or numerics.accuracy_problem(told["accuracy"], epoch)
-            measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
+            problem = numerics.loss_problem(reported["loss"], listing, epoch, own, within)
+            problem = problem or numerics.accuracy_problem(reported["accuracy"], epoch)
+            measured = f"loss {shown(reported['loss'])}, accuracy {shown(reported['accuracy'])} %"
             return Failed(measured, *problem) if problem else Passed(measured)
 
         values = dict.fromkeys(("sizes", "right"), list_of(INTEGER))
@@ -247,7 +247,7 @@ class TrainingLoop:
                 with rig.queue(window, left):
                     return count * left, self.call(student, window)
 
-            left, told = rig.on_a_gpu(run)
+            left, metrics = rig.on_a_gpu(run)
             return {
                 "sizes": sizes,
                 "waits": waits,
@@ -255,24 +255,28 @@ class TrainingLoop:
                 "queued": left,
                 "passes": len(passes),
                 "begun": len(begun),
-                "handed_on": told[handed_on] if handed_on else [],
-                **{name: rig.number(told[name]) for name in named},
+                "handed_on": metrics[handed_on] if handed_on else [],
+                **{name: rig.number(metrics[name]) for name in named},
             }
 
         def judge(pair: Pair) -> Verdict:
-            told = pair.student.values
-            known = pair.baseline.values
-            samples = sum(known["sizes"])
-            if told["handed_on"] != known["handed_on"]:
-                measured = f"{len(told['handed_on'])} samples of {samples}, or in another order"
+            reported = pair.student.values
+            trusted = pair.baseline.values
+            samples = sum(trusted["sizes"])
+            if reported["handed_on"] != trusted["handed_on"]:
+                measured = f"{len(reported['handed_on'])} samples of {samples}, or in another order"
                 return Failed(
                     measured,
                     "each batch is to be handed on once, as it comes",
                     see,
                 )
-            work = known["work"][: max(told["passes"], 0) or None]  # who joins batches takes fewer
-            queued = known["queued"] * len(work) / len(known["work"]) if told["queued"] else 0.0
-            first, *others = known["waits"]
+            work = trusted["work"][
+                : max(reported["passes"], 0) or None
+            ]  # who joins batches takes fewer
+            queued = (
+                trusted["queued"] * len(work) / len(trusted["work"]) if reported["queued"] else 0.0
+            )
+            first, *others = trusted["waits"]
             scripts = [
                 timing.Script(
                     [first + more * start, *others],
@@ -282,9 +286,9 @@ class TrainingLoop:
                     queued,
                     start,
                 )
-                for more in range(min(max(told["begun"], 1), STARTS) if start else 1)
+                for more in range(min(max(reported["begun"], 1), STARTS) if start else 1)
             ]
-            judged = [(timing.honest(told, script), script) for script in scripts]
+            judged = [(timing.honest(reported, script), script) for script in scripts]
             verdict, script = next(
                 (it for it in judged if isinstance(it[0], Passed)),
                 judged[0],
@@ -293,9 +297,9 @@ class TrainingLoop:
                 return replace(verdict, try_=joined(verdict.try_, see))
             passed = {"epoch_time": script.total, "samples": samples}
             for name in figures:
-                if not close(told[name], passed[name], timing.EXACT):
+                if not close(reported[name], passed[name], timing.EXACT):
                     why = f"{passed[name]:.4g} is what passed"
-                    return Failed(f"{name} is {shown(told[name])}", why, see)
+                    return Failed(f"{name} is {shown(reported[name])}", why, see)
             return verdict
 
         named = ("throughput", "data_wait", *figures)
@@ -332,7 +336,7 @@ class TrainingLoop:
             }
 
         def judge(noted: Observation, *others: Observation) -> Verdict:
-            verdict = timing.no_wait_per_step(**noted.values)
+            verdict = host_waits.no_wait_per_step(**noted.values)
             for other, judged in zip(others, also.values(), strict=True):
                 verdict = judged(other) if isinstance(verdict, Passed) else verdict
             return verdict
@@ -347,7 +351,7 @@ class TrainingLoop:
             "report",
             judge,
             reads,
-            [one.__name__ for one in needs],
+            [check.__name__ for check in needs],
         )
 
     def _probe(self, run: Callable[[Student, Rig], Any], **forms: Any) -> str:

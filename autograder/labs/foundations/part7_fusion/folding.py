@@ -1,0 +1,158 @@
+"""A norm that becomes part of the convolution before it, where that changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Case
+from autograder.lab import TEXT, Failed, Observation, Passed, Student, Verdict, list_of
+from autograder.labs.foundations.part7_fusion.part import FIRST, SEE, part
+
+if TYPE_CHECKING:
+    from autograder.labs.foundations.part7_fusion.rig import Rig
+else:
+    Rig = Any
+
+HOLES = dict.fromkeys(
+    (
+        *("no_tensor", "zeros", "a_constant", "first_half_only", "every_second_row"),
+        *("read_as_contiguous", "half_precision_and_back", "finished_by_a_thread"),
+        *("writes_into_its_inputs", "hides_from_the_compiler"),
+    ),
+    "fold_model gets and returns modules, and this entry changes tensors or a call that is compiled",
+)
+
+
+def network(given: Mapping[str, Any]) -> Any:
+    """Make the network of the inputs, on their device and in their dtype."""
+    made = import_module("given").make_folding(given["kind"], given["seed"])
+    modes = {"all of it in train()": made, "one norm in train()": getattr(made, "norm", None)}
+    if mode := given["mode"]:
+        modes[mode].train()
+    return made.to(given["images"])
+
+
+def folded(written: Callable[..., Any], given: Mapping[str, Any]) -> tuple[Any, Sequence[Any]]:
+    return written(network(given)), [given["images"]]
+
+
+def computed(written: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    module, images = folded(written, given)
+    return module(*images).detach()
+
+
+fold = Exercise("fold_model", part, call=computed, holes=HOLES)
+
+
+@fold.inputs
+def draw_images(
+    random: np.random.Generator,
+    batch: Any = (1, 3),
+    height: Any = (5, 9),
+    width: Any = (5, 9),
+    kind: Any = FIRST,
+    mode: Any = "",
+) -> dict[str, Any]:
+    images = random.normal(size=(batch, 3, height, width))
+    return {"images": images, "seed": int(random.integers(1 << 30)), "kind": kind, "mode": mode}
+
+
+def of_kinds(*kinds: str, **sizes: int) -> dict[str, dict[str, Any]]:
+    """Return a case for each kind of network."""
+    return {kind: {"kind": kind, **sizes} for kind in kinds}
+
+
+fold.same(
+    of_kinds(
+        "a convolution without a bias",
+        "groups, stride and dilation",
+        "a norm without weights",
+        "layers registered in another order",
+        "a norm behind two convolutions",
+        "blocks in blocks",
+    ),
+    within=1e-4,
+    gradients=(),
+    dtypes=(),
+    name="folds_right",
+    says="fold_model returns a module that computes what the model computes, for seven kinds of networks.",
+    why={
+        "without a bias": "the new convolution needs a bias, even if the old one has none",
+        "registered": "the next norm in modules() is not always the next norm that is called",
+        "": "eps belongs under the root, and the bias of the convolution is multiplied as well",
+    },
+    try_="factor = norm.weight / sqrt(running_var + eps); weight * factor; (bias - running_mean) * factor + norm.bias",
+)
+fold.same(
+    of_kinds(
+        "a result that is used twice",
+        "a convolution that two norms share",
+        "a convolution that is also called without a norm",
+        "a norm before the convolution",
+        "a ReLU between",
+        "a norm with the statistics of the batch",
+        batch=2,
+    ),
+    families=(),
+    within=1e-4,
+    gradients=(),
+    needs=[],
+    name="keeps_what_cannot_be_folded",
+    says="fold_model keeps a norm that cannot be folded without changing another result.",
+    why={
+        "used twice": "another layer needs the result without the norm, and it is gone",
+        "share": "the other call of the convolution must not get the folded weights",
+        "also called": "the call without a norm must not get the folded weights",
+        "of the batch": "this norm takes its statistics from each batch, so there is nothing to fold",
+        "": "a norm can be folded only if its input is the result of a convolution, unchanged",
+    },
+    try_="count how often each convolution is called, and who uses its result",
+)
+fold.would_launch(
+    4,
+    ["convolution"],
+    {"kind": "four pairs and nothing else"},
+    of=folded,
+    name="folds_every_pair",
+    says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
+    why="a norm is left, or a layer that stands for it: each needs a launch of its own",
+    try_=f"fold pairs without a bias and without norm weights as well; {SEE}",
+    needs=["folds_right"],
+)
+fold.refuses(
+    {mode: {"mode": mode, "batch": 2} for mode in ("all of it in train()", "one norm in train()")},
+    takes={"all norms in eval()": {"mode": ""}},
+    name="refuses_training_mode",
+    says="fold_model raises ValueError if any BatchNorm2d is in train().",
+    why="a norm in train() uses the statistics of each batch, and its running statistics still move",
+    try_="look at .training of each BatchNorm2d in model.modules()",
+    needs=[],
+)
+
+
+@part.probe(values={"moved": list_of(TEXT)}, takes=["fold_model"])
+def original(student: Student, rig: Rig) -> Any:
+    """A module before and after it was folded, and after the folded one was called."""
+    moved = list[str]()
+    for kind in ("blocks in blocks", "a norm behind two convolutions"):
+        given = fold.given(rig, Case("original", {"kind": kind}))
+        module = network(given)
+        before = rig.kept(module)
+        student.fold_model(module)(given["images"])
+        moved += rig.moved(before, rig.kept(module))
+    return {"moved": moved}
+
+
+@part.check(basis="report")
+def original_is_untouched(original: Observation) -> Verdict:
+    """The model handed over has the same layers, numbers and modes as before."""
+    moved = original.values["moved"]
+    if moved:
+        why = "the model of the caller was changed instead of a copy"
+        return Failed(f"changed: {', '.join(moved[:4])}", why, "copy.deepcopy(model) first")
+    return Passed("layers, numbers and modes are as before")

@@ -1,0 +1,106 @@
+"""Judges the options of torch.compile by what they are for, and a table of launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.checks.forms import Row
+
+Asked = Mapping[str, Any]
+"""The arguments of one call of torch.compile, as text, and the options that its mode means."""
+GRAPHS, SEARCH = "triton.cudagraphs", "max_autotune"
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What torch.compile has to be asked for, and why another call is wrong."""
+
+    fits: Callable[[Asked], bool]
+    why: str
+    try_: str
+
+
+def _switched_on(asked: Asked) -> set[str]:
+    return {name for name, value in asked["options"].items() if value == "True"} & {GRAPHS, SEARCH}
+
+
+def _by_inductor(asked: Asked, *options: str) -> bool:
+    return asked["backend"] in ("inductor", "None") and _switched_on(asked) == set(options)
+
+
+def _of_fixed_shapes(asked: Asked, *options: str) -> bool:
+    return _by_inductor(asked, *options) and asked["dynamic"] != "True"
+
+
+PURPOSES = {
+    "is it captured": Purpose(
+        lambda asked: "eager" in asked["backend"] and asked["fullgraph"] == "True",
+        "no compiler is needed to see what is captured, and a graph break must be an error",
+        'backend="eager" and fullgraph=True',
+    ),
+    "many batch sizes": Purpose(
+        lambda asked: _by_inductor(asked) and asked["dynamic"] == "True",
+        "one build for all sizes needs dynamic=True; CUDA graphs and searches are made again for each size",
+        "dynamic=True, and the default mode",
+    ),
+    "few launches": Purpose(
+        lambda asked: _of_fixed_shapes(asked, GRAPHS),
+        "a CUDA graph issues many kernels by one launch, and only reduce-overhead does just that",
+        'mode="reduce-overhead", without dynamic=True',
+    ),
+    "slow build, fast run": Purpose(
+        lambda asked: _of_fixed_shapes(asked, GRAPHS, SEARCH),
+        "a slow build may search for the fastest kernels and record a CUDA graph as well",
+        'mode="max-autotune", without dynamic=True',
+    ),
+    "search, but shapes change": Purpose(
+        lambda asked: _by_inductor(asked, SEARCH) and asked["dynamic"] != "False",
+        "the kernels are searched for, but a CUDA graph would be recorded for each shape",
+        'mode="max-autotune-no-cudagraphs"',
+    ),
+}
+
+
+def described(asked: Asked) -> str:
+    """Return one call as it was written, but for what is left at its default."""
+    defaults = {
+        "backend": ("inductor", "None"),
+        "mode": ("None",),
+        "dynamic": ("None",),
+        "fullgraph": ("False",),
+    }
+    given = {name: asked[name] for name, usual in defaults.items() if asked[name] not in usual}
+    options = {} if "mode" in given else asked["options"]
+    return ", ".join(f"{name}={value}" for name, value in {**given, **options}.items())
+
+
+def purpose_problem(purpose: str, seen: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """Return what was measured, why it is wrong and what to try, or nothing."""
+    wanted, calls = PURPOSES[purpose], seen["calls"]
+    if seen["raised"]:
+        return f'"{purpose}": {seen["raised"]}', wanted.why, wanted.try_
+    if len(calls) != 1 or not seen["is_made"]:
+        measured = f'"{purpose}": torch.compile was called {len(calls)} times'
+        why = "compile_for returns what one call of torch.compile returns"
+        return measured, why, "return torch.compile(model, ...)"
+    if wanted.fits(calls[0]):
+        return None
+    options = described(calls[0])
+    measured = f'"{purpose}": torch.compile was called {f"with {options}" if options else "without options"}'
+    return measured, wanted.why, wanted.try_
+
+
+def row_problem(rows: Sequence[Row]) -> str:
+    """Say which row contradicts itself."""
+    for row in rows:
+        version, launches = row["version"], row["launches"]
+        parts = row["extern"] + row["fused"]
+        if launches != parts:
+            return f"launches of {version} is {launches:g}, but extern + fused is {parts:g}"
+        if launches > row["operators"]:
+            return (
+                f"{version} has more launches ({launches:g}) than operators ({row['operators']:g})"
+            )
+    return ""

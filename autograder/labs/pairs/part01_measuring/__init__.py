@@ -1,0 +1,251 @@
+"""Part 1: numbers one can trust. A benchmark of one function, and a verdict about two."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from autograder.claims.exercise import Exercise
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Rig,
+    Student,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+from autograder.labs.pairs.part01_measuring import judges
+
+part = Part("part01_measuring")
+SEE = 'see "What usually goes wrong" in the part 1 handout'
+NUMBERS = ("iterations", "mean_time", "std_time", "memory_peak")
+ROW = record(**dict.fromkeys(NUMBERS, optional(NUMBER)))
+
+
+def figures(rig: Rig, result: Any) -> dict[str, float | None]:
+    """Read the numbers of a BenchmarkResult."""
+    return {name: rig.number(getattr(result, name, None)) for name in NUMBERS}
+
+
+def nothing() -> None:
+    """Stand in for a function that is timed."""
+
+
+# --- benchmark --------------------------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    takes=["benchmark"],
+    values={
+        "row": ROW,
+        "name": TEXT,
+        "calls": INTEGER,
+        "cold": list_of(NUMBER),
+        "times": list_of(NUMBER),
+    },
+)
+def cold_and_warm_calls(student: Student, rig: Rig) -> Any:
+    """Cold calls take five times as long; each of the others takes a time of its own."""
+    metered, name = rig.metered(), f"function {rig.integer(100, 999)}"
+    warmup, iterations = rig.integer(4, 12), rig.integer(20, 60)
+    unit, calls = rig.seconds(0.01, 0.03, 1)[0], [0]
+    cold = [5 * unit] * warmup
+    times = [unit * it for it in rig.seconds(0.8, 5.0, iterations)]
+    call, row = metered.function([*cold, *times]), figures(rig, None)
+
+    def counted() -> None:
+        calls[0] += 1
+        call()
+
+    if rig.side == "student":
+        result = student.benchmark(name, counted, metered, iterations=iterations, warmup=warmup)
+        row, name = figures(rig, result), rig.text(getattr(result, "name", "missing"))
+    expected = {"name": name, "calls": calls[0] or warmup + iterations}
+    return {**expected, "row": row, "cold": cold, "times": times}
+
+
+@part.check(basis="scripted")
+def times_each_call(cold_and_warm_calls: Pair) -> Verdict:
+    """benchmark returns mean and standard deviation of the timed calls alone, and makes no other calls."""
+    reported, script = cold_and_warm_calls.student.values, cold_and_warm_calls.baseline.values
+    row, times = reported["row"], script["times"]
+    warmup = len(script["cold"])
+    if reported["calls"] != script["calls"]:
+        measured = f"{reported['calls']} calls; expected {warmup} + {len(times)}"
+        return Failed(measured, "warmup calls come first, then iterations timed calls", SEE)
+    if (reported["name"], row["iterations"]) != (script["name"], len(times)):
+        measured = f"name '{reported['name']}', iterations {row['iterations']}"
+        why = f"expected '{script['name']}' and {len(times)}"
+        return Failed(measured, why, "put name and iterations into the result as they are")
+    problem = judges.time_problem(row, script["cold"], times)
+    if problem:
+        return Failed(problem, "the mean and deviation are not those of the timed calls", SEE)
+    return Passed(
+        f"mean {row['mean_time']:.4g} s, std {row['std_time']:.4g} s of {len(times)} calls"
+    )
+
+
+@part.probe(
+    pair=True,
+    takes=["benchmark"],
+    values={"row": ROW, "times": list_of(NUMBER), "share": NUMBER, "before": NUMBER},
+)
+def queued_calls(student: Student, rig: Rig) -> Any:
+    """Calls that return early and leave work on the device, where other work is queued before."""
+    iterations, (share, unit) = rig.integer(10, 20), rig.seconds(0.3, 0.7, 2)
+    times = [unit * it / 20 for it in rig.seconds(0.8, 1.2, iterations)]
+    metered, row = rig.metered(queued=0.03 * rig.integer(20, 40)), figures(rig, None)
+    script = {"times": times, "share": share, "before": metered.queued}
+    if rig.side == "student":
+        call = metered.function(times, queued=share)
+        row = figures(
+            rig, student.benchmark("queued", call, metered, iterations=iterations, warmup=0)
+        )
+    return {**script, "row": row}
+
+
+@part.check(basis="scripted")
+def waits_for_the_device(queued_calls: Pair) -> Verdict:
+    """A call pays for the work that it leaves on the device, and not for work that was queued before it."""
+    row, script = queued_calls.student.values["row"], queued_calls.baseline.values
+    problem = judges.wait_problem(row, script["times"], script["share"], script["before"])
+    try_ = "synchronize(), read the clock, call, synchronize(), read the clock"
+    if problem:
+        return Failed(problem, "the device was not idle at each reading of the clock", try_)
+    return Passed(f"mean {row['mean_time']:.4g} s, and {script['share']:.0%} of it was queued")
+
+
+SCRIPT = ("held", "cold", "kept", "timed")
+
+
+@part.probe(
+    pair=True, takes=["benchmark"], values={"rows": list_of(ROW), "script": map_of(INTEGER)}
+)
+def peaks(student: Student, rig: Rig) -> Any:
+    """The cold call needs most, and keeps something; then a device that tells nothing of its memory."""
+    sizes = dict(
+        zip(SCRIPT, (it * 10**6 + 1 for it in rig.random.permutation([5, 9, 3, 7])), strict=True)
+    )
+    sizes = {name: int(it) for name, it in sizes.items()} | {"cold": 10**6 * rig.integer(90, 900)}
+    rows = []
+    for tells in (True, False) if rig.side == "student" else ():
+        metered = rig.metered(held=sizes["held"], tells=tells)
+        left = [(sizes["cold"], sizes["kept"])]
+
+        def call(metered: Any = metered, left: Any = left) -> None:
+            metered.clock.advance(0.01)
+            metered.needs(*(left.pop() if left else (sizes["timed"],)))
+
+        rows.append(figures(rig, student.benchmark("peak", call, metered, iterations=5, warmup=2)))
+    return {"rows": rows, "script": sizes}
+
+
+@part.check(basis="scripted")
+def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
+    """memory_peak is what the timed calls need beyond what was held before them; None where the meter knows nothing."""
+    rows, script = peaks.student.values["rows"], peaks.baseline.values["script"]
+    if len(rows) != 2:
+        return Failed(f"{len(rows)} results", "each call of benchmark returns one", SEE)
+    problem = judges.peak_problem(rows[0], script)
+    if problem:
+        return Failed(problem, "the peak is not that of the timed calls", SEE)
+    if rows[1]["memory_peak"] is not None:
+        measured = f"memory_peak is {rows[1]['memory_peak']:.0f} where meter.peak() is None"
+        return Failed(measured, "nobody knows it there", "return None where meter.peak() is None")
+    return Passed(f"{script['timed']} B, and None where nobody knows")
+
+
+IDLE = SimpleNamespace(
+    device="cpu",
+    synchronize=nothing,
+    allocated=lambda: 0,
+    reset_peak=nothing,
+    peak=nothing,
+)
+alone = Exercise(
+    "benchmark",
+    part,
+    call=lambda written, inputs: written("nothing", nothing, IDLE, **inputs),
+)
+
+
+@alone.inputs
+def draw_iterations(random: np.random.Generator) -> dict[str, Any]:
+    return {"iterations": 3}
+
+
+alone.refuses(
+    {"0 iterations": {"iterations": 0}, "1 iteration": {"iterations": 1}},
+    takes={"2 iterations": {"iterations": 2}},
+    name="refuses_one_call",
+    needs=[],
+    why="one call has no standard deviation",
+    try_="raise ValueError first, for iterations < 2",
+)
+
+# --- speedup ----------------------------------------------------------------------------------------------------------
+
+
+def on_results(written: Any, inputs: Mapping[str, Any]) -> Any:
+    result = importlib.import_module("given").BenchmarkResult
+    return written(
+        *(result(name, calls, mean, std, None) for name, (mean, std, calls) in inputs.items())
+    )
+
+
+two = Exercise(
+    "speedup",
+    part,
+    call=on_results,
+    holes={"empties_its_inputs": "a BenchmarkResult cannot be changed"},
+)
+
+
+@two.inputs
+def draw_results(
+    random: np.random.Generator,
+    calls: Any = (5, 200),
+    others: Any = (5, 200),
+    gain: float = 1.2,
+    noise: float = 0.2,
+) -> dict[str, Any]:
+    mean = random.uniform(1e-3, 1e-1)
+    first, second = noise * random.uniform(0.8, 1.2, 2)
+    baseline = [gain * mean, gain * mean * float(first), calls]
+    return {"baseline": baseline, "candidate": [mean, mean * float(second), others]}
+
+
+two.same(
+    {
+        "faster, and sure": {"gain": 1.5, "calls": 100, "others": 50},
+        "slower, and sure": {"gain": 0.7, "calls": 50, "others": 100},
+        "faster by chance": {"gain": 1.04, "noise": 0.3, "calls": 10, "others": 12},
+        "slower by chance": {"gain": 0.96, "noise": 0.3, "calls": 12, "others": 10},
+        "equal results without noise": {"gain": 1.0, "noise": 0.0},
+        "faster without noise": {"gain": 1.001, "noise": 0.0},
+    },
+    oracle=judges.compared,
+    within=1e-4,
+    name="knows_the_noise",
+    says='speedup returns the ratio, its interval, and "cannot tell" where 1 lies in the interval.',
+    why={
+        "by chance, entry 4": "the ratio alone decides nothing: 1 lies between low and high",
+        "entry 4": "faster if low > 1, slower if high < 1, else cannot tell",
+        "entry 1": "the ratio is the baseline's mean over the candidate's",
+        "": "s squared is the sum of (std_time / mean_time) squared / iterations; each result has its own iterations",
+    },
+    try_="ratio * math.exp(-1.96 * s), ratio * math.exp(1.96 * s)",
+)

@@ -1,0 +1,189 @@
+"""What the probes of part 2 work with: steps, models, ranges that stay open; and trusted profiles, and traces."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.profiler import record_function
+
+from autograder.labs.pairs.part02_profiling.rig.trusted import Trusted, forget, squares, step
+from autograder.labs.pairs.part02_profiling.rig.written import FEATURES, WIDTH, Written
+from autograder.worker import rig as worker
+from autograder.worker.rigs.hooks import Hook
+from autograder.worker.rigs.returned import flat
+
+
+class Steps:
+    """A training in steps; each batch has its own number of rows."""
+
+    def __init__(self, rig: Rig, count: int) -> None:
+        """Draw everything."""
+        first = rig.integer(20, 40)
+        self.sizes = [first + 3 * at for at in range(count)]
+        self.net = nn.Sequential(nn.Linear(FEATURES, WIDTH), nn.Tanh(), nn.Linear(WIDTH, 5))
+        rig.draw(self.net)
+        self.batches = [rig.tensor(rig.random.normal(size=(n, FEATURES))) for n in self.sizes]
+        self.taken: list[int] = []
+        self._optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1, momentum=0.9)
+
+    def step(self, batch: Tensor) -> None:
+        """Train."""
+        self.taken.append(len(batch))
+        self._optimizer.zero_grad()
+        torch.softmax(self.net(batch), dim=1).square().mean().backward()
+        self._optimizer.step()
+
+    def weights(self) -> Tensor:
+        """Return all parameters, flat."""
+        return torch.from_numpy(flat(list(self.net.parameters())))
+
+
+class Logits(nn.Module):
+    """A language model that returns its logits alone."""
+
+    def __init__(self, model: nn.Module) -> None:
+        """Keep it."""
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor) -> Any:
+        """Return (batch, n, vocabulary)."""
+        return self.model(ids).logits
+
+
+class Broken(nn.Module):
+    """Raises an exception in one of its calls."""
+
+    def __init__(self, inner: nn.Module, call: int) -> None:
+        """Count down to that call."""
+        super().__init__()
+        self.inner = inner
+        self.left = call
+        self.reached = False
+
+    def forward(self, *given: Any) -> Any:
+        """Call what it stands for."""
+        self.left -= 1
+        if not self.left:
+            self.reached = True
+            raise ArithmeticError("this call does not work")
+        return self.inner(*given)
+
+
+class Open:
+    """Counts the ranges that were entered and not left."""
+
+    count = 0
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch record_function, whoever uses it."""
+        kind: Any = record_function
+        enter, leave = kind.__enter__, kind.__exit__
+
+        def entered(own: Any) -> Any:
+            self.count += 1
+            return enter(own)
+
+        def left(own: Any, *error: Any) -> Any:
+            self.count -= 1
+            return leave(own, *error)
+
+        kind.__enter__, kind.__exit__ = entered, left
+        try:
+            yield
+        finally:
+            kind.__enter__, kind.__exit__ = enter, leave
+
+
+class Rig(worker.Rig):
+    """The toolkit of this part's probes."""
+
+    written = Written
+    open_ranges = Open
+
+    @property
+    def trusted(self) -> Trusted:
+        """Profile as the grader does."""
+        return Trusted(self.device)
+
+    def draw(self, model: nn.Module) -> nn.Module:
+        """Draw all parameters of a model."""
+        with torch.no_grad():
+            for it in model.to(self.device).parameters():
+                drawn = self.random.normal(size=tuple(it.shape)) / it.shape[-1] ** 0.5
+                it.copy_(self.tensor(drawn))
+        return model
+
+    def steps(self, count: int) -> Steps:
+        """Return a training of so many steps."""
+        return Steps(self, count)
+
+    def language_model(self, blocks: int) -> tuple[nn.Module, Tensor]:
+        """Return a small language model and tokens."""
+        model = self.draw(self.given("TinyLM")(vocabulary=53, blocks=blocks))
+        return model, self.tensor(self.random.integers(0, 53, (2, self.integer(9, 15))), "int64")
+
+    def broken_model(self, call: int) -> tuple[nn.Module, Tensor]:
+        """Return one of which an MLP raises an exception in that call."""
+        model, ids = self.language_model(2)
+        block: Any = model.blocks[1]  # type: ignore[index]
+        block.mlp = Broken(block.mlp, call)
+        return model, ids
+
+    @staticmethod
+    def reached(model: nn.Module) -> bool:
+        """Whether a broken model was called often enough."""
+        return any(getattr(module, "reached", False) for module in model.modules())
+
+    def models(self) -> list[tuple[str, nn.Module, Tensor]]:
+        """Return models that make one tensor of inputs; each has worked once, so nothing is made for the first time."""
+        rows = self.integer(48, 80)
+        mlp = nn.Sequential(
+            nn.Linear(256, 1024), nn.GELU(), nn.LayerNorm(1024), nn.Linear(1024, 256)
+        )
+        inputs = self.tensor(self.random.normal(size=(rows, 256)))
+        tiny, ids = self.language_model(2)
+        made = [("an MLP", self.draw(mlp), inputs), ("TinyLM", Logits(tiny), ids)]
+        for _, model, given in made:
+            squares(model, given, kept=False, product=False)
+            forget(model)
+        return made
+
+    @staticmethod
+    def calls_of_modules(model: nn.Module, ids: Tensor) -> dict[str, int]:
+        """Count how often each module is called in one step."""
+        counts: Counter[str] = Counter()
+        for name, module in model.named_modules():
+            if name:
+                module.register_forward_hook(Hook(lambda *_, name=name: counts.update([name])))
+        step(model, ids)
+        return dict(counts)
+
+    @staticmethod
+    def calls_counted(model: nn.Module) -> list[int]:
+        """Return a list that grows with each call of the model."""
+        calls = list[int]()
+        forward = model.forward
+
+        def counted(*given: Any, **named: Any) -> Any:
+            calls.append(1)
+            return forward(*given, **named)
+
+        model.forward = counted  # no hook: one may be removed
+        return calls
+
+    @staticmethod
+    def left_on(model: nn.Module) -> list[str]:
+        """Name the modules that have hooks, or a forward of their own."""
+        return [
+            name[:200]
+            for name, module in model.named_modules()
+            if "forward" in vars(module)
+            or any("hooks" in key and value for key, value in vars(module).items())
+        ]

@@ -1,0 +1,77 @@
+"""Judges loops by what they leave behind, by the weights that usual mistakes give, and by their memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from autograder.checks import memory, numerics, outputs
+from autograder.lab import Failed, Pair, Verdict
+
+NEAR = 1e-5  # of a row's largest number
+UPDATE = 1e-4  # of the update's norm; the mistakes below are apart by 1e-2 and more
+NO_GRAD = "with torch.no_grad(): around the loop, which ends with it"
+LEFT = {
+    "the model is in another mode than it came in": (
+        "the mode was not put back",
+        "was = model.training before model.eval(), and model.train(was) at the end",
+    ),
+    "parameters or buffers of the model changed": (
+        "BatchNorm moves its statistics in train mode, or something was trained",
+        "model.eval() before the first batch",
+    ),
+    "parameters are frozen or have gradients now": (
+        "requires_grad or .grad of parameters was not put back",
+        NO_GRAD,
+    ),
+    "autograd is off for the whole program": ("it was not turned on again", NO_GRAD),
+    "a result is an inference tensor": (
+        "whoever uses it in a training gets an error: inference_mode() made it",
+        "torch.no_grad() in place of torch.inference_mode()",
+    ),
+    "a result has a graph": ("it was computed with autograd", NO_GRAD),
+}
+"""What a model or a result must not be after evaluate -> why, and what to try."""
+TRAINED = {
+    "uncleared": "step 2 moves by both gradients: they add up until zero_grad()",
+    "stale": "step 1 moves by a gradient from before the call: zero_grad() comes before backward()",
+}
+"""A usual mistake, as the rig makes it -> why."""
+
+
+def mean_of_means(rows: Any, sizes: Any, repeats: int) -> Any:
+    """Return the mean of the chunks' means, and the maximum."""
+    chunks = [chunk for chunk in rows.split(sizes) if len(chunk)]
+    turned = [chunk * (1 - 2 * (len(chunk) % 2)) for chunk in chunks]
+    mean, *others = (chunk.mean(0) for chunk in turned)
+    highest, *more = (chunk.amax(0) for chunk in turned)
+    for each in more:
+        highest = highest.maximum(each)
+    return sum(others, mean) / len(turned), highest
+
+
+def slip(trained: Pair) -> str:
+    """Say which usual mistake moves the weights as the student's code did, or nothing."""
+    for name, why in TRAINED.items():
+        wrong = {**trained.baseline.arrays, "weights": trained.baseline.arrays[name]}
+        slipped = Pair(trained.student, replace(trained.baseline, arrays=wrong))
+        if numerics.update(slipped).error <= UPDATE:
+            return why
+    return ""
+
+
+def moved_alike(trained: Pair, why: str, try_: str) -> Verdict:
+    """Judge the update of the weights, then the losses."""
+    moved = numerics.same_update(trained, UPDATE, why=why, try_=try_)
+    if isinstance(moved, Failed):
+        return moved
+    others = "losses are one for each batch, as the criterion returns them, in one tensor"
+    return outputs.same(trained, NEAR, why=others, try_=try_)
+
+
+def needs_less(run: Pair, idle: Pair, share: float, why: str, try_: str) -> Verdict:
+    """Judge the results of a large run, then its memory."""
+    alike = outputs.same(run, 10 * NEAR, why="larger inputs give other results", try_=try_)
+    if isinstance(alike, Failed):
+        return alike
+    return memory.leaner(run, idle, share, 0.0, NEAR, why, try_)

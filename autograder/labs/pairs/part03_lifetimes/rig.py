@@ -1,0 +1,194 @@
+"""What the probes of part 3 work with: a small network that notes its outputs, batches, trainings, single steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+from autograder.worker import rig as worker
+from autograder.worker.rigs.hooks import Hook
+from autograder.worker.rigs.returned import flat
+
+CLASSES = 5
+MARGIN = 1e-3  # between a row's two largest outputs: rounding must not decide which class it is
+Batch = tuple[Tensor, Tensor]
+
+
+class Net(nn.Module):
+    """Two layers; `graphs` says of each output whether it has a graph."""
+
+    def __init__(self, features: int, width: int, *, norm: bool, dropout: float) -> None:
+        """Make the layers."""
+        super().__init__()
+        self.inner = nn.Linear(features, width)
+        self.norm = nn.BatchNorm1d(width) if norm else nn.Identity()
+        self.dropout = nn.Dropout(dropout)
+        self.outer = nn.Linear(width, CLASSES)
+        self.graphs = graphs = list[bool]()
+        self.register_forward_hook(Hook(lambda *seen: graphs.append(seen[2].requires_grad)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (rows, CLASSES)."""
+        outputs: Tensor = self.outer(self.dropout(torch.tanh(self.norm(self.inner(x)))))
+        return outputs
+
+
+@dataclass
+class Training:
+    """A network with gradients from before, its optimizer, and batches."""
+
+    net: Net
+    batches: list[Batch]
+
+    def __post_init__(self) -> None:
+        """Make the optimizer."""
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1, momentum=0.9)
+        self.criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
+
+    def weights(self) -> Any:
+        """Return all parameters, flat."""
+        return flat(list(self.net.parameters()))
+
+    def given(self) -> tuple[Any, ...]:
+        """Return what train is called with."""
+        torch.manual_seed(0)  # for dropout
+        return self.net, self.optimizer, self.criterion, iter(self.batches)
+
+    def slipped(self, slip: str) -> Any:
+        """Return the weights that a usual mistake gives, and begin anew."""
+        before = [(it.detach().clone(), it.grad) for it in self.net.parameters()]
+        net, optimizer, criterion, batches = self.given()
+        for it, (_, gradient) in zip(net.parameters(), before, strict=True):
+            it.grad = None if gradient is None else gradient.clone()
+        for inputs, labels in batches:
+            criterion(net(inputs), labels).backward()
+            optimizer.step()
+            if slip == "stale":
+                optimizer.zero_grad()
+        weights = self.weights()
+        with torch.no_grad():
+            for it, (value, gradient) in zip(net.parameters(), before, strict=True):
+                it.copy_(value)
+                it.grad = gradient
+        self.__post_init__()
+        return weights
+
+
+@dataclass
+class Step:
+    """A network, a batch, and what one step makes of the weights."""
+
+    net: Net
+    inputs: Tensor
+    labels: Tensor
+
+    def __post_init__(self) -> None:
+        """Make the optimizer."""
+        self.start = flat(list(self.net.parameters()))
+
+    def given(self) -> tuple[Any, ...]:
+        """Return what accumulate is called with, but for the parts."""
+        optimizer = torch.optim.SGD(self.net.parameters(), lr=1.0)
+        return self.net, optimizer, self.inputs, self.labels
+
+    def update(self) -> Tensor:
+        """Return how far the weights went."""
+        return torch.from_numpy(flat(list(self.net.parameters())) - self.start)
+
+
+class Rig(worker.Rig):
+    """The toolkit of this part's probes."""
+
+    criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
+
+    def net(
+        self, features: int = 6, width: int = 16, *, norm: bool = False, dropout: float = 0.0
+    ) -> Net:
+        """Return a network whose parameters and statistics are all drawn."""
+        net = Net(features, width, norm=norm, dropout=dropout).to(self.device)
+        with torch.no_grad():
+            for name, it in net.state_dict().items():
+                shape = tuple(it.shape)
+                if "norm.weight" in name or "var" in name:
+                    it.copy_(self.tensor(self.random.uniform(0.5, 1.5, shape)))
+                elif it.is_floating_point():
+                    drawn = self.random.normal(size=shape) / max(1, it[0].numel()) ** 0.5
+                    it.copy_(self.tensor(drawn))
+        return net
+
+    def batch(self, net: Net, rows: int) -> Batch:
+        """Draw a batch for a network."""
+        inputs = self.tensor(self.random.normal(size=(rows, net.inner.in_features)))
+        return inputs, self.tensor(self.random.integers(0, CLASSES, rows), "int64")
+
+    def clear_batches(self, net: Net, sizes: Sequence[int]) -> list[Batch]:
+        """Draw batches of these sizes, of rows whose class is clear."""
+        inputs, labels = self.batch(net, 3 * sum(sizes))
+        with torch.no_grad():
+            highest = net.eval()(inputs).topk(2, dim=1).values
+        net.graphs.clear()
+        clear = (highest[:, 0] - highest[:, 1] > MARGIN).nonzero()[: sum(sizes), 0]
+        parts = zip(inputs[clear].split(sizes), labels[clear].split(sizes), strict=True)
+        return list(parts)
+
+    def repeated(self, net: Net, rows: int, count: int) -> Iterator[Batch]:
+        """Make one batch after the other, each when it is asked for."""
+        inputs, labels = self.batch(net, rows)
+        return ((inputs * (1 + at / count), labels) for at in range(count))
+
+    def training(self, steps: int) -> Training:
+        """Return a training of so many steps; the last batch is short."""
+        net = self.net(norm=True, dropout=0.2)
+        batches = [self.batch(net, 12) for _ in range(steps - 1)]
+        self._gradients(net)
+        return Training(net, [*batches, self.batch(net, 7)])
+
+    def one_step(
+        self, rows: int, ignored: slice, *, before: bool = False, features: int = 6, width: int = 16
+    ) -> Step:
+        """Return what one step is taken with: every fifth label, and those in *ignored*, are -100."""
+        net = self.net(features, width)
+        inputs, labels = self.batch(net, rows)
+        labels[::5] = labels[ignored] = -100
+        if before:
+            self._gradients(net)
+        return Step(net, inputs, labels)
+
+    def _gradients(self, net: Net) -> None:
+        """Let the parameters have gradients from before."""
+        for it in net.parameters():
+            it.grad = self.tensor(0.1 * self.random.normal(size=tuple(it.shape)))
+
+    @staticmethod
+    def kept(net: Net) -> dict[str, Any]:
+        """Note what an evaluation leaves as it is."""
+        return {
+            "mode": net.training,
+            "state": {name: it.clone() for name, it in net.state_dict().items()},
+        }
+
+    @staticmethod
+    def left(net: Net, before: dict[str, Any], returned: Any) -> list[str]:
+        """Say what is no longer as it was, and what is wrong with the results; the words are the judge's."""
+        results = [it for it in tree_leaves(returned) if isinstance(it, Tensor)]
+        state = net.state_dict()
+        modes = {it.training for it in net.modules()}
+        problems = {
+            "parameters or buffers of the model changed": not all(
+                torch.equal(state[name], it) for name, it in before["state"].items()
+            ),
+            "the model is in another mode than it came in": modes != {before["mode"]},
+            "parameters are frozen or have gradients now": any(
+                not it.requires_grad or it.grad is not None for it in net.parameters()
+            ),
+            "autograd is off for the whole program": not torch.is_grad_enabled(),
+            "a result is an inference tensor": any(it.is_inference() for it in results),
+            "a result has a graph": any(it.requires_grad for it in results),
+        }
+        torch.set_grad_enabled(True)  # for the next model
+        return [name for name, wrong in problems.items() if wrong]

@@ -1,0 +1,312 @@
+"""Part 4: checkpointing. A stack, an MLP, every few blocks of a language model, and what is cheap: computed twice."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.checks import outputs
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Sizes
+from autograder.lab import (
+    CASES,
+    INTEGER,
+    NUMBERS,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Student,
+    Verdict,
+    list_of,
+)
+
+if TYPE_CHECKING:
+    from autograder.labs.pairs.part04_checkpointing.rig import Rig
+else:
+    Rig = Any
+
+part = Part("part04_checkpointing", warm=["torch._dynamo"])
+MB = 1e6
+NEAR = 1e-5  # of a row's largest number; right work computes the same numbers again
+SEE = 'see "What usually goes wrong" in the part 4 handout'
+
+# --- a stack of layers, all or only what is cheap ---------------------------------------------------------------------
+
+
+def of_layers(use: Callable[[Any, Any, Mapping[str, Any]], Any]) -> Any:
+    """Build the same layers for both sides, and call what was written with them."""
+
+    def call(written: Any, given: Mapping[str, Any]) -> Any:
+        make_layers = importlib.import_module("given").make_layers
+        return use(written, make_layers(given["layers"], seed=given["seed"]), given)
+
+    return call
+
+
+def through_stack(written: Any, layers: Any, given: Mapping[str, Any]) -> Any:
+    return written(layers, given["segments"])(given["x"])
+
+
+def through_each(written: Any, layers: Any, given: Mapping[str, Any]) -> Any:
+    x = given["x"]
+    for layer in layers:
+        x = written(layer, x)
+    return x
+
+
+stack = Exercise("CheckpointedStack", part, call=of_layers(through_stack))
+cheap = Exercise("recompute_cheap", part, call=of_layers(through_each))
+
+
+def draw_rows(
+    random: np.random.Generator, rows: Any = (1, 9), layers: Any = 12, segments: Any = 6
+) -> dict[str, Any]:
+    return {
+        "x": random.normal(size=(rows, 64)),
+        "layers": layers,
+        "segments": segments,
+        "seed": int(random.integers(1 << 30)),
+    }
+
+
+stack.inputs(draw_rows)
+cheap.inputs(draw_rows)
+LARGE: Sizes = {"rows": 8192}
+TINY: Sizes = {"rows": 2, "layers": 2, "segments": 1}
+
+DROPOUT, FROZEN, NO_GRAD = "with dropout", "where x needs no gradient", "under no_grad"
+# Layers, segments, dropout, and what else there is to a case.
+STACKS = [
+    (6, 3, 0.0, ""),
+    (7, 3, 0.0, ""),
+    (3, 5, 0.0, ""),
+    (4, 2, 0.0, FROZEN),
+    (6, 3, 0.25, DROPOUT),
+    (4, 2, 0.25, "in eval mode"),
+    (4, 2, 0.0, NO_GRAD),
+]
+
+
+def compared(
+    rig: Rig, answers: Any, wrap: Callable[[Any, int], tuple[Any, Any]], name: str
+) -> None:
+    """Go forward and backward through each stack; *wrap* returns what has the parameters, and what is called."""
+    for count, segments, dropout, kind in STACKS:
+        layers = rig.layers(count, dropout).train(kind != "in eval mode")
+        x = rig.rows_of(rig.integer(2, 9)).requires_grad_(kind != FROZEN)
+        net, run = wrap(layers, segments)
+        case = f"{name.format(count, segments)} {kind}".strip()
+        if kind == NO_GRAD:
+            with rig.no_grad():
+                answers.ask(case, run, x)
+        else:
+            rig.pass_through(answers, case, net, run, x)
+
+
+@part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["CheckpointedStack"])
+def stacks(student: Student, rig: Rig) -> Any:
+    answers = rig.answers(student)
+    names = student.CheckpointedStack(rig.layers(2, 0.0), 2).named_parameters()
+    answers.add("names of parameters", [name for name, _ in names])
+
+    def wrap(layers: Any, segments: int) -> tuple[Any, Any]:
+        made = student.CheckpointedStack(layers, segments)
+        return made, made
+
+    compared(rig, answers, wrap, "{} layers in {} segments")
+    return answers.seen()
+
+
+@part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["recompute_cheap"])
+def cheap_passes(student: Student, rig: Rig) -> Any:
+    answers = rig.answers(student)
+
+    def wrap(layers: Any, _: int) -> tuple[Any, Any]:
+        return layers, partial(student.recompute_cheap, layers)
+
+    compared(rig, answers, wrap, "{} layers")
+    return answers.seen()
+
+
+WHY = {
+    FROZEN: "a layer has no gradient, so it never trains: "
+    "use_reentrant=True makes none where the input needs none",
+    DROPOUT: "dropout drew again when the layers were computed again",
+    "names": "parameters are called layers.0...: keep the layers as self.layers",
+}
+
+
+@part.check(basis="outputs")
+def stack_answers_alike(stacks: Pair) -> Verdict:
+    """CheckpointedStack and its gradients match the plain layers: dropout, eval mode, more segments than layers."""
+    why = "a layer is left out or comes twice, or another one is computed again: a lambda in a loop calls the last"
+    return outputs.same(
+        stacks,
+        NEAR,
+        why={**WHY, "": why},
+        try_=f"checkpoint(self.layers[first:last], x, use_reentrant=False); {SEE}",
+    )
+
+
+stack.needs_less_memory(
+    0.4,
+    LARGE,
+    TINY,
+    backward=True,
+    name="stack_needs_less",
+    says="12 layers in 6 segments need at most 40% of the plain layers' memory, measured from outside.",
+    needs=["stack_answers_alike"],
+    why="too much is computed again at a time: one checkpoint around everything keeps nothing, "
+    "and then its backward pass runs the whole forward pass again, with all that it keeps",
+    try_="a checkpoint around each segment of ceil(n / segments) layers",
+)
+
+# --- an MLP -----------------------------------------------------------------------------------------------------------
+
+mlp = Exercise("mlp", part)
+WEIGHTS = ["w1", "b1", "w2", "b2"]
+
+
+@mlp.inputs
+def draw_mlp(
+    random: np.random.Generator,
+    rows: Any = (0, 9),
+    width: Any = (1, 12),
+    hidden: Any = (1, 30),
+    out: Any = (1, 9),
+) -> dict[str, Any]:
+    # Sums of whole numbers and halves are exact: rounding turns no ReLU.
+    return {
+        "x": random.integers(-3, 4, (rows, width)).astype(float),
+        "w1": random.integers(-3, 4, (hidden, width)).astype(float),
+        "b1": random.integers(-3, 4, hidden) + 0.5,
+        "w2": random.normal(size=(out, hidden)),
+        "b2": random.normal(size=out),
+    }
+
+
+mlp.same(
+    {
+        "x needs no gradient": {"rows": 5, "gradients": WEIGHTS},
+        "w1 is frozen": {"gradients": ["x", "b1", "w2"]},
+    },
+    as_one=True,
+    name="mlp_gradients_match",
+    says="mlp and all its gradients match the plain MLP, also where x needs no gradient.",
+    why={
+        "x needs": "w1 and b1 have no gradient, so they never train: use_reentrant=True makes none where x needs none",
+        "": "linear, ReLU, linear; each of the five inputs has a gradient",
+    },
+    try_="checkpoint(function, x, w1, b1, w2, b2, use_reentrant=False)",
+)
+mlp.keeps_less(
+    0.05,
+    {"rows": 64, "width": 64, "hidden": 1024, "out": 64},
+    name="mlp_holds_nothing",
+    says="mlp keeps nothing for the backward pass but its inputs.",
+    why="the second layer keeps its input, which is what you checkpointed, or nothing is checkpointed",
+    try_="put both layers into one checkpoint",
+)
+
+# --- the blocks of a language model -----------------------------------------------------------------------------------
+
+blocks = Exercise("checkpoint_blocks", part)
+BLOCKS = 8
+EVERY = (1, 2, 3)
+
+
+def make_training(written: Any, rig: Any) -> Any:
+    """Train a model of which every second block is checkpointed."""
+    model = rig.language_model(4)
+    names = list(model.state_dict())
+    rig.unchanged(model, names, written(model, 2))
+    return rig.training(model, rig.tokens(3, 12))
+
+
+blocks.trains_alike(
+    make_training,
+    5,
+    1e-3,
+    name="blocks_train_alike",
+    says="After 5 AdamW steps with dropout the model is the one that the plain model becomes, with the same names.",
+    why="a block is computed again with another forward than its own, or with other random numbers",
+    try_="block.forward = partial(checkpoint, block.forward, use_reentrant=False)",
+)
+
+
+def loss_of(model: Any, given: Mapping[str, Any]) -> Any:
+    return model(**given).loss
+
+
+@part.probe(pair=True, values={"kept": list_of(INTEGER)}, takes=["checkpoint_blocks"])
+def kept_by_blocks(student: Student, rig: Rig) -> Any:
+    """The bytes that are there after a forward pass, for each `every`."""
+    kept = []
+    ids = rig.tokens(8, 64)
+    for every in EVERY:
+        model = student.checkpoint_blocks(rig.language_model(BLOCKS), every)
+        cost = rig.calls.cost(partial(loss_of, model), {"input_ids": ids, "labels": ids})
+        kept.append(cost["held"])
+    return {"kept": kept}
+
+
+@part.check(basis="report")
+def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
+    """Blocks 0, every, 2 * every, ... keep nothing but their inputs, and the others are as they were."""
+    kept, plain = (
+        side.values["kept"] for side in (kept_by_blocks.student, kept_by_blocks.baseline)
+    )
+    if len(kept) != len(EVERY):
+        return Failed(f"{len(kept)} models were counted", f"{len(EVERY)} were run", SEE)
+    for every, mine, whole in zip(EVERY, kept, plain, strict=True):
+        others = 1 - ceil(BLOCKS / every) / BLOCKS
+        measured = f"every={every}: {mine / MB:.1f} of {whole / MB:.1f} MB are kept"
+        try_ = "for block in list(model.blocks)[::every]"
+        if mine > (others + 0.1) * whole:
+            why = f"too few of {BLOCKS} blocks are computed again: {ceil(BLOCKS / every)} should be"
+            return Failed(measured, why, try_)
+        if mine < (others - 0.05) * whole:
+            return Failed(measured, "more blocks are computed again than `every` says", try_)
+    return Passed(measured)
+
+
+# --- only what is cheap -----------------------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def cheap_answers_alike(cheap_passes: Pair) -> Verdict:
+    """recompute_cheap and its gradients match the plain layers, with dropout and in eval mode."""
+    return outputs.same(
+        cheap_passes,
+        NEAR,
+        why={**WHY, "": "another result or gradient than layer(x) has"},
+        try_="checkpoint(layer, x, use_reentrant=False, context_fn=...)",
+    )
+
+
+cheap.needs_less_memory(
+    0.6,
+    LARGE,
+    TINY,
+    backward=True,
+    name="cheap_needs_less",
+    says="12 layers, each by recompute_cheap, need at most 60% of the plain layers' memory, measured from outside.",
+    needs=["cheap_answers_alike"],
+    why="more than the results of matrix products is kept",
+    try_="MUST_SAVE for aten.mm.default and aten.addmm.default, PREFER_RECOMPUTE for everything else",
+)
+cheap.computes_less(
+    1.05,
+    {"rows": 64},
+    name="cheap_recomputes_no_product",
+    says="recompute_cheap computes no matrix product a second time.",
+    needs=["cheap_needs_less"],
+    why="matrix products are computed again: they are what takes the time",
+    try_="context_fn=partial(create_selective_checkpoint_contexts, policy)",
+)

@@ -1,0 +1,198 @@
+"""Part 6: your own backward pass. A gated activation that keeps its inputs alone, a loss that never has all logits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.checks import outputs
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Case, Sizes
+from autograder.lab import CASES, NUMBERS, Pair, Part, Student, Verdict
+
+if TYPE_CHECKING:
+    from autograder.labs.pairs.part06_custom_gradients.rig import Rig
+else:
+    Rig = Any
+
+part = Part("part06_custom_gradients", warm=["torch._dynamo"])
+SEE = 'see "What usually goes wrong" in the part 6 handout'
+LATER = "the error comes in the backward pass, not in the call"
+INPUTS = ("gate", "up")
+WIDE = "gates from -30 to 30"
+
+
+def use(written: Any, given: Mapping[str, Any]) -> Any:
+    """Call; a case may also want a backward pass, after a change in place or without one."""
+    then = given["then"]
+    if not then:
+        return written(given["gate"], given["up"])
+    leaves = {name: given[name].detach().requires_grad_() for name in INPUTS}
+    computed = {name: leaf.clone() for name, leaf in leaves.items()}
+    result = written(**computed)
+    if then in INPUTS:
+        computed[then].add_(1)
+    result.sum().backward()
+    return [leaf.grad for leaf in leaves.values()]
+
+
+swiglu = Exercise(
+    "swiglu",
+    part,
+    call=use,
+    holes={"refuses_nothing": LATER, "refuses_by_another_error": LATER},
+)
+LARGE: Sizes = {"rows": 40, "columns": 30, "size": 30}
+
+
+@swiglu.inputs
+def draw_gates(
+    random: np.random.Generator,
+    rows: Any = (0, 9),
+    columns: Any = (0, 33),
+    size: Any = 1,
+    then: Any = "",
+) -> dict[str, Any]:
+    shape = (rows, columns)
+    gate = random.normal(size=shape) if size == 1 else random.uniform(-size, size, shape)
+    return {"gate": gate, "up": random.normal(size=shape), "then": then}
+
+
+@part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["swiglu"])
+def second_gradients(student: Student, rig: Rig) -> Any:
+    answers = rig.answers(student)
+    for case, sizes in {"gates around 0": {"rows": 5, "columns": 7}, WIDE: LARGE}.items():
+        given = swiglu.given(rig, Case(case, sizes))
+        first = partial(rig.first_gradients, student.swiglu)
+        returned = answers.tried(rig.calls.gradients, first, given, INPUTS, rig.integer(0, 99))
+        each = returned if isinstance(returned, list) else [returned] * len(INPUTS)
+        for name, it in zip(INPUTS, each, strict=True):
+            answers.add(f"{case}, second gradient of {name}", it, rig.calls.rounded(given)[name])
+    return answers.seen()
+
+
+swiglu.same(
+    {WIDE: LARGE},
+    dtypes=["float64", "bfloat16"],
+    as_one=True,
+    name="swiglu_matches",
+    says="swiglu and its gradients match the slow version: any layout, float64, bfloat16, gates from -30 to 30.",
+    why={
+        "gradient of up": "the gradient of up is the gradient of the result times silu(gate)",
+        "gradient of gate": "silu(x) = x * s has the slope s * (1 + x * (1 - s)), s = sigmoid(x); "
+        "it is multiplied by up and by the gradient of the result",
+        "": "silu(gate) * up, in the dtype of the inputs",
+    },
+    try_="compare with torch.nn.functional.silu(gate) * up",
+)
+
+
+@part.check(basis="outputs", needs=[part.checks["swiglu_matches"].judge])
+def swiglu_twice(second_gradients: Pair) -> Verdict:
+    """The gradients of swiglu have the right gradients themselves."""
+    return outputs.same(
+        second_gradients,
+        1e-5,
+        why="the backward pass has no graph of its own, or one that leaves out what it was computed from",
+        try_="no torch.no_grad() and no detach() in backward; take gate and up from ctx.saved_tensors",
+    )
+
+
+swiglu.keeps_less(
+    0.05,
+    {"rows": 256, "columns": 512},
+    name="swiglu_holds_nothing",
+    says="swiglu keeps nothing for the backward pass but its two inputs.",
+    why="something that was computed is kept, by save_for_backward or as an attribute of ctx",
+    try_="save gate and up alone, and compute the sigmoid again in backward",
+)
+swiglu.refuses(
+    {f"{name} is changed before the backward pass": {"then": name} for name in INPUTS},
+    RuntimeError,
+    takes={"nothing is changed": {"then": "nothing"}},
+    name="notices_changes",
+    says="The backward pass raises RuntimeError if gate or up was changed in place after the call.",
+    why="an input changed, and the gradient is silently wrong: attributes of ctx are not watched",
+    try_="ctx.save_for_backward(gate, up), and ctx.saved_tensors in backward",
+)
+
+head = Exercise("head_loss", part)
+SOME, NONE = "a third of the labels is -100", "no label counts"
+CHUNK, HUNDREDS = "the first chunk has no labels", "logits of some hundreds"
+TOO_LARGE = "rounding decides about softmax there"
+
+
+@head.inputs
+def draw_head(
+    random: np.random.Generator,
+    n: Any = (1, 40),
+    d: Any = (1, 24),
+    v: Any = (2, 60),
+    rows: Any = (1, 9),
+    kind: Any = "",
+) -> dict[str, Any]:
+    hidden: Any = random.normal(size=(n, d))
+    weight: Any = 0.3 * random.normal(size=(v, d))
+    if kind == HUNDREDS:  # whole numbers, so that no logit is rounded
+        hidden = random.integers(-4, 5, (n, d)).astype(float)
+        weight = 8.0 * random.integers(-4, 5, (v, d))
+    labels = random.integers(0, v, n)
+    ignored = {SOME: slice(1, None, 3), NONE: slice(None), CHUNK: slice(rows)}
+    labels[ignored.get(kind, slice(0))] = -100
+    return {"hidden": hidden, "weight": weight, "labels": labels, "rows": rows}
+
+
+MANY: Sizes = {"n": (20, 40)}
+MEAN = "the mean of logsumexp(logits) - logits[label] over the labels that count, in the dtype of hidden"
+head.same(
+    {
+        SOME: {**MANY, "kind": SOME},
+        CHUNK: {**MANY, "kind": CHUNK},
+        HUNDREDS: {**MANY, "d": 16, "v": (20, 60), "kind": HUNDREDS},
+        "weight is frozen": {**MANY, "gradients": ["hidden"]},
+        "hidden is frozen": {**MANY, "gradients": ["weight"]},
+        NONE: {"kind": NONE, "gradients": []},
+    },
+    skip_families={
+        "times 1000": TOO_LARGE,
+        "one row times 10000": TOO_LARGE,
+        "equal rows": "with all rows of weight alike, hidden has the gradient 0",
+    },
+    as_one=True,
+    name="head_matches",
+    says="head_loss and its gradients match the slow version: labels of -100, large logits, a frozen weight or hidden.",
+    why={
+        SOME: "labels of -100 do not count: divide by the number of the others, not by n",
+        CHUNK: "labels of -100 do not count, and a chunk may have no others: add up sums, not means",
+        HUNDREDS: "exp of some hundreds is infinite: take the largest logit of each row off first",
+        NONE: "where no label counts the loss is 0 / 0, NaN, and no error",
+        "gradient": "softmax(logits) - onehot, over the number of labels that count, "
+        "times the gradient of the loss: 3 times the loss has 3 times the gradient",
+        "": MEAN,
+    },
+    try_=f"compare with F.cross_entropy(hidden @ weight.T, labels); {SEE}",
+)
+head.needs_less_memory(
+    0.2,
+    {"n": 2048, "d": 64, "v": 16_384, "rows": 128},
+    {"n": 8, "d": 4, "v": 8, "rows": 4},
+    backward=True,
+    name="head_needs_little",
+    says="head_loss needs at most 20% of the slow version's memory, forward and backward, measured from outside.",
+    why="the logits of more than `rows` rows are held at a time: all at once, or chunk by chunk for the backward pass",
+    try_="compute the gradients of a chunk while its logits are there, or checkpoint each chunk",
+)
+FROZEN: Sizes = {"n": 256, "d": 64, "v": 512, "rows": 64, "gradients": ["hidden"]}
+head.computes_less(
+    0.85,
+    FROZEN,
+    than={"when weight needs a gradient as well": {**FROZEN, "gradients": ["hidden", "weight"]}},
+    name="head_skips_frozen",
+    says="head_loss computes no product for the gradient of a weight that needs none.",
+    needs=["head_needs_little"],
+    why="the gradient of weight is computed although nobody needs it",
+    try_="compute it only if ctx.needs_input_grad[1]",
+)

@@ -1,0 +1,167 @@
+"""Part 12: memory that is used again. A pool of blocks between a program and a slow allocator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.claims.calls import Drawn, refused
+from autograder.claims.exercise import Exercise
+from autograder.lab import NUMBER, Failed, Observation, Passed, Student, Verdict, exactly
+
+if TYPE_CHECKING:
+    from autograder.labs.pairs.part12_allocator.rig import Rig
+else:
+    Rig = Any
+
+pool = Exercise("PoolAllocator", "part12_allocator")
+part = pool.part
+Drawing = tuple[dict[str, Any], list[Drawn]]
+ROUNDS, KINDS, MIB = 200, 12, 1 << 20
+SEE = 'see "What usually goes wrong" in the part 12 handout'
+
+# --- what the addresses show ------------------------------------------------------------------------------------------
+
+
+def on_an_arena(written: Any, inputs: Mapping[str, Any], rig: Rig) -> Any:
+    return rig.watched(written, inputs)
+
+
+def traffic(random: np.random.Generator, count: int = 200) -> Drawing:
+    """Requests of 12 kinds of sizes and of 0 bytes; half of the time a block is freed."""
+    kinds, used, calls = 2 ** random.uniform(1, 22, KINDS), list[int](), list[Drawn]()
+    for block in range(count):
+        if used and random.random() < 0.5:
+            calls.append(("free", used.pop(random.integers(len(used)))))
+            continue
+        size = random.choice(kinds) * random.uniform(0.5, 1) * (random.random() > 0.03)
+        calls.append(("allocate", block, int(size)))
+        used.append(block)
+    return {"gap": int(random.integers(1, 9000))}, calls
+
+
+pool.calls(
+    traffic,
+    make=on_an_arena,
+    says="The blocks of 400 drawn calls never overlap and are large enough; size 0 has address 0.",
+    why={
+        "allocate": "two blocks share memory, or a block is too small: a free block fits only if it is large enough, "
+        "and leaves the list of free blocks when it is handed out; no memory is taken for size 0",
+        "": "free keeps the block for later, and nothing happens for address 0",
+    },
+    try_=f"one dict of the blocks in use, one list of free blocks for each size class; {SEE}",
+)
+
+
+def misuse(random: np.random.Generator, size: Any = (1000, 100_000)) -> Drawing:
+    two: list[Drawn] = [("allocate", block, size) for block in (1, 2)]
+    twice: list[Drawn] = [("free", 1), refused("free", 1)]
+    again: list[Drawn] = [("allocate", block, size) for block in (3, 4)]
+    unknown: list[Drawn] = [refused("free", 2, 8), refused("allocate", 5, -size), ("free", 2)]
+    return {"gap": 4096}, [*two, *twice, *again, *unknown, ("allocate", 6, 0), ("free", 6)]
+
+
+pool.calls(
+    misuse,
+    make=on_an_arena,
+    name="refuses_misuse",
+    says="A block that is freed twice, an unknown address and a negative size raise ValueError; the pool works on.",
+    why={
+        "free": "a block that is freed twice serves two requests: two live blocks have one address",
+        "": "only free blocks and raw calls serve a request, and no request is negative",
+    },
+    try_="look the address up among the blocks in use before anything changes",
+)
+
+# --- what the pool asks for -------------------------------------------------------------------------------------------
+
+
+@part.probe(values={"asked": NUMBER})
+def rounds(student: Student, rig: Rig) -> Any:
+    """The sizes of the first round, then sizes that are up to 3 % smaller."""
+    watched = rig.watched(student.PoolAllocator, {"gap": 4096})
+    sizes = 2 ** (9.5 + np.arange(KINDS) + rig.random.uniform(0, 0.9, KINDS))
+    for turn in range(ROUNDS):
+        shares = rig.random.uniform(0.97, 1, KINDS) if turn else 1.0
+        for block, size in enumerate(sizes * shares):
+            watched.allocate(block, int(size))
+        for block in rig.random.permutation(KINDS).tolist():
+            watched.free(block)
+    return {"asked": watched.arena.calls}
+
+
+@part.check(basis="report")
+def asks_rarely(rounds: Observation) -> Verdict:
+    """200 rounds of 12 sizes, each a little other than in the round before, take at most 24 raw calls."""
+    measured = f"{rounds.values['asked']} raw calls for {ROUNDS * KINDS} blocks; 24 are allowed"
+    if rounds.values["asked"] <= 2 * KINDS:
+        return Passed(measured)
+    why = "free blocks are not used again, or only for exactly the same size"
+    return Failed(measured, why, f"round sizes up, so that sizes nearly alike share a class; {SEE}")
+
+
+@part.probe(values={"shares": exactly(20, NUMBER)})
+def blocks(student: Student, rig: Rig) -> Any:
+    """Large blocks are free; then sizes just above a power of two, and drawn ones."""
+    watched = rig.watched(student.PoolAllocator, {"gap": 4096})
+    for block, size in enumerate((64 * MIB, 3 * MIB // 2, 8192, 6000)):
+        watched.allocate(block, size)
+    for block in range(4):
+        watched.free(block)
+    drawn = rig.random.integers(4097, 40_000, 9).tolist()
+    for block, size in enumerate([*[MIB + 1] * 10, 4097, *drawn]):
+        watched.allocate(block, size)
+    return {"shares": watched.shares()}
+
+
+@part.check(basis="report", needs=[asks_rarely])
+def wastes_little(blocks: Observation) -> Verdict:
+    """A block of more than 4096 bytes has at most a quarter more than was asked for."""
+    worst = max(blocks.values["shares"])
+    measured = f"the largest block has {worst:.3f}x the bytes that were asked for; 1.25x is allowed"
+    if worst <= 1.25:
+        return Passed(measured)
+    why = "powers of two double some sizes; and a free block that is much larger must not serve a small request"
+    return Failed(measured, why, "an eighth of the power of two below is a good step")
+
+
+def trimmed(random: np.random.Generator) -> Drawing:
+    """Half of the blocks are free; they are used again after a trim."""
+    sizes = (random.uniform(1, 9, 6) * 50_000).astype(int).tolist()
+    new: list[Drawn] = [("allocate", block, size) for block, size in enumerate(sizes)]
+    freed: list[Drawn] = [("free", block) for block in (0, 2, 4)]
+    trims: list[Drawn] = [("held",), ("trim",), ("held",)]
+    return {"gap": 64}, [*new, *freed, *trims, *new[::2], ("free", 1), *trims]
+
+
+def limited(random: np.random.Generator) -> Drawing:
+    """Of 15 units 8 are free and 4 in use; 4 more fit after a trim, and then 8 do not."""
+    unit = 2 ** int(random.integers(13, 18))  # for which nobody has to round up
+    fits: list[Drawn] = [("allocate", 0, 8 * unit), ("allocate", 1, 4 * unit), ("free", 0)]
+    full = refused("allocate", 3, 8 * unit, error=MemoryError)
+    later: list[Drawn] = [("free", 1), ("allocate", 4, 8 * unit), ("held",), ("trim",)]
+    return {"gap": 64, "limit": 15 * unit}, [*fits, ("allocate", 2, 4 * unit), full, *later]
+
+
+def trimmed_or_limited(random: np.random.Generator, limit: bool = False) -> Drawing:
+    return limited(random) if limit else trimmed(random)
+
+
+pool.calls(
+    trimmed_or_limited,
+    {"no limit": {}, "a limit": {"limit": True}},
+    make=on_an_arena,
+    name="trims",
+    needs=["asks_rarely"],
+    says="After trim the arena holds what is in use and nothing else; with a limit the pool trims by itself.",
+    why={
+        "trim": "trim gives back each free block, no block in use, and returns how many bytes that were",
+        "held": "held is the bytes of all blocks, in use and free",
+        "a limit": "free blocks have to go before a raw call goes above the limit; "
+        "MemoryError only if that is not enough",
+        "": "after trim the blocks that went back must not serve a request",
+    },
+    try_="clear the lists of free blocks when their blocks go back; call trim in allocate",
+)

@@ -1,0 +1,91 @@
+"""What the probes of part 12 work with: an arena, and a pool on it whose addresses are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from autograder.worker import rig as worker
+
+OWN = "memory of its own"
+
+
+class Watched:
+    """A pool, and what its answers mean. Blocks have numbers, so that a script can name them."""
+
+    def __init__(self, written: Any, arena: Any, limit: int | None) -> None:
+        """Make a pool whose raw calls are noted."""
+        self.arena, self._limit = arena, limit
+        self._raw: dict[int, int] = {}
+        self._given: dict[int, Any] = {}
+        self._used: dict[int, tuple[int, int]] = {}
+        options = {} if limit is None else {"limit": limit}
+        self._pool = written(self._allocate, self._release, **options)
+
+    def _allocate(self, size: int) -> int:
+        address: int = self.arena.allocate(size)
+        self._raw[address] = size
+        return address
+
+    def _release(self, address: int) -> None:
+        self.arena.free(address)
+        del self._raw[address]
+
+    def allocate(self, block: int, size: int) -> str:
+        """Ask for a block; say whether it lies in memory that nothing else uses."""
+        address = self._given[block] = self._pool.allocate(size)
+        if type(address) is not int or (size == 0 and address):
+            return repr(address)[:40]
+        if size == 0:
+            return "0"
+        shared = [
+            it for it, own in self._used.items() if own[0] < address + size and address < sum(own)
+        ]
+        self._used[block] = address, size
+        if self._limit is not None and self.arena.held > self._limit:
+            return f"{self.arena.held} bytes are held"
+        return f"the memory of block {shared[0]}, in use" if shared else self._lost() or OWN
+
+    def _lost(self) -> str:
+        """Name a block in use that is none of the arena's, or larger than that."""
+        for block, (address, size) in self._used.items():
+            if self._raw.get(address, 0) < size:
+                return f"for block {block}, in use, the arena holds no {size} bytes"
+        return ""
+
+    def free(self, block: int, beside: int = 0) -> str:
+        """Free a block, or what lies so many bytes *beside* it."""
+        self._pool.free(self._given[block] + beside)
+        self._used.pop(block, None)
+        return self._lost() or "done"
+
+    def trim(self) -> str:
+        """Trim; say whether the arena holds what is in use, and nothing else."""
+        before = self.arena.held
+        returned = self._pool.trim()
+        spare = len(self._raw) - len(self._used)
+        if problem := self._lost() or (spare and f"{spare} free blocks are still held"):
+            return problem
+        back = before - self.arena.held
+        return "what was free" if returned == back else f"{returned!r} bytes, and {back} came back"
+
+    def held(self) -> str:
+        """Say whether the pool knows what it holds."""
+        held = self._pool.held
+        return (
+            "what the arena holds"
+            if held == self.arena.held
+            else f"{held!r}, not {self.arena.held}"
+        )
+
+    def shares(self) -> list[float]:
+        """Return for each block in use how many times its bytes are held for it."""
+        return [self._raw.get(address, 0) / size for address, size in self._used.values()]
+
+
+class Rig(worker.Rig):
+    """The toolkit of this part's probes."""
+
+    def watched(self, written: Any, inputs: Mapping[str, Any]) -> Watched:
+        """Return what was written, on an arena."""
+        return Watched(written, self.given("Arena")(inputs["gap"]), inputs.get("limit"))

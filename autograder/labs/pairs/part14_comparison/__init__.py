@@ -1,0 +1,182 @@
+"""Part 14: the table. All pairs of the lab, what each buys, and which of them got worse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import table
+from autograder.claims.exercise import Exercise
+from autograder.claims.studies import WRITTEN, Study, written
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Rig,
+    Student,
+    Table,
+    Verdict,
+    list_of,
+)
+from autograder.labs.pairs.part14_comparison import judges
+
+part = Part(
+    "part14_comparison",
+    writes=["compare_pairs"],
+    hands_in=[judges.TABLE.file, "part14_notes.md"],
+    tables=[judges.TABLE],
+)
+SEE = 'see "What usually goes wrong" in the part 14 handout'
+
+# --- compare_pairs ----------------------------------------------------------------------------------------------------
+
+KINDS = {
+    "quick": ("time", 0.5, 1.0),
+    "slow": ("time", 1.6, 0.4),
+    "noisy": ("time", 0.97, 1.0),
+    "lean": ("memory", 1.8, 0.3),
+    "same": ("memory", 0.6, 0.98),
+}
+"""What a pair is for, and what share of the baseline's seconds and bytes the optimized side takes."""
+
+
+@part.probe(
+    pair=True,
+    values={
+        **WRITTEN,
+        "names": list_of(TEXT),
+        "seconds": list_of(list_of(NUMBER)),
+        "sizes": list_of(INTEGER),
+    },
+)
+def scripted_pairs(student: Student, rig: Rig) -> Any:
+    """Pairs of functions: ten cold calls, then times of their own; half of the work is queued."""
+    names = rig.random.permutation(list(KINDS)).tolist()
+    metered, iterations = rig.metered(), rig.integer(15, 30)
+    pairs, seconds, sizes = {}, list[list[float]](), list[int]()
+    for name in names:
+        goal, slower, leaner = KINDS[name]
+        unit, size = rig.seconds(0.01, 0.03, 1)[0], rig.integer(10**6, 10**7)
+        for times, share in ((1.0, 1.0), (slower, leaner)):
+            warm = rig.random.uniform(0.6, 1.4, iterations)
+            own = warm / warm.mean() * unit * times
+            seconds.append([*[5 * unit] * judges.WARMUP, *own.tolist()])
+            sizes.append(int(size * share))
+        two = zip(seconds[-2:], sizes[-2:], strict=True)
+        pairs[name] = goal, *(metered.function(each, 0.5, held) for each, held in two)
+    returned = student.compare_pairs(pairs, metered, str(rig.made_folder()), iterations=iterations)
+    answer = written(rig, judges.TABLE, "compare_pairs", returned)
+    return {**answer, "names": names, "seconds": seconds, "sizes": sizes}
+
+
+def _measured(scripted_pairs: Pair) -> str:
+    rows, script = scripted_pairs.student.values["rows"], scripted_pairs.baseline.values
+    two = [script[name] for name in ("seconds", "sizes")]
+    problems = (
+        judges.pair_problem(row, KINDS[name][0], *(it[2 * at : 2 * at + 2] for it in two))
+        for at, (row, name) in enumerate(zip(rows, script["names"], strict=True))
+    )
+    return next(filter(None, problems), "") or table.other_device(rows, script["rows"][0]["device"])
+
+
+study = Study(
+    part,
+    judges.TABLE,
+    "compare_pairs",
+    by=scripted_pairs,
+    expected=lambda script: script["names"],
+)
+study.is_measured(
+    "compares_both",
+    _measured,
+    says="compare_pairs measures both sides alike, time and memory apart, and its verdict is about the goal.",
+    try_=f"ten calls to warm up, each timed call alone, live_peak in a call of its own; {SEE}",
+    shows=["baseline_ms", "optimized_ms"],
+)
+study.is_written()
+
+# --- regressions ------------------------------------------------------------------------------------------------------
+
+
+def sorted_or_refused(written: Any, inputs: Mapping[str, Any]) -> Any:
+    """Return the names in any order, or the error that is asked for."""
+    try:
+        return sorted(written(**inputs))
+    except ValueError:
+        return ["ValueError"]
+
+
+tables = Exercise("regressions", part, call=sorted_or_refused)
+FACTORS = (0.5, 1.0, 1.02, 1.2, 2.0)
+
+
+@tables.inputs
+def draw_tables(random: np.random.Generator, count: Any = (3, 7), kind: str = "") -> dict[str, Any]:
+    """Times and bytes of each pair change by factors of their own; at the tolerance all by a quarter."""
+    before, after = list[dict[str, Any]](), list[dict[str, Any]]()
+    for number in range(count):
+        goal = ("time", "memory")[number % 2]
+        row = {"pair": f"pair {number}", "goal": goal, "baseline_ms": 64.0, "baseline_mb": 64.0}
+        row |= {"optimized_ms": 32.0, "optimized_mb": 16.0, "device": "a CPU"}
+        factors = dict(zip(judges.FIGURE, random.choice(FACTORS, 2).tolist(), strict=True))
+        if kind:
+            factors = {"time": 1.25, "memory": 1.25}
+        changed = {figure: row[figure] * factors[of] for of, figure in judges.FIGURE.items()}
+        slower = {"baseline_ms": 64.0 * float(random.choice(FACTORS))}
+        before.append(row)
+        after.append({**row, **changed, **slower})
+    if kind == "two devices":
+        after = [{**row, "device": "another CPU"} for row in after]
+    if kind == "new and missing pairs":
+        before, after = before[1:], [*after[:-1], {**after[-1], "pair": "a new pair"}]
+    random.shuffle(after)
+    return {"before": before, "after": after, "tolerance": 0.25 if "tolerance" in kind else 0.05}
+
+
+tables.same(
+    {
+        **{f"draw {number}": {"count": 7} for number in range(5)},
+        "two devices": {"kind": "two devices"},
+        "new and missing pairs": {"kind": "new and missing pairs"},
+        "at the tolerance": {"kind": "at the tolerance"},
+    },
+    oracle=judges.regressed,
+    name="finds_regressions",
+    says="regressions names the pairs whose optimized side got worse at its goal, and refuses tables of two devices.",
+    needs=[],
+    why={
+        "two devices": "times of two machines say nothing about the code: ValueError",
+        "new and missing": "a pair that only one table has did not get worse",
+        "at the tolerance": "more than the tolerance is worse, exactly the tolerance is not",
+        "": "optimized_ms decides for time and optimized_mb for memory; the baseline's figures decide nothing",
+    },
+    try_="after > before * (1 + tolerance), for the column of the goal",
+)
+
+# --- what is handed in ------------------------------------------------------------------------------------------------
+
+consistent = study.is_consistent(
+    judges.verdict_problem,
+    says="pairs.csv has the form, ratios that follow from their columns, verdicts about the goal, and one device.",
+    try_="run python part14_comparison.py and submit the file that it writes, unchanged",
+)
+
+
+@part.check(basis="artefact")
+def covers_the_pairs(pairs: Table) -> Verdict:
+    """pairs.csv has a row for each pair of the lab; two may be missing."""
+    rows = [row.get("pair", "") for row in pairs.rows]
+    missing = [name for name in judges.NAMES if name not in rows]
+    measured = f"{len(judges.NAMES) - len(missing)} of {len(judges.NAMES)} pairs"
+    if len(missing) <= judges.MISSING:
+        return Passed(measured)
+    why = f"no row for {', '.join(missing)}"
+    return Failed(
+        measured, why, "write these parts first; load_pairs says why it leaves a pair out"
+    )

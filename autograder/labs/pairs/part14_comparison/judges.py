@@ -1,0 +1,133 @@
+"""What is right about scripted pairs, and about tables that are compared."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from autograder.checks.forms import (
+    DEVICE,
+    Form,
+    Row,
+    Slip,
+    chosen,
+    not_negative,
+    positive,
+    ratio,
+    words,
+)
+from autograder.checks.timing import JUMPS, STEADY, WALL, ratio_of_means
+
+NAMES = (
+    *("summarize", "evaluate", "stack", "mlp", "mixed", "swiglu", "head"),
+    *("banded", "append", "advance", "product", "epilogue", "regions", "fetch"),
+)
+MISSING = 2  # pairs that a table may lack
+WARMUP, OBSERVED = 10, 3.0
+SIDES = ("baseline", "optimized")
+FIGURE = {"time": "optimized_ms", "memory": "optimized_mb"}
+LEAST = 1.05  # times as much memory is a difference
+VERDICT = "about the goal: for time as in part 1, for memory from 1.05x on"
+TABLE = Form(
+    "pairs.csv",
+    (
+        words("pair", "its name"),
+        chosen("goal", "what the pair is for", "time", "memory"),
+        positive("baseline_ms", "mean of its timed calls", "ms"),
+        not_negative("baseline_std_ms", "their standard deviation (n - 1)", "ms"),
+        positive("optimized_ms", "mean of yours", "ms"),
+        not_negative("optimized_std_ms", "their standard deviation (n - 1)", "ms"),
+        positive("baseline_mb", "by `live_peak`, in a call of its own", "MB"),
+        positive("optimized_mb", "the same of yours", "MB"),
+        ratio("speedup", "baseline_ms", "optimized_ms"),
+        ratio("memory_ratio", "baseline_mb", "optimized_mb"),
+        chosen("verdict", VERDICT, "better", "worse", "cannot tell"),
+        DEVICE,
+    ),
+)
+
+
+def pair_problem(
+    row: Row, goal: str, seconds: Sequence[Sequence[float]], sizes: Sequence[int]
+) -> str:
+    """Say how a row is not what the calls of both sides took; the first ten are cold."""
+    if row["goal"] != goal:
+        return f"goal of {row['pair']} is {row['goal']}, and it is for {goal}"
+    timed = [times[WARMUP:] for times in seconds]
+    problems = [_side_problem(row, *each) for each in zip(SIDES, seconds, sizes, strict=True)]
+    means = [(statistics.mean(it), statistics.stdev(it), len(it)) for it in timed]
+    expected = verdict(goal, means, sizes[0] / sizes[1])
+    if row["verdict"] != expected:
+        problems.append(
+            f"verdict of {row['pair']} is '{row['verdict']}', and '{expected}' is right: it is {VERDICT}"
+        )
+    return next(filter(None, problems), "")
+
+
+def _side_problem(row: Row, side: str, seconds: Sequence[float], size: int) -> str:
+    times = [1000 * it for it in seconds[WARMUP:]]
+    cold = "it includes cold calls: ten calls to warm up come first"
+    mean, std = statistics.mean(times), statistics.stdev(times)
+    means: list[Slip] = [
+        (OBSERVED * times[-1], "the recorder was timed: take the memory in a call of its own"),
+        (statistics.mean(1000 * it for it in seconds), cold),
+        (1000 * statistics.mean(seconds[: len(times)]), cold),
+        (1000 * seconds[0], cold),
+        (statistics.median(times), "it is the median"),
+        (mean / 2, "half of the work is queued: synchronize before the second reading"),
+        (mean / 1000, "it is in seconds"),
+        (mean * WALL, f"{JUMPS}: {STEADY}"),
+    ]
+    deviations: list[Slip] = [
+        (statistics.pstdev(times), "it divides by n, and not by n - 1"),
+        (std / 1000, "it is in seconds"),
+        (0.0, "each call has a time of its own"),
+    ]
+    units: list[Slip] = [(size / 2**20, "a MB is 10**6 bytes"), (size, "it is in bytes")]
+    return (
+        TABLE.mismatch(row, f"{side}_ms", mean, 2e-3, means)
+        or TABLE.mismatch(row, f"{side}_std_ms", std, 5e-3, deviations)
+        or TABLE.mismatch(row, f"{side}_mb", size / 1e6, 1e-6, units)
+    )
+
+
+def verdict(goal: str, means: Sequence[Sequence[float]], memory_ratio: float) -> str:
+    """Return what may be said of a pair."""
+    low = high = memory_ratio
+    better, worse = LEAST, 1 / LEAST
+    if goal == "time":
+        _, low, high = ratio_of_means(*means)
+        better = worse = 1.0
+    if low >= better and low > 1:
+        return "better"
+    return "worse" if high <= worse and high < 1 else "cannot tell"
+
+
+def regressed(before: Sequence[Row], after: Sequence[Row], tolerance: float) -> list[str]:
+    """Name the pairs of both tables whose optimized side got worse at its goal; of two devices nothing is said."""
+    if len({row["device"] for row in [*before, *after]}) > 1:
+        return ["ValueError"]
+    earlier = {row["pair"]: row for row in before}
+    both = [row for row in after if row["pair"] in earlier]
+    return sorted(_worse(both, earlier, tolerance))
+
+
+def _worse(rows: Sequence[Row], earlier: Mapping[str, Row], tolerance: float) -> Iterator[str]:
+    for row in rows:
+        figure = FIGURE[row["goal"]]
+        if row[figure] > earlier[row["pair"]][figure] * (1 + tolerance):
+            yield row["pair"]
+
+
+def verdict_problem(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say which verdict of the table contradicts its own row."""
+    for row in rows:
+        gain = row["speedup"] if row["goal"] == "time" else row["memory_ratio"]
+        least = 1.0 if row["goal"] == "time" else LEAST
+        ok = {"better": gain >= least, "worse": gain <= 1 / least, "cannot tell": True}
+        if row["goal"] == "memory":
+            ok["cannot tell"] = 1 / LEAST <= gain <= LEAST
+        if not ok[row["verdict"]]:
+            return f"{row['pair']} is for {row['goal']}, where it has {gain:.4g}x: that is not '{row['verdict']}'"
+    return ""

@@ -1,0 +1,142 @@
+# %% [markdown]
+# # Part 3: what a loop keeps alive
+#
+# Memory is free again when nothing refers to it. A list of results, a loss with its graph or a variable that is used
+# again can keep a whole batch alive, or all batches. Here you write four loops that need the memory of one step,
+# whatever the number of steps is, and still return the same results.
+
+# %%
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from given import live_peak
+
+# %% [markdown]
+# ## 3.1 One chunk after the other
+
+
+# %%
+def summarize(chunks: Iterable[Tensor], transform: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+    """Return (mean, maximum) of each column over all rows of transform(chunk), both (d,), in the chunks' dtype.
+
+    chunks: (n_i, d) tensors, which come once; n_i differ and may be 0, but one row at least comes in all. Sums are in
+    float64. NaN in a column makes both of its results NaN. transform(chunk) has the shape and the dtype of the chunk.
+    """
+    # TODO: keep sums and maxima, and no chunk. The first chunk may have no rows.
+    ### BEGIN SOLUTION
+    count, total, maximum = 0, 0.0, None
+    for chunk in chunks:
+        values = transform(chunk)
+        if len(values):
+            highest = values.amax(dim=0)
+            maximum = highest if maximum is None else torch.maximum(maximum, highest)
+            total = total + values.sum(dim=0, dtype=torch.float64)
+            count += len(values)
+    return (total / count).to(maximum.dtype), maximum
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 3.2 No graph
+
+
+# %%
+def evaluate(model: nn.Module, criterion, batches: Iterable[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Return (losses, classes): criterion(outputs, labels) of each batch, and the argmax of each row of all batches.
+
+    batches: (inputs, labels), which come once. The model computes in eval mode. Afterwards it is in the mode that it
+    came in, and autograd is on. The results have no graph and are no inference tensors.
+    """
+    # TODO: model.eval() and torch.no_grad() are two different things, and you need both.
+    ### BEGIN SOLUTION
+    was_training = model.training
+    model.eval()
+    losses, classes = [], []
+    with torch.no_grad():
+        for inputs, labels in batches:
+            outputs = model(inputs)
+            losses.append(criterion(outputs, labels))
+            classes.append(outputs.argmax(dim=1))
+    model.train(was_training)
+    return torch.stack(losses), torch.cat(classes)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 3.3 Nothing kept, nothing fetched
+
+
+# %%
+def train(model: nn.Module, optimizer, criterion, batches: Iterable[tuple[Tensor, Tensor]]) -> Tensor:
+    """Take one step for each batch, by the gradient of that batch alone; return the losses, (n,), without a graph.
+
+    Parameters may have gradients from before the call: they do not count. No value is brought to the host.
+    """
+    # TODO: loss.item() would wait for the device in each step. loss.detach() does not.
+    ### BEGIN SOLUTION
+    losses = []
+    for inputs, labels in batches:
+        optimizer.zero_grad()
+        loss = criterion(model(inputs), labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+    return torch.stack(losses)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 3.4 One graph at a time
+
+
+# %%
+def accumulate(model: nn.Module, optimizer, inputs: Tensor, labels: Tensor, parts: int) -> Tensor:
+    """Take one step by the gradient of the whole batch's mean cross-entropy, and return that mean as a tensor.
+
+    Labels of -100 do not count; at least one label does. The model is called for at most *parts* micro-batches, and
+    only one of their graphs is alive at a time. The model has no BatchNorm.
+    """
+    # TODO: the mean is over the labels of the whole batch that count, and not over those of a part.
+    ### BEGIN SOLUTION
+    counted = (labels != -100).sum()
+    optimizer.zero_grad()
+    mean = torch.zeros((), device=inputs.device)
+    for x, y in zip(inputs.chunk(parts), labels.chunk(parts), strict=True):
+        loss = functional.cross_entropy(model(x), y, reduction="sum") / counted
+        loss.backward()
+        mean += loss.detach()
+    optimizer.step()
+    return mean
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 3.5 What it saves
+
+
+# %%
+if __name__ == "__main__":
+    from baseline import part03_lifetimes as plain
+
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(64, 256), nn.Tanh(), nn.Linear(256, 10))
+    sgd = torch.optim.SGD(net.parameters(), lr=0.01)
+    x, y = torch.randn(4096, 64), torch.randint(10, (4096,))
+
+    def batches():
+        return ((x * (1 + at / 20), y) for at in range(20))
+
+    print("most bytes alive (MB)   plain   yours")
+    for mine, inputs in (
+        (summarize, lambda: ((x * at for at in range(20)), torch.tanh)),
+        (evaluate, lambda: (net, functional.cross_entropy, batches())),
+        (train, lambda: (net, sgd, functional.cross_entropy, batches())),
+        (accumulate, lambda: (net, sgd, x, y, 16)),
+    ):
+        slow, lean = (live_peak(each, *inputs()) for each in (getattr(plain, mine.__name__), mine))
+        print(f"{mine.__name__:21} {slow / 1e6:7.1f} {lean / 1e6:7.1f}")

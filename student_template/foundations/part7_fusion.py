@@ -1,0 +1,126 @@
+# %% [markdown]
+# # Part 7: fusion and compile modes
+#
+# A GPU launches a kernel for each operator, and each kernel reads its inputs from memory and writes its result back.
+# Whoever puts two operators into one saves a launch and a trip to memory. There are two ways: fold weights together
+# before anything runs, or let `torch.compile` write one kernel for a chain of operators.
+#
+# What would be launched is counted here without a GPU and without a compiler: `given.launches` reads it off the code
+# that `torch.compile` writes.
+
+# %%
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import torch
+from torch import nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from given import launches, make_folding
+
+# %% [markdown]
+# ## 7.1 Folding a norm into the convolution before it
+
+
+# %%
+def fold_model(model: nn.Module) -> nn.Module:
+    """Return a new module that computes what *model* computes, with norms folded into convolutions; *model* stays.
+
+    A BatchNorm2d goes into the Conv2d whose result it gets, where nothing else gets that result and the convolution is
+    called once; other norms stay. ValueError if a BatchNorm2d is in train().
+    """
+    # TODO: which layer is called after which? torch.fx.symbolic_trace(copy.deepcopy(model)) has a node for each call.
+    # TODO: fuse_conv_bn_eval(conv, norm) makes the new convolution.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 7.2 Modes of torch.compile
+
+
+# %%
+def compile_for(purpose: str, model: nn.Module) -> nn.Module:
+    """Return *model*, compiled for a purpose; nothing is compiled before the first call.
+
+    "is it captured":                one graph or an error, and no compiler: it computes as eager code does
+    "many batch sizes":              one build for all of them
+    "few launches":                  small kernels, of which the host cannot issue enough
+    "slow build, fast run":          all that can be tried, for inputs of one shape
+    "search, but shapes change":     the fastest kernels are searched for, and no CUDA graph is recorded for each shape
+    """
+    # TODO: torch._inductor.list_mode_options() says what each mode means.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 7.3 Counting
+
+
+# %%
+COLUMNS = ["version", "operators", "launches", "extern", "fused", "graphs"]
+
+
+def count_launches(versions, inputs, folder=".") -> list[dict]:
+    """Count what each version does with *inputs*; return a row for each, and write them.
+
+    versions: name -> module or function, called as version(*inputs), without gradients. A row has the names in COLUMNS.
+    operators: those that eager code calls, without views and `aten.empty`. The other numbers are of compiled code, from
+    given.launches: how many launches, how many of them extern and fused, and graphs. Writes fusion_launches.csv.
+    """
+    # TODO: a TorchDispatchMode is told each operator; func.is_view says whether it is a view.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+class Operators(TorchDispatchMode):
+    """Counts operators that compute: with Operators() as seen: ...; seen.count."""
+
+    def __init__(self) -> None:
+        """Begin at 0."""
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Run the operator func, and count it."""
+        # TODO: func is torch.ops.aten.empty.memory_format where only memory is asked for.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# %%
+def pointwise_chain(x):
+    """Eighteen operators that look at each number alone."""
+    for _ in range(6):
+        x = (x * 0.5 + 1.0).sin()
+    return x
+
+
+def with_a_look(x):
+    """The same with a look at a value in the middle."""
+    x = x.sin() + 1.0
+    return x * 0.5 if x.mean() > 0 else x
+
+
+if __name__ == "__main__":
+    images = torch.randn(8, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    network = make_folding("a convolution, a norm, a ReLU")
+    pairs = make_folding("four pairs and nothing else")
+    table = count_launches(
+        {
+            "convolution, norm, ReLU": network,
+            "the same, folded": fold_model(network),
+            "four pairs": pairs,
+            "the same four, folded": fold_model(pairs),
+            "18 pointwise operators": pointwise_chain,
+            "a value in between": with_a_look,
+        },
+        (images,),
+    )
+    print(pd.DataFrame(table).to_string(index=False))

@@ -1,0 +1,128 @@
+# %% [markdown]
+# # Part 2: what a profile says
+#
+# A profile answers three questions: which operators take the time, how much memory is needed at one moment, and which
+# module it was. Each answer has a trap. The first steps are slow and must not be recorded, operators that allocate do
+# not all allocate at the same time, and a profile knows nothing of modules unless you tell it their names.
+
+# %%
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import accumulate
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile, record_function, schedule
+
+from given import TinyLM
+
+# %% [markdown]
+# ## 2.1 Some steps of many
+
+
+# %%
+def top_operators(averages, count: int) -> list[dict]:
+    """Return the *count* operators with most time of their own, most first, of what key_averages() returns.
+
+    A row is {"operator": "aten::mm", "calls": 12, "self_us": 345.6}. Where there is a GPU, its time counts.
+    """
+    # TODO: only names that begin with aten:: are operators.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def profile_steps(step, batches, folder: str, active: int = 3) -> list[dict]:
+    """Call step(batch) once for each batch, in order, and record *active* of these calls; return the top ten operators.
+
+    One step is skipped, one warms up, then *active* are recorded, once. They are ProfilerStep#2 and so on in
+    step_trace.json, which is written into *folder*, with shapes and memory.
+    """
+    # TODO: a schedule without repeat=1 begins again, and writes the file again.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def activities() -> list[ProfilerActivity]:
+    """Return what can be recorded here: the CPU, and the GPU where there is one."""
+    return [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * torch.cuda.is_available()
+
+
+# %% [markdown]
+# ## 2.2 How much memory at one moment
+
+
+# %%
+def profile_memory(model: nn.Module, inputs: Tensor, folder: str) -> dict:
+    """Profile model(inputs).float().square().mean().backward(), in one expression; return {"peak_bytes", "rows"}.
+
+    peak_bytes: the most bytes that were allocated at one time since the recording began. rows: the ten operators that
+    allocate most by themselves, most first: {"operator": "aten::mm", "self_bytes": 4096}. No parameter has a gradient
+    before. Files may be written into *folder*.
+    """
+    # TODO: the trace has an event "[memory]" for each change; args["Bytes"] is negative where memory is freed,
+    # TODO: and args["Device Type"] is 0 for the CPU and 1 for a GPU.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 2.3 Which module it was
+
+
+# %%
+def profile_model(model: nn.Module, input_ids: Tensor, folder: str) -> list[dict]:
+    """Take two steps to warm up and profile one; return its top twenty operators.
+
+    A step is model.zero_grad(), model(input_ids, labels=input_ids).loss and its backward(). In the third one there are
+    ranges "forward" and "backward", and one for each call of a submodule, called as in model.named_modules(). Writes
+    model_trace.json into *folder*. Leaves nothing on the model, also when the model raises an exception.
+    """
+    # TODO: a forward pre-hook enters record_function(name), a forward hook leaves it.
+    # TODO: a forward hook with always_call=True is called after an exception, too.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 2.4 Three profiles
+
+
+# %%
+def language_model(llama: bool):
+    """Return a small language model: TinyLM, or LLaMA's network with random weights (needs transformers)."""
+    torch.manual_seed(0)
+    if not llama:
+        return TinyLM(vocabulary=1000, width=128, blocks=4, heads=4)
+    from transformers import AutoModelForCausalLM, LlamaConfig
+
+    sizes = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4}
+    return AutoModelForCausalLM.from_config(LlamaConfig(vocab_size=1000, **sizes))
+
+
+def show(title: str, rows: list[dict]) -> None:
+    """Print the first five rows of a table."""
+    print(title)
+    for operator, *numbers in (row.values() for row in rows[:5]):
+        print(f"    {operator:32}", *(f"{number:12,.0f}" for number in numbers))
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser()
+    options.add_argument("--llama", action="store_true", help="profile LLaMA's network of transformers")
+    net = language_model(options.parse_args().llama)
+    tokens = torch.randint(1000, (4, 64))
+    sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def train(batch):
+        sgd.zero_grad()
+        net(batch, labels=batch).loss.backward()
+        sgd.step()
+
+    show("three steps", profile_steps(train, [tokens] * 9, "."))
+    mlp = nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.LayerNorm(1024), nn.Linear(1024, 256))
+    memory = profile_memory(mlp, torch.randn(64, 256), ".")
+    show(f"a peak of {memory['peak_bytes']:,} bytes", memory["rows"])
+    show("one step, by module in model_trace.json", profile_model(net, tokens, "."))

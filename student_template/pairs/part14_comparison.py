@@ -1,0 +1,79 @@
+# %% [markdown]
+# # Part 14: the table
+#
+# Fourteen pairs of this lab in one table: what did each of them buy, in time or in memory, and is it more than noise?
+# A table like this is run again after each change; then a program says which pair got worse.
+
+# %%
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from given import Meter, device_name, live_peak, load_pairs
+
+TABLE = "pairs.csv"
+
+# %% [markdown]
+# ## 14.1 Both sides of each pair
+
+
+# %%
+def compare_pairs(pairs, meter, folder, iterations=100):
+    """Measure each pair; write pairs.csv into *folder* and return its rows, a dict each.
+
+    pairs: name -> (goal, baseline, optimized), the goal "time" or "memory". Each function is called ten times to warm
+    up, and then timed as in part 1. live_peak says how many bytes it needs, in a call of its own.
+    """
+    # TODO: milliseconds; MB of 10**6 bytes. The verdict is about the goal: "better", "worse" or "cannot tell".
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def timed(function, meter, iterations):
+    """Return mean and standard deviation (n - 1) of single calls in seconds, after ten calls to warm up."""
+    # TODO: your benchmark of part 1.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def verdict(row, iterations):
+    """Return "better", "worse" or "cannot tell": time by the interval of part 1, memory from 1.05x on."""
+    # TODO: your speedup of part 1; and 1 / 1.05 is the other end for memory.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 14.2 What got worse
+
+
+# %%
+def regressions(before, after, tolerance=0.05):
+    """Return the names of pairs in both tables (lists of rows) whose optimized side got worse at its goal.
+
+    Worse: more than *tolerance* slower, or more memory by more than that. ValueError for rows of two devices.
+    """
+    # TODO: optimized_ms or optimized_mb, by the goal.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    table = Path(TABLE)
+    before = pd.read_csv(table).to_dict("records") if table.is_file() else []
+    after = compare_pairs(load_pairs(".", device), Meter(device), ".", iterations=30)
+    print(pd.DataFrame(after).drop(columns="device").round(3).to_string(index=False))
+    worse = regressions(before, after, tolerance=0.2)
+    if worse:
+        print(f"worse than in the table before: {', '.join(worse)}")
+        sys.exit(2)

@@ -1,0 +1,38 @@
+"""Part 2 of pairs: right work passes on any seed; mistakes are entries of the corpus."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.labs.pairs.part02_profiling import judges, part
+from tests.labs.bench import Bench, failing
+
+bench = Bench("pairs", part)
+
+
+def test_the_part_declares_nothing_unknown():
+    assert [] == part.problems()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_reference_passes(judge, seed):
+    assert {} == failing(judge(bench.source, seed))
+
+
+def test_the_slow_versions_call_each_batch_and_leave_nothing(judge):
+    verdicts = judge(bench.baseline.read_text(encoding="utf-8"), 1)
+
+    assert {"every_batch_once", "leaves_no_hooks"} == set(verdicts) - set(failing(verdicts))
+
+
+def test_operators_that_take_nearly_the_same_time_come_in_either_order():
+    written = {f"aten::{name}": [1, own] for name, own in (("a", 9.0), ("b", 5.2), ("c", 5.0))}
+    calls = {name: [1] for name in written}
+
+    def top(*names):
+        rows = [{"operator": it, "calls": 1, "self_us": written[it][1]} for it in names]
+        return judges.rows_problem(rows, written, calls, 2, timed=True)
+
+    assert judges.FINE == top("aten::a", "aten::c")
+    assert "aten::a is missing, with 9.0 us" == top("aten::b", "aten::c")[0]
+    assert "self_us goes up between two rows" == top("aten::c", "aten::a")[0]
