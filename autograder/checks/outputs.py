@@ -45,7 +45,6 @@ NOTHING = "nothing"
 WHOLE_OR_NOT = {"int", "float"}
 """Python's numbers: either may stand for the other."""
 
-NO_GRADIENT = "it has no gradient: what it belongs to never trains"
 Form = Mapping[str, Any]
 """Of one answer: its case, its shape, its dtype."""
 Why = str | Mapping[str, str]
@@ -97,12 +96,9 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
     if got is not None and _fits(case, asked):
         return None
     returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-    said = "the shape or the dtype of the result is wrong"
-    if _has_no_gradient(case):
-        said = f"{NO_GRADIENT}; {reason(why, asked['case'])}"
-    elif _is_plain(asked):
-        said = reason(why, asked["case"])
-    return Failed(returned, said, try_)
+    form = "the shape or the dtype of the result is wrong"
+    missing = _is_plain(asked) or _has_no_gradient(case)
+    return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
 
 
 def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from autograder.claims.families import DRAWN, SAMPLED, Case, Sizes
+from autograder.claims.families import DRAWN, FIELDS, SAMPLED, Case, Sizes
 from autograder.errors import CourseError
 from autograder.lab import Part, Probe, Rig, Student, record
 from autograder.model import Basis, Verdict
@@ -69,6 +69,10 @@ class Claimed:
     def inputs(self, draw: Draw) -> Draw:
         """Say what one call is given, by the names of its parameters. A size that is a pair is drawn between both."""
         parameters = list(inspect.signature(draw).parameters.values())[1:]
+        if taken := next((it.name for it in parameters if it.name in FIELDS), ""):
+            raise CourseError(
+                f"{self.function}: inputs draws {taken}, which a case fixes; rename it"
+            )
         self._draw = draw
         self.sizes = {parameter.name: parameter.default for parameter in parameters}
         return draw

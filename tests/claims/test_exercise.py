@@ -345,13 +345,18 @@ def test_gradients_are_judged_as_one_with_the_results_and_a_case_says_which_are_
     assert "right is frozen: gradient of right" not in cases
     assert isinstance(verdicts[0], Passed)
     assert "right is frozen: gradient of left" in verdicts[1].measured
-    assert (
-        "it has no gradient: what it belongs to never trains; left alone has a gradient"
-        == verdicts[1].why
-    )
+    assert "left alone has a gradient" == verdicts[1].why
 
 
 def _written(folder, text):
     path = folder / "written.py"
     path.write_text(text)
     return path
+
+
+def test_a_size_that_is_named_as_what_a_case_fixes_is_refused():
+    """It would never be drawn, and a check of it could not fail."""
+    exercise = Exercise("anything")
+
+    with pytest.raises(CourseError, match="inputs draws dtype, which a case fixes"):
+        exercise.inputs(lambda random, dtype="float32": {"x": random.normal(size=3)})

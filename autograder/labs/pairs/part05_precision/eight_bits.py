@@ -13,7 +13,6 @@ from autograder.labs.pairs.part05_precision.part import WRONG, part
 
 HOLES = {
     "half_precision_and_back": "float16 rounds a hundred times less than FP8 does",
-    "no_tensor": "a list of so many numbers is too long to be sent back, and fails by that",
 }
 
 
@@ -89,7 +88,8 @@ fp8.error_between(
     needs=[],
     says="x, weight and bias get gradients with an error of at most 6e-2.",
     why={
-        "gradient of weight": "the gradient of weight is gradient.t() @ x, by the x that was multiplied",
+        "gradient of weight": "without a gradient weight never trains; "
+        "it is gradient.t() @ x, by the x that was multiplied",
         "gradient of x": "the gradient of x is gradient @ weight, by the weight that was multiplied",
         "": "the gradient of bias is the sum over all rows",
     },
