@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autograder.report.insight import BAR, what_if_lines
 from autograder.report.words import clean
 from autograder.traces.compare import Change, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Figure, Row, Slice, Trace
-from autograder.traces.words import NAME, many, shortened, shown
+from autograder.traces.words import NAME, many, shortened, shown, where
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +22,6 @@ TOOLS = {
     "nsys stats": "nsys stats",
     "ncu": "Nsight Compute",
 }
-BAR = 30  # characters
 TOP = 5  # rows of each table
 WIDE = 40  # letters of a name in a comparison
 WIDEST = 32  # letters of a column, for each profile
@@ -77,6 +77,7 @@ def lines(trace: Trace) -> Iterator[str]:
     for name, slices in trace.breakdown.items():
         yield f"\n{where(name)}: what {_window(trace)} consist of"
         yield from (_bar(piece, slices) for piece in slices)
+    yield from what_if_lines(trace)
     for window, figures in grouped(trace).items():
         yield f"\n{window}:"
         yield from (_figure(figure) for figure in figures)
@@ -108,15 +109,6 @@ def headline(trace: Trace) -> str:
     steps = many(trace.step_count, "step") if trace.step_count else ""
     tool = f"{TOOLS[trace.tool]} {trace.version}".strip()
     return "   ".join(part for part in (trace.file, tool, devices, steps) if part)
-
-
-def where(name: str) -> str:
-    """Name what is broken down.
-
-    >>> where("gpu0"), where("cpu")
-    ('GPU 0', 'CPU')
-    """
-    return f"GPU {name[3:]}" if name.startswith("gpu") else "CPU"
 
 
 def colour(lane: str) -> str:

@@ -12,6 +12,7 @@ from statistics import median
 
 import numpy as np
 
+from autograder.traces import whatif
 from autograder.traces.breakdown import breakdown, timeline
 from autograder.traces.events import KERNELS, STEP, Events, Kind
 from autograder.traces.gaps import gaps
@@ -83,7 +84,7 @@ def summarise(
         version=version,
         devices=devices,
         windows=kept,
-        figures=tuple(figures(events, kept)),
+        figures=(*figures(events, kept), *whatif.figures(events, kept)),
         tables=tables(events),
         steps=tuple(
             Window(steps.names[name], start, end - start)
