@@ -91,7 +91,11 @@ def _memory() -> Finding:
         if group
         else "counted fifty times a second, by no group of the kernel's"
     )
-    mend = "" if group else "grade as root, or with `systemd-run -p MemoryMax=` (docs/grading-machine.md)"
+    mend = (
+        ""
+        if group
+        else "grade as root, or with `systemd-run -p MemoryMax=` (docs/grading-machine.md)"
+    )
     return Finding("memory limit", group is not None, state, mend, "a burst of memory in the fence")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autograder.report.insight import BAR, what_if_lines
+from autograder.report.insight import BAR, speedup_lines, what_if_lines
 from autograder.report.words import clean
 from autograder.traces.compare import Change, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
@@ -216,6 +216,7 @@ def comparison(now: Trace, before: Trace) -> Iterator[str]:
     """Say two profiles side by side."""
     if said := verdict(now, before):
         yield said
+    yield from speedup_lines(now, before)
     for heading, changes in sections(now, before).items():
         yield f"\n{heading}: the largest change first"
         for row, name in zip(

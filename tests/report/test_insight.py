@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from autograder.report import insight, profile, profile_page
 from autograder.traces.record import Figure, Slice, Trace
 from tests.traces.made import kineto, processor, read_made, training
+from tests.traces.test_stack import BEFORE, NOW
 
 
 def gpu(**times):
@@ -64,3 +67,57 @@ def test_without_such_figures_there_are_no_bars():
 
     assert {} == insight.what_if(trace)
     assert "would help most" not in profile_page.page(trace)
+
+
+def test_a_speedup_is_lines_and_a_picture_with_its_words():
+    said = list(profile.comparison(NOW, BEFORE))
+    page = profile_page.page(NOW, BEFORE)
+
+    assert "\nGPU 0: where the speedup comes from" in said
+    assert (
+        "  communicating        0 ns      50 ns    -0.10x  communication in which no other kernel ran"
+        in said
+    )
+    assert (
+        "  together             1 us     500 ns     2.00x  1.00x + 0.70x + 0.10x + 0.20x - 0.10x + 0.10x = 2.00x"
+        in said
+    )
+    first = (
+        "The mean step takes 500 ns instead of 1 us: 2.00x as fast. Most of the gain is in waiting."
+    )
+    assert f"  {first} Communicating takes longer than before." in said
+    assert first in page
+    assert '<span class="loading" style="width: 35.000%">' in page
+    assert "1.00x + 0.70x + 0.10x + 0.20x - 0.10x + 0.10x = 2.00x" in page
+
+
+def test_what_became_slower_says_where():
+    (found,) = insight.speedups(BEFORE, NOW)
+
+    assert found.said.endswith("0.50x as fast. Most of the loss is in waiting.")
+
+
+def test_steps_that_differ_are_said():
+    """The ratio of the median steps may be another."""
+    median = Figure("step_median", 100.0, "ns", "steps")
+    now = replace(NOW, figures=(*NOW.figures, median))
+    before = replace(BEFORE, figures=(*BEFORE.figures, replace(median, value=300.0)))
+    (found,) = insight.speedups(now, before)
+
+    assert found.said.endswith(
+        "The median step is 3.00x as fast: the steps of one profile differ a lot."
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole", "rounded"),
+    [
+        pytest.param([1 / 3] * 3, 1.0, [0.34, 0.33, 0.33], id="thirds"),
+        pytest.param([0.126, -0.126], 0.0, [0.13, -0.13], id="against each other"),
+        pytest.param([0.004, 0.004, -0.008], 0.0, [0.01, 0.0, -0.01], id="next to nothing"),
+        pytest.param([], 0.0, [], id="nothing"),
+    ],
+)
+def test_rounded_parts_add_up(parts, whole, rounded):
+    assert rounded == insight.hundredths(parts, whole)
+    assert round(whole, 2) == pytest.approx(sum(rounded))
