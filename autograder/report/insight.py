@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from autograder.traces.record import Trace
+from autograder.traces.record import Rule, Trace
 from autograder.traces.stack import Layer, Stack, stacks
-from autograder.traces.words import shown, where
+from autograder.traces.words import NAME, many, shortened, shown, where
 
 BAR = 30  # characters
+INDENT = 6 * " "
 AS_IT_IS = "as it is"
 INKS = {
     "waiting": "loading",
@@ -20,6 +22,10 @@ INKS = {
     "communicating": "comm",
     "computing": "kernels",
 }
+ADVISED = (
+    "The largest of its own estimates, those that save most time first. "
+    "They overlap, so do not add them up."
+)
 SUMMED = (
     "A part of the speedup is what a step saves there, over what a step takes now. "
     "1.00x and the parts add up to the ratio."
@@ -227,3 +233,44 @@ def speedup_lines(now: Trace, before: Trace) -> Iterator[str]:
         yield f"  {'together':<14} {old:>10} {new:>10} {found.stack.ratio:>8.2f}x  {found.sum}"
         yield f"  {found.said}"
         yield f"  {SUMMED}"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A rule of Nsight Compute as people read it."""
+
+    rule: Rule
+    kernel: str
+
+    @property
+    def estimate(self) -> str:
+        """Say what it promises."""
+        if self.rule.local:
+            return f"{self.rule.percent:.1f} % better use of one part, maybe no less time"
+        return f"up to {self.rule.percent:.1f} % less time in this kernel"
+
+    @property
+    def scope(self) -> str:
+        """Say how often, and what it saves."""
+        rule = self.rule
+        launches = f"in {many(rule.launches, 'launch', 'launches')}" if rule.launches > 1 else ""
+        saved = f"saves up to {shown(rule.saves_ns, 'ns')}" if rule.saves_ns else ""
+        return ", ".join(words for words in (saved, launches) if words)
+
+
+def advice(trace: Trace) -> list[Advice]:
+    """Return what Nsight Compute advises, with names of kernels that are short enough."""
+    names = shortened([rule.kernel for rule in trace.rules], NAME)
+    return [Advice(rule, name) for rule, name in zip(trace.rules, names, strict=True)]
+
+
+def advice_lines(trace: Trace) -> Iterator[str]:
+    """Say the advice in plain lines."""
+    if trace.rules:
+        yield f"\nwhat Nsight Compute advises: {ADVISED[0].lower()}{ADVISED[1:]}"
+    for found in advice(trace):
+        scope = f" ({found.scope})" if found.scope else ""
+        yield f"  {found.estimate}{scope}: {found.rule.name}, {found.kernel}"
+        yield from textwrap.wrap(
+            found.rule.text, 100, initial_indent=INDENT, subsequent_indent=INDENT
+        )

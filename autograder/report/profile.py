@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autograder.report.insight import BAR, speedup_lines, what_if_lines
+from autograder.report.insight import BAR, advice_lines, speedup_lines, what_if_lines
 from autograder.report.words import clean
 from autograder.traces.compare import Change, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
@@ -84,6 +84,7 @@ def lines(trace: Trace) -> Iterator[str]:
         if names := repeated(trace, figures):
             yield f"  {names}"
     yield from _launched(trace)
+    yield from advice_lines(trace)
     yield from _idle(trace)
     for table, rows in trace.tables.items():
         yield f"\n{table}: {SHARE}"

@@ -82,6 +82,8 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         parts={where(name): profile.parts(slices) for name, slices in trace.breakdown.items()},
         what_if=insight.what_if(trace),
         replayed=insight.REPLAYED,
+        advice=insight.advice(trace),
+        advised=insight.ADVISED,
         lanes=[(lane.name, profile.colour(lane.name), blocks(lane)) for lane in trace.timeline],
         pieces=max((len(lane.shares) for lane in trace.timeline), default=1),
         ticks=ticks(trace),

@@ -2,7 +2,7 @@
 
 source -> jsonstream, kineto | database, nsys -> events -> windows, metrics, breakdown, whatif, tables
     -> summary: a Trace
-source -> cells, stats | cells, ncu -> a Trace of tables and figures alone
+source -> cells, stats | cells, ncu (rules: its advice) -> a Trace of tables and figures alone
 record: what is handed on    definitions: what each figure is    claims: a number in a report against them
 """
 

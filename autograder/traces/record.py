@@ -75,6 +75,23 @@ class Gap:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """What Nsight Compute says would make a kernel faster."""
+
+    name: str
+    kernel: str
+    percent: float
+    """The largest of its launches: less time for the kernel, or a better use of one part of it."""
+    local: bool
+    """Whether the estimate is of one part alone, so that the kernel need not become faster."""
+    text: str
+    launches: int = 1
+    """Of how many launches it is said."""
+    saves_ns: float = 0.0
+    """By its estimate, over these launches; 0 of a local one, and where no time was measured."""
+
+
+@dataclass(frozen=True)
 class Lane:
     """One line of the timeline: the share of each of its equal pieces that was covered."""
 
@@ -104,6 +121,8 @@ class Trace:
     """Window id -> what it consists of; the slices add up to it."""
     gaps: tuple[Gap, ...] = ()
     """Each GPU's longest, the longest first."""
+    rules: tuple[Rule, ...] = ()
+    """What Nsight Compute advises: the three that promise most, the best first."""
     timeline: tuple[Lane, ...] = ()
     notes: tuple[str, ...] = ()
     """What the reader should know, in words: cut short, no operators, no GPU."""

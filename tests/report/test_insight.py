@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.report import insight, profile, profile_page
-from autograder.traces.record import Figure, Slice, Trace
+from autograder.traces.record import Figure, Rule, Slice, Trace
 from tests.traces.made import kineto, processor, read_made, training
 from tests.traces.test_stack import BEFORE, NOW
 
@@ -121,3 +121,24 @@ def test_steps_that_differ_are_said():
 def test_rounded_parts_add_up(parts, whole, rounded):
     assert rounded == insight.hundredths(parts, whole)
     assert round(whole, 2) == pytest.approx(sum(rounded))
+
+
+RULES = (
+    Rule("Coalescing", "gemm()", 74.14, False, "Load <b>neighbours</b>.", 3, 15_600_000),
+    Rule("Pipes", "relu()", 98.86, True, "Launch more."),
+)
+
+
+def test_advice_of_nsight_compute_says_what_it_promises():
+    """Every text of the file is escaped on the page."""
+    trace = Trace("a", "0", "ncu", rules=RULES)
+    said = list(profile.lines(trace))
+    page = profile_page.page(trace)
+
+    first = "up to 74.1 % less time in this kernel (saves up to 15.6 ms, in 3 launches): Coalescing, gemm()"
+    assert f"  {first}" in said
+    assert "      Load <b>neighbours</b>." in said
+    assert "  98.9 % better use of one part, maybe no less time: Pipes, relu()" in said
+    assert "Load &lt;b&gt;neighbours&lt;/b&gt;." in page
+    assert "Up to 74.1 % less time in this kernel" in page
+    assert insight.ADVISED in page

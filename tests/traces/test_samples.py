@@ -133,3 +133,11 @@ def test_causes_come_before_effects_in_every_sample():
     ]
 
     assert ["0"] * 12 == early
+
+
+def test_the_three_largest_estimates_of_nsight_compute_are_kept():
+    rules = read(SAMPLES / "ncu/nsightful_copy_blocked_details_base_units.csv").rules
+
+    assert [
+        ("UncoalescedGlobalAccess", 74.14), ("MemoryCacheAccessPattern", 45.14), ("MemoryCacheAccessPattern", 42.96)
+    ] == [(one.name, one.percent) for one in rules]  # fmt: skip
