@@ -14,6 +14,7 @@ from autograder.traces.words import NAME, many, shortened, shown, where
 BAR = 30  # characters
 INDENT = 6 * " "
 AS_IT_IS = "as it is"
+ALSO = "and "
 INKS = {
     "waiting": "loading",
     "launching": "launch",
@@ -36,6 +37,7 @@ CAUSES = {
     "without_data": ("no wait for data", "loading"),
     "without_sync": ("no wait for the GPU", "sync"),
     "never_idle": ("next work always ready", "kernels"),
+    "at_roof": (f"{ALSO}operators at their roof", "kernels"),
 }
 FIRST = {
     "without_data": "the wait for data",
@@ -95,7 +97,8 @@ def _bars(trace: Trace, device: int | None, whole: float) -> Iterator[Bar]:
     for id_, (words, colour) in CAUSES.items():
         ns = trace.figure(id_, device=device)
         if ns is not None:
-            yield Bar(id_, words, colour, ns, whole / max(ns, 1))
+            said = words if device is not None else words.removeprefix(ALSO)
+            yield Bar(id_, said, colour, ns, whole / max(ns, 1))
 
 
 def _advice(bars: Sequence[Bar], whole: float) -> str:
@@ -129,7 +132,7 @@ def what_if_lines(trace: Trace) -> Iterator[str]:
         for bar in found.bars:
             gain = "" if bar.words == AS_IT_IS else f"{bar.ratio:.2f}x"
             block = "█" * round(BAR * found.width(bar) / 100)
-            yield f"  {bar.words:<22} {shown(bar.ns, 'ns'):>9} {gain:>8}  {block}".rstrip()
+            yield f"  {bar.words:<27} {shown(bar.ns, 'ns'):>9} {gain:>8}  {block}".rstrip()
         yield f"  {found.advice}"
 
 

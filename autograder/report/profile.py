@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autograder.report import roof
 from autograder.report.insight import BAR, advice_lines, speedup_lines, what_if_lines
 from autograder.report.words import clean
 from autograder.traces.compare import Change, sections, verdict
@@ -86,6 +87,7 @@ def lines(trace: Trace) -> Iterator[str]:
     yield from _launched(trace)
     yield from advice_lines(trace)
     yield from _idle(trace)
+    yield from roof.lines(trace)
     for table, rows in trace.tables.items():
         yield f"\n{table}: {SHARE}"
         for row, name in named(rows[:TOP], NAME):

@@ -6,7 +6,7 @@ import math
 from itertools import groupby
 from typing import NamedTuple
 
-from autograder.report import insight, profile
+from autograder.report import insight, profile, roof
 from autograder.report.html import render
 from autograder.traces.compare import Change, incomparable, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
@@ -82,6 +82,9 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         parts={where(name): profile.parts(slices) for name, slices in trace.breakdown.items()},
         what_if=insight.what_if(trace),
         replayed=insight.REPLAYED,
+        roofline=roof.drawn(trace),
+        counted=roof.DEFINED,
+        roof_rows=roof.ROWS,
         advice=insight.advice(trace),
         advised=insight.ADVISED,
         lanes=[(lane.name, profile.colour(lane.name), blocks(lane)) for lane in trace.timeline],

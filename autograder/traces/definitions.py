@@ -100,6 +100,10 @@ DEFINITIONS: Mapping[str, str] = {
         "what the window would take if the host always had the next work ready: "
         "kernels, copies, and the gaps between work that was already queued"
     ),
+    "at_roof": (
+        "what the window would take if every operator with a known amount of work ran as fast "
+        "as the roofline allows, and the host always had the next work ready"
+    ),
     "duration": (
         "duration of the kernel, serialised and at locked clocks: never compare it with a trace's"
     ),

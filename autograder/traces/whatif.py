@@ -14,7 +14,7 @@ import numpy as np
 from autograder.traces.breakdown import QUEUED, gpu_layers
 from autograder.traces.events import ON_GPU, Array, Events, Kind
 from autograder.traces.metrics import SYNC
-from autograder.traces.record import Figure, Window
+from autograder.traces.record import Figure, Trace, Window
 from autograder.traces.spans import Spans, growth
 from autograder.traces.windows import Stretch, gpus, loading, on_gpu, stretch
 
@@ -56,6 +56,25 @@ def _without(
         work = events.of(*ON_GPU) if device is None else on_gpu(events, device)
         time = replayed(work, events.of(Kind.CALL), removed, where)
         yield Figure(id, time, "ns", _label(window), device)
+
+
+def at_roof(trace: Trace) -> Iterator[Figure]:
+    """Yield what each window would take with every placed operator at its roof.
+
+    Of the time of kernels, or of operators, a share is saved: the one that is saved of all of them.
+    """
+    roofline = trace.roofline
+    if roofline is None or not roofline.whole_ns:
+        return
+    share = roofline.saved_ns / roofline.whole_ns
+    for place, slices in trace.breakdown.items():
+        times = {piece.name: piece.ns for piece in slices}
+        computed = times.get("kernels", times.get("operators", 0))
+        device = int(place[3:]) if place.startswith("gpu") else None
+        fed = trace.figure("never_idle", device=device) if device is not None else None
+        window = "steps" if trace.steps else _label(place) if device is not None else "trace"
+        whole = sum(times.values()) if fed is None else fed
+        yield Figure("at_roof", whole - share * computed, "ns", window, device)
 
 
 def _label(window: str) -> str:

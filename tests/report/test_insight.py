@@ -48,8 +48,8 @@ def test_bars_are_lines_and_a_picture_with_its_words(tmp_path):
     said = list(profile.lines(trace))
     page = profile_page.page(trace)
 
-    assert f"  as it is                    1 ms           {'█' * 30}" in said
-    assert f"  no wait for data          700 us    1.43x  {'█' * 21}" in said
+    assert f"  as it is                         1 ms           {'█' * 30}" in said
+    assert f"  no wait for data               700 us    1.43x  {'█' * 21}" in said
     assert '<span class="loading" style="width: 70.00%">' in page
     assert '700 us <span class="quiet">1.43x as fast</span>' in page
     assert insight.REPLAYED in page
