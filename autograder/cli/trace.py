@@ -43,7 +43,7 @@ FIRST = "-"
 def trace(
     files: tuple[Path, ...], before: Path | None, page: Path | None, redact: bool, as_json: bool
 ) -> int:
-    """Show what a profile says: busy share, gaps, copies, overlap, top operators.
+    """Show what a profile says: what would help most, busy share, gaps, copies, top operators.
 
     Of several, such as the ranks of one training, the last lines set the main figures side by side.
     FILE is what torch.profiler (.json, .json.gz), nsys export (.sqlite), nsys stats or ncu --csv wrote.

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autograder.report import roof
-from autograder.report.insight import BAR, advice_lines, speedup_lines, what_if_lines
+from autograder.report import advice, roof, speedup
+from autograder.report.insight import BAR, what_if_lines
 from autograder.report.words import clean
 from autograder.traces.compare import Change, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
@@ -85,7 +85,7 @@ def lines(trace: Trace) -> Iterator[str]:
         if names := repeated(trace, figures):
             yield f"  {names}"
     yield from _launched(trace)
-    yield from advice_lines(trace)
+    yield from advice.lines(trace)
     yield from _idle(trace)
     yield from roof.lines(trace)
     for table, rows in trace.tables.items():
@@ -219,7 +219,7 @@ def comparison(now: Trace, before: Trace) -> Iterator[str]:
     """Say two profiles side by side."""
     if said := verdict(now, before):
         yield said
-    yield from speedup_lines(now, before)
+    yield from speedup.lines(now, before)
     for heading, changes in sections(now, before).items():
         yield f"\n{heading}: the largest change first"
         for row, name in zip(

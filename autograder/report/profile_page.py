@@ -6,7 +6,7 @@ import math
 from itertools import groupby
 from typing import NamedTuple
 
-from autograder.report import insight, profile, roof
+from autograder.report import advice, insight, profile, roof, speedup
 from autograder.report.html import render
 from autograder.traces.compare import Change, incomparable, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
@@ -85,8 +85,8 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         roofline=roof.drawn(trace),
         counted=roof.DEFINED,
         roof_rows=roof.ROWS,
-        advice=insight.advice(trace),
-        advised=insight.ADVISED,
+        advice=advice.advice(trace),
+        advised=advice.ADVISED,
         lanes=[(lane.name, profile.colour(lane.name), blocks(lane)) for lane in trace.timeline],
         pieces=max((len(lane.shares) for lane in trace.timeline), default=1),
         ticks=ticks(trace),
@@ -105,8 +105,8 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         gaps=_gaps(trace),
         several=len({gap.device for gap in trace.gaps}) > 1,
         verdict=verdict(trace, before) if before else "",
-        speedups=insight.speedups(trace, before) if before else [],
-        summed=insight.SUMMED,
+        speedups=speedup.speedups(trace, before) if before else [],
+        summed=speedup.SUMMED,
         compared=_compared(trace, before) if before else {},
         over=profile.over,
         reasons=list(incomparable(trace, before)) if before else [],

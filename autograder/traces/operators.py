@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.traces.shapes import Call, Sizes, Tensor, UnplacedError, recorded
+from autograder.traces.shapes import Call, Tensor, UnplacedError, broadcast, recorded
 
 KINDS = ("matmul", "convolution", "attention", "elementwise", "reduction", "norm")
 MOST = 2**100
 """Operations or bytes of one call; more is no work."""
 NORM = 5
-"""Operations for each number of a norm or a softmax: mean, spread, difference, scale; twice back."""
+"""Operations for each number of a norm or a softmax: mean, spread, difference, scale."""
 
 
 @dataclass(frozen=True)
@@ -156,14 +156,14 @@ def _attention_backward(call: Call) -> Counts:
 def _elementwise(call: Call) -> Counts:
     """Count one operation for each number of the result."""
     tensors = call.tensors
-    sizes = _broadcast([one.sizes for one in tensors])
+    sizes = broadcast([one.sizes for one in tensors])
     out = Tensor(sizes, max((one.item for one in tensors), default=0))
     return out.count, sum(one.bytes for one in tensors) + out.bytes
 
 
 def _comparison(call: Call) -> Counts:
     """Count a truth value, of one byte, for each number."""
-    count = math.prod(_broadcast([one.sizes for one in call.tensors]))
+    count = math.prod(broadcast([one.sizes for one in call.tensors]))
     return count, sum(one.bytes for one in call.tensors) + count
 
 
@@ -171,19 +171,6 @@ def _dropout(call: Call) -> Counts:
     """Count a draw for each number, and the mask that is kept."""
     whole = call.tensor(0)
     return whole.count, 2 * whole.bytes + whole.count
-
-
-def _broadcast(shapes: Sequence[Sizes]) -> Sizes:
-    length = max(map(len, shapes), default=0)
-    wide = [(1,) * (length - len(shape)) + shape for shape in shapes]
-    return tuple(_one_size(column) for column in zip(*wide, strict=True))
-
-
-def _one_size(column: Sequence[int]) -> int:
-    sizes = {size for size in column if size != 1}
-    if len(sizes) > 1:
-        raise UnplacedError
-    return sizes.pop() if sizes else 1
 
 
 def _reduction(call: Call) -> Counts:

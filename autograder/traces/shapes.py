@@ -102,3 +102,17 @@ def _tensor(sizes: Any, kind: Any) -> Tensor | None:
     if tensor.count > LARGEST:
         raise UnplacedError
     return tensor
+
+
+def broadcast(shapes: Sequence[Sizes]) -> Sizes:
+    """Return the shape of what is computed from tensors of these, number by number."""
+    length = max(map(len, shapes), default=0)
+    wide = [(1,) * (length - len(shape)) + shape for shape in shapes]
+    return tuple(_one_size(column) for column in zip(*wide, strict=True))
+
+
+def _one_size(column: Sequence[int]) -> int:
+    sizes = {size for size in column if size != 1}
+    if len(sizes) > 1:
+        raise UnplacedError
+    return sizes.pop() if sizes else 1

@@ -1,4 +1,4 @@
-"""Where a speedup comes from: what a step of before spent on each thing, and what one spends now."""
+"""Where a speedup comes from: what a step spent on each thing before, and what it spends now."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.report import insight, profile, profile_page
+from autograder.report import advice, insight, profile, profile_page, speedup
 from autograder.traces.record import Figure, Rule, Slice, Trace
 from tests.traces.made import kineto, processor, read_made, training
 from tests.traces.test_stack import BEFORE, NOW
@@ -92,7 +92,7 @@ def test_a_speedup_is_lines_and_a_picture_with_its_words():
 
 
 def test_what_became_slower_says_where():
-    (found,) = insight.speedups(BEFORE, NOW)
+    (found,) = speedup.speedups(BEFORE, NOW)
 
     assert found.said.endswith("0.50x as fast. Most of the loss is in waiting.")
 
@@ -102,7 +102,7 @@ def test_steps_that_differ_are_said():
     median = Figure("step_median", 100.0, "ns", "steps")
     now = replace(NOW, figures=(*NOW.figures, median))
     before = replace(BEFORE, figures=(*BEFORE.figures, replace(median, value=300.0)))
-    (found,) = insight.speedups(now, before)
+    (found,) = speedup.speedups(now, before)
 
     assert found.said.endswith(
         "The median step is 3.00x as fast: the steps of one profile differ a lot."
@@ -119,7 +119,7 @@ def test_steps_that_differ_are_said():
     ],
 )
 def test_rounded_parts_add_up(parts, whole, rounded):
-    assert rounded == insight.hundredths(parts, whole)
+    assert rounded == speedup.hundredths(parts, whole)
     assert round(whole, 2) == pytest.approx(sum(rounded))
 
 
@@ -141,4 +141,4 @@ def test_advice_of_nsight_compute_says_what_it_promises():
     assert "  98.9 % better use of one part, maybe no less time: Pipes, relu()" in said
     assert "Load &lt;b&gt;neighbours&lt;/b&gt;." in page
     assert "Up to 74.1 % less time in this kernel" in page
-    assert insight.ADVISED in page
+    assert advice.ADVISED in page
