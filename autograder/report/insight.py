@@ -1,4 +1,4 @@
-"""What would help most: a profile without one cause of waiting each, and what to do first."""
+"""What would help most: the same work without what slows it down, and what to do first."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ WORTH = 1.05
 """Times as fast; less is not worth a change."""
 REPLAYED = (
     "The first bar is the recording. "
-    "Each bar below it is the same work without one cause of waiting: "
-    "nothing else changes its length or its order. The definitions stand with the figures."
+    "Each bar below it is the same work without one thing that slows it down. "
+    "Everything else keeps its length and its order. The definitions stand with the figures."
 )
 
 
@@ -107,7 +107,7 @@ def _share(bar: Bar, whole: float) -> str:
 def what_if_lines(trace: Trace) -> Iterator[str]:
     """Say the bars in plain lines."""
     for name, found in what_if(trace).items():
-        yield f"\n{name}: what would help most: the same work without one cause of waiting"
+        yield f"\n{name}: what would help most: the same work without one thing that slows it down"
         for bar in found.bars:
             gain = "" if bar.words == AS_IT_IS else f"{bar.ratio:.2f}x"
             block = "█" * round(BAR * found.width(bar) / 100)

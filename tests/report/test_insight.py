@@ -58,7 +58,7 @@ def test_bars_are_lines_and_a_picture_with_its_words(tmp_path):
 def test_a_profile_without_a_gpu_has_bars_of_the_cpu(tmp_path):
     said = list(profile.lines(read_made(tmp_path, kineto(processor()))))
 
-    assert "\nCPU: what would help most: the same work without one cause of waiting" in said
+    assert "\nCPU: what would help most: the same work without one thing that slows it down" in said
     assert "  Start with the wait for data: it takes 40 % of the time." in said
 
 
