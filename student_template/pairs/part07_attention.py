@@ -28,7 +28,7 @@ from given import device_name, live_peak
 
 # %%
 def window_mask(length: int, window: int, device) -> BlockMask:
-    """Return the mask with which position i sees j when i - window < j <= i, in blocks of at most 128."""
+    """Return the mask with which position i sees j when i - window < j <= i, in blocks of 128 x 128."""
     # TODO: create_block_mask calls your function with tensors of positions; use & and no "and".
     # YOUR CODE HERE
     raise NotImplementedError()

@@ -61,6 +61,7 @@ windowed.same(
         "without slopes": {"length": (60, 200), "sloped": False},
         "a window of everything": {"length": (60, 120), "window": 300},
     },
+    within={"bfloat16": 8e-2},
     gradients=(),
     dtypes=("float64", "bfloat16"),
     skip_families=dict.fromkeys(("times 1000", "one row times 10000", "heavy tails"), LARGE),

@@ -2,70 +2,65 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from autograder.lab import (
-    INTEGER,
-    TEXT,
-    Failed,
-    Pair,
-    Passed,
-    Student,
-    Verdict,
-    exactly,
-    list_of,
-    record,
-)
-from autograder.labs.pairs.part07_attention import judges
+import numpy as np
+
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Sizes
 from autograder.labs.pairs.part07_attention.part import part
 
-if TYPE_CHECKING:
-    from autograder.labs.pairs.part07_attention.rig import Rig
-else:
-    Rig = Any
-
 CASES = [(1024, 128), (300, 40), (1000, 100), (257, 1), (130, 400)]
-"""Length and window; one more is drawn."""
-MASK = record(
-    length=INTEGER,
-    window=INTEGER,
-    kind=TEXT,
-    block=exactly(2, INTEGER),
-    shape=list_of(INTEGER),
+
+
+def read(written: Any, inputs: Mapping[str, Any]) -> Any:
+    from autograder.labs.pairs.part07_attention import rig
+
+    length, window, rows = (inputs[name] for name in ("length", "window", "rows"))
+    return rig.mask_read(written(length, window, "cpu"), rows)
+
+
+def of(sees: Callable[[Any, Any, int], Any]) -> Callable[..., Any]:
+    """Return what is read of a mask with which i sees j when sees(i, j, window)."""
+
+    def right(length: int, window: int, rows: list[int]) -> Any:
+        from autograder.labs.pairs.part07_attention import rig
+
+        return rig.pairs_read(lambda i, j: sees(i, j, window), length, rows)
+
+    return right
+
+
+masks = Exercise("window_mask", part, call=read)
+
+
+@masks.inputs
+def draw(
+    random: np.random.Generator, length: Any = (150, 900), window: Any = (2, 120)
+) -> dict[str, Any]:
+    rows = [0, *random.integers(0, length, 30).tolist(), length - 1]
+    return {"length": length, "window": window, "rows": rows}
+
+
+SIZES: Mapping[str, Sizes] = {
+    f"{length} positions, window {window}": {"length": length, "window": window}
+    for length, window in CASES
+}
+masks.same(
+    SIZES,
+    oracle=of(lambda i, j, window: (i >= j) & (i - j < window)),
+    slips={
+        "one key too many: i - j < window": of(lambda i, j, window: (i >= j) & (i - j <= window)),
+        "a position must not see a later one": of(lambda i, j, window: abs(i - j) < window),
+        "every earlier position counts, not only the window": of(lambda i, j, _: i >= j),
+        "a position must see itself": of(lambda i, j, window: (i > j) & (i - j < window)),
+    },
+    name="mask_is_the_window",
+    says="window_mask lets position i see j when i - window < j <= i, and skips each block without such a pair.",
+    why={
+        "pairs": "i must see j when i - window < j <= i",
+        "": "a block is empty when none of its pairs counts, and no other is",
+    },
+    try_="(i >= j) & (i - j < window), and create_block_mask with its own block size",
 )
-
-
-@part.probe(
-    pair=True,
-    values={"masks": exactly(len(CASES) + 1, MASK)},
-    arrays={"visible": ("uint8", 1), "blocks": ("uint8", 1)},
-    takes=["window_mask"],
-)
-def masks(student: Student, rig: Rig) -> Any:
-    drawn = rig.integer(400, 900), rig.integer(2, 300)
-    return rig.masks(student.window_mask, [*CASES, drawn])
-
-
-@part.check(basis="outputs")
-def mask_is_the_window(masks: Pair) -> Verdict:
-    """window_mask lets position i see j when i - window < j <= i, and skips every block that holds no such pair."""
-    try_ = "(i >= j) & (i - j < window), and create_block_mask with its own block size"
-    visible, said = (masks.student.arrays[name] for name in ("visible", "blocks"))
-    asked = masks.baseline.values["masks"]
-    for case, mask in zip(asked, masks.student.values["masks"], strict=True):
-        length, window = case["length"], case["window"]
-        where = f"{length} positions, window {window}"
-        if problem := judges.form_problem({**mask, "length": length}):
-            return Failed(f"{where}: {problem}", "it is no mask with blocks to skip", try_)
-        expected = judges.blocks_of(judges.window_pairs(length, window), mask["block"])
-        pairs, visible = judges.cut(visible, (length, length))
-        blocks, said = judges.cut(said, expected[0].shape)
-        problems = (
-            judges.pair_problem(pairs.astype(bool), window),
-            judges.block_problem(blocks, expected),
-        )
-        measured = "; ".join(words for words, _ in problems if words)
-        if measured:
-            why = next(why for _, why in problems if why)
-            return Failed(f"{where}: {measured}", why, try_)
-    return Passed(f"{len(asked)} masks, pair by pair and block by block")

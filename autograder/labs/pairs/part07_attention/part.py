@@ -8,6 +8,5 @@ WRONG = 'see "What usually goes wrong" in the part 7 handout'
 # The first call of flex_attention imports what compiles it.
 part = Part(
     "part07_attention",
-    writes=["window_mask"],
     warm=["torch.nn.attention.flex_attention", "torch._dynamo"],
 )

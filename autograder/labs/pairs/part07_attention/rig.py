@@ -13,10 +13,9 @@ from torch.nn.attention.flex_attention import BlockMask, create_block_mask, crea
 
 from autograder.worker import rig as worker
 from autograder.worker.rigs.precision import Precision
-from autograder.worker.rigs.returned import flat, text
+from autograder.worker.rigs.returned import BadReturn
 
-HIDDEN, SOME, ALL = 0, 1, 2
-"""What a mask says of a block: none of its pairs counts, its function decides, all count."""
+BLOCK = 128
 UNMASKED = 1 << 30  # a block as large as this is what flex_attention makes up without a mask
 
 
@@ -59,28 +58,54 @@ def with_gradients(run: Callable[..., Any], inputs: Mapping[str, Any]) -> dict[s
     return {"attention": result, **gradients}
 
 
+def mask_read(mask: Any, rows: list[int]) -> dict[str, Any]:
+    """Return what a kernel makes of a mask: the blocks that it computes, and the keys that some rows see."""
+    if not isinstance(mask, BlockMask):
+        raise BadReturn(f"{type(mask).__name__} was returned, and a BlockMask is expected")
+    length = mask.shape[-1]
+    some, full = _listed(mask.kv_num_blocks, mask.kv_indices), None
+    if mask.full_kv_num_blocks is not None and mask.full_kv_indices is not None:
+        full = _listed(mask.full_kv_num_blocks, mask.full_kv_indices)
+    pairs = create_mask(mask.mask_mod, 1, 1, length, length, "cpu")[0, 0]
+    pairs &= _spread(some, mask.BLOCK_SIZE, length)
+    if full is not None:
+        pairs |= _spread(full, mask.BLOCK_SIZE, length)
+        some |= full
+    return _said(some, pairs, rows)
+
+
+def pairs_read(sees: Callable[[Any, Any], Tensor], length: int, rows: list[int]) -> dict[str, Any]:
+    """Return the same of a mask in which these pairs count."""
+    places = torch.arange(length)
+    pairs = sees(places[:, None], places)
+    room = -length % BLOCK
+    blocks = torch.nn.functional.pad(pairs, (0, room, 0, room)).unfold(0, BLOCK, BLOCK)
+    return _said(blocks.unfold(1, BLOCK, BLOCK).flatten(2).any(-1), pairs, rows)
+
+
+def _listed(counts: Tensor, places: Tensor) -> Tensor:
+    """Return which blocks are listed: of each row of blocks the first so many places count."""
+    blocks = torch.zeros(places.shape[-2:], dtype=torch.bool)
+    for row, count in enumerate(counts[0, 0].tolist()):
+        blocks[row, places[0, 0, row, :count].long()] = True
+    return blocks
+
+
+def _spread(blocks: Tensor, size: Sequence[int], length: int) -> Tensor:
+    """Return for each pair whether its block is among these."""
+    rows, columns = (torch.arange(length) // each for each in size)
+    return blocks[rows][:, columns]
+
+
+def _said(blocks: Tensor, pairs: Tensor, rows: list[int]) -> dict[str, Any]:
+    empty = 100 * (1 - blocks.double().mean().item())
+    return {"empty blocks in percent": empty, "blocks": blocks, "pairs": pairs[rows]}
+
+
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
     made_mask = staticmethod(made_mask)
-
-    def masks(self, make: Callable[..., Any], cases: Sequence[tuple[int, int]]) -> dict[str, Any]:
-        """Make a mask of each (length, window), and say which pairs and which blocks count."""
-        noted, visible, blocks = [], [Tensor()], [Tensor()]
-        for length, window in cases:
-            mask = make(length, window, self.device)
-            note = {"length": length, "window": window, "kind": text(type(mask).__name__)}
-            block, shape = [0, 0], [0, 0]
-            if isinstance(mask, BlockMask):
-                block, shape = list(mask.BLOCK_SIZE), list(mask.shape)
-                visible.append(create_mask(mask.mask_mod, 1, 1, length, length, self.device))
-                blocks.append(_blocks(mask))
-            noted.append({**note, "block": block, "shape": shape})
-        numbers = {"visible": visible, "blocks": blocks}
-        flats = {
-            name: torch.cat([it.flatten().cpu() for it in own]) for name, own in numbers.items()
-        }
-        return {"masks": noted, **{name: flat(it).astype("uint8") for name, it in flats.items()}}
 
     def captured(self, function: Callable[..., Any], *inputs: Any) -> dict[str, int]:
         """Compile a call; count its graphs, the calls of flex_attention in them, and those that get a mask."""
@@ -96,18 +121,3 @@ class Rig(worker.Rig):
         flex = [node for node in nodes if node.target is flex_attention]
         masked = [node for node in flex if node.args[4][-2] < UNMASKED]
         return {"graphs": len(graphs), "calls": len(flex), "masked": len(masked)}
-
-
-def _blocks(mask: BlockMask) -> Tensor:
-    """Return what the mask says of each block: rows of blocks, columns of blocks."""
-    rows, columns = (
-        -(-length // size) for length, size in zip(mask.shape[-2:], mask.BLOCK_SIZE, strict=True)
-    )
-    said = torch.full((rows, columns), HIDDEN)
-    kinds = [(SOME, mask.kv_num_blocks, mask.kv_indices)]
-    if mask.full_kv_num_blocks is not None and mask.full_kv_indices is not None:
-        kinds.append((ALL, mask.full_kv_num_blocks, mask.full_kv_indices))
-    for kind, counts, places in kinds:
-        for row, count in enumerate(counts[0, 0].tolist()):
-            said[row, places[0, 0, row, :count].long().cpu()] = kind
-    return said
