@@ -62,11 +62,13 @@ def shares(student: Student, rig: Rig) -> Any:
     answers, count = rig.answers(student), rig.integer(900, 1000)
     small, large = (size * rig.random.normal(size=count) for size in (1e-7, 3e4))
     sparse = np.where(rig.random.random(count) < 0.5, 0.0, small)
+    line = rig.random.uniform(65504, 65536, count) * rig.random.choice([-1, 1], count)
     for case, values, name, scale in (
         ("small values", small, "float16", 1.0),
         ("small values, scaled", small, "float16", 1024.0),
         ("half of them zero", sparse, "float16", 1.0),
         ("large values", large, "float16", 4.0),
+        ("at the line", line, "float16", 1.0),
         ("bfloat16", small, "bfloat16", 1024.0),
         ("float8_e5m2", 1e3 * small, "float8_e5m2", 2.0),
         ("no values", small[:0], "float16", 1.0),
@@ -82,6 +84,8 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
     why = {
         "zero": "zeros are no loss and do not count; of no values, nothing is lost",
         "no values": "of no values, nothing is lost: 0.0",
+        "at the line": "65519 is rounded to 65504 and fits, 65520 is infinite: convert, then look at "
+        "isinf; -infinity counts as well",
         "scaled": "the values are multiplied by scale before they are converted",
         "": "convert values * scale to the dtype; count zeros and infinities among the nonzero values",
     }
@@ -136,7 +140,7 @@ def scale_follows_the_rules(script: Pair) -> Verdict:
     """next_scale grows and shrinks the scale as torch's GradScaler does."""
     why = {
         "overflow": "after an overflow the scale is halved, and the count begins at 0",
-        "127": "twice this scale is infinite in float32, so it stays",
+        "127": "twice this scale is infinite in float32, so it stays, and the count is 0",
         "": "this step counts too: at growth_interval the scale is doubled and the count is 0",
     }
     return outputs.same(script, 0.0, why=why, try_="good_steps + 1 is what is compared")
@@ -152,20 +156,23 @@ VALUES = {
     "keeps_graph": BOOLEAN,
 }
 ARRAYS = dict.fromkeys(("start", "weights", "losses"), ("float64", 1))
-POISON = 2  # the batch that overflows
+POISON, EARLY = 2, 5  # the batches that overflow
+FIRST_LAYER = -1.0  # in the place of a factor: only the first layer's gradients overflow
 NEAR, WITHIN = 1e-2, 5e-3  # of the update; honest work is at 5e-4, a division in float16 at 4e-2
 
 
-def trained(student: Student, rig: Rig, factors: list[float], lr: float) -> dict[str, Any]:
+def trained(
+    student: Student, rig: Rig, factors: list[float], lr: float, scale: float = 1024.0
+) -> dict[str, Any]:
     """Train; the trusted side trains in float32, without a batch that overflows in float16."""
     training = rig.small_training(factors, lr)
     batches = training.batches
     if rig.side != "student":
-        batches = [it for it, factor in zip(batches, factors, strict=True) if factor < 1e4]
+        batches = [it for it, factor in zip(batches, factors, strict=True) if 0 < factor < 1e4]
     start, computed = training.weights(), rig.computed()
     with computed:
         returned = student.train_half(
-            training.model, batches, training.criterion, training.make_optimizer
+            training.model, batches, training.criterion, training.make_optimizer, scale
         )
     returned = rig.returned("train_half", returned)
     losses = returned["losses"]
@@ -183,7 +190,8 @@ def trained(student: Student, rig: Rig, factors: list[float], lr: float) -> dict
 
 @part.probe(pair=True, values=VALUES, arrays=ARRAYS)
 def plain(student: Student, rig: Rig) -> Any:
-    return trained(student, rig, [1.0] * 8, 0.1)
+    """Another scale than the default one."""
+    return trained(student, rig, [1.0] * 8, 0.1, 2.0 ** rig.integer(7, 9))
 
 
 @part.probe(pair=True, values=VALUES, arrays=ARRAYS)
@@ -200,8 +208,10 @@ def slow(student: Student, rig: Rig) -> Any:
 
 @part.probe(pair=True, values=VALUES, arrays=ARRAYS)
 def overflowing(student: Student, rig: Rig) -> Any:
+    """One batch overflows everywhere, another one in the first layer alone."""
     factors = [1.0] * 8
     factors[POISON] = 1e6
+    factors[EARLY] = FIRST_LAYER
     return trained(student, rig, factors, 0.1)
 
 
@@ -249,11 +259,22 @@ def overflow_skips_the_step(overflowing: Pair) -> Verdict:
     """A batch whose gradients are not finite moves nothing, and is counted as skipped."""
     skipped = overflowing.student.values["skipped"]
     try_ = "look at all gradients with isfinite() before the first master gets one"
-    why = "a step was taken with gradients that are not finite, or masters were lost"
+    why = (
+        "a step was taken with gradients that are not finite in one of the layers, "
+        "or with zeros, by which momentum moves the weights"
+    )
     moved = numerics.same_update(overflowing, NEAR, why=why, try_=try_)
-    if isinstance(moved, Failed) or skipped == 1:
+    if isinstance(moved, Failed):
         return moved
-    return Failed(f"skipped is {skipped}; expected 1", "a skipped batch is counted", try_)
+    if skipped != 2:
+        return Failed(f"skipped is {skipped}; expected 2", "a skipped batch is counted", try_)
+    losses = len(overflowing.student.arrays["losses"])
+    if losses == 8:
+        return moved
+    measured = f"{losses} losses of 8 batches"
+    return Failed(
+        measured, "a skipped batch has a loss as well", "losses.append() before the check"
+    )
 
 
 @part.check(basis="report")

@@ -67,16 +67,24 @@ class Rig(worker.Rig):
         return dtype
 
     def small_training(self, factors: list[float], lr: float) -> Training:
-        """Return a training whose loss is *factor* times as large in each batch."""
-        model = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 4)).to(self.device)
+        """Return a training whose loss is *factor* times as large in each batch.
+
+        Of a factor below 0, only the first layer's gradients overflow in float16: by a column of inputs that is 0
+        elsewhere, so that its weights stay 0.
+        """
+        first = nn.Linear(16, 32)
+        model = nn.Sequential(first, nn.Tanh(), nn.Linear(32, 4)).to(self.device)
         with torch.no_grad():
             for it in model.parameters():
                 it.copy_(
                     self.tensor(self.random.normal(size=tuple(it.shape)) / it.shape[-1] ** 0.5)
                 )
+            first.weight[:, 0] = 0.0
         batches = []
         for factor in factors:
-            inputs = self.tensor(self.random.normal(size=(32, 16)))
+            drawn = self.random.normal(size=(32, 16))
+            drawn[:, 0] = 3e4 if factor < 0 else 0.0
+            inputs = self.tensor(drawn)
             right = self.tensor(self.random.integers(0, 4, 32), "int64")
-            batches.append((inputs, factor * nn.functional.one_hot(right, 4).float()))
+            batches.append((inputs, abs(factor) * nn.functional.one_hot(right, 4).float()))
         return Training(model, batches, partial(torch.optim.SGD, lr=lr, momentum=0.9))

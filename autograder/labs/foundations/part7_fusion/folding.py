@@ -80,7 +80,8 @@ fold.same(
     gradients=(),
     dtypes=(),
     name="folds_right",
-    says="fold_model returns a module that computes what the model computes, for seven kinds of networks.",
+    says="fold_model returns a module that computes what the model computes, "
+    "for all kinds of networks in given.CAN_BE_FOLDED but the last.",
     why={
         "without a bias": "the new convolution needs a bias, even if the old one has none",
         "registered": "the next norm in modules() is not always the next norm that is called",
