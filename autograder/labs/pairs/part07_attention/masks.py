@@ -24,7 +24,7 @@ def read(written: Any, inputs: Mapping[str, Any]) -> Any:
 def of(sees: Callable[[Any, Any, int], Any]) -> Callable[..., Any]:
     """Return what is read of a mask with which i sees j when sees(i, j, window)."""
 
-    def right(length: int, window: int, rows: tuple[int, ...]) -> Any:
+    def right(length: int, window: int, rows: list[int]) -> Any:
         from autograder.labs.pairs.part07_attention import rig
 
         return rig.pairs_read(lambda i, j: sees(i, j, window), length, rows)
@@ -32,14 +32,19 @@ def of(sees: Callable[[Any, Any, int], Any]) -> Callable[..., Any]:
     return right
 
 
-masks = Exercise("window_mask", part, call=read)
+masks = Exercise(
+    "window_mask",
+    part,
+    call=read,
+    holes={"empties_its_inputs": "it is given two numbers: the list of rows is the check's own"},
+)
 
 
 @masks.inputs
 def draw(
     random: np.random.Generator, length: Any = (150, 900), window: Any = (2, 120)
 ) -> dict[str, Any]:
-    rows = (0, *random.integers(0, length, 30).tolist(), length - 1)
+    rows = [0, *random.integers(0, length, 30).tolist(), length - 1]
     return {"length": length, "window": window, "rows": rows}
 
 

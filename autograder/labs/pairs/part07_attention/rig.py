@@ -58,7 +58,7 @@ def with_gradients(run: Callable[..., Any], inputs: Mapping[str, Any]) -> dict[s
     return {"attention": result, **gradients}
 
 
-def mask_read(mask: Any, rows: Sequence[int]) -> dict[str, Any]:
+def mask_read(mask: Any, rows: list[int]) -> dict[str, Any]:
     """Return what a kernel makes of a mask: the blocks that it computes, and the keys that some rows see."""
     if not isinstance(mask, BlockMask):
         raise BadReturn(f"{type(mask).__name__} was returned, and a BlockMask is expected")
@@ -74,9 +74,7 @@ def mask_read(mask: Any, rows: Sequence[int]) -> dict[str, Any]:
     return _said(some, pairs, rows)
 
 
-def pairs_read(
-    sees: Callable[[Any, Any], Tensor], length: int, rows: Sequence[int]
-) -> dict[str, Any]:
+def pairs_read(sees: Callable[[Any, Any], Tensor], length: int, rows: list[int]) -> dict[str, Any]:
     """Return the same of a mask in which these pairs count."""
     places = torch.arange(length)
     pairs = sees(places[:, None], places)
@@ -99,9 +97,9 @@ def _spread(blocks: Tensor, size: Sequence[int], length: int) -> Tensor:
     return blocks[rows][:, columns]
 
 
-def _said(blocks: Tensor, pairs: Tensor, rows: Sequence[int]) -> dict[str, Any]:
+def _said(blocks: Tensor, pairs: Tensor, rows: list[int]) -> dict[str, Any]:
     empty = 100 * (1 - blocks.double().mean().item())
-    return {"empty blocks in percent": empty, "blocks": blocks, "pairs": pairs[list(rows)]}
+    return {"empty blocks in percent": empty, "blocks": blocks, "pairs": pairs[rows]}
 
 
 class Rig(worker.Rig):
