@@ -45,6 +45,8 @@ NOTHING = "nothing"
 WHOLE_OR_NOT = {"int", "float"}
 """Python's numbers: either may stand for the other."""
 
+Form = Mapping[str, Any]
+"""Of one answer: its case, its shape, its dtype."""
 Why = str | Mapping[str, str]
 """What to say of numbers that differ; or by words in the name of the case, the first that fit."""
 
@@ -62,20 +64,11 @@ def same(
     Cases that are named by one of the words *without* are left out.
     """
     worst = most = 0.0
-    cases = [each for each in _cases(pair) if not any(word in each[1]["case"] for word in without)]
+    cases = [each for each in paired(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
-        if case["dtype"].startswith("raised "):
-            return Failed(
-                f"{asked['case']}: {case['dtype']}",
-                "your code raised an exception in this case",
-                try_,
-            )
-        if got is None or not _fits(case, asked):
-            returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-            form = "the shape or the dtype of the result is wrong"
-            missing = _is_plain(asked) or _has_no_gradient(case)
-            why_not = reason(why, asked["case"]) if missing else form
-            return Failed(returned, why_not, try_)
+        if problem := misfit(case, asked, got, why, try_):
+            return problem
+        assert got is not None
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
@@ -90,6 +83,22 @@ def same(
         most = max(most, share(apart, allowed))
     measured = f"{many(len(cases), 'case')}, apart by {worst:.1e} of a row's largest number at most"
     return Passed(measured, shares(numbers=most))
+
+
+def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> Failed | None:
+    """Fail what was raised, or has another shape or dtype than the right answer, or too few numbers."""
+    if case["dtype"].startswith("raised "):
+        return Failed(
+            f"{asked['case']}: {case['dtype']}",
+            "your code raised an exception in this case",
+            try_,
+        )
+    if got is not None and _fits(case, asked):
+        return None
+    returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
+    form = "the shape or the dtype of the result is wrong"
+    missing = _is_plain(asked) or _has_no_gradient(case)
+    return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
 
 
 def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
@@ -162,9 +171,7 @@ def unchanged(names: Sequence[str], *, try_: str) -> Passed | Failed:
     )
 
 
-def _cases(
-    pair: Pair,
-) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], Array | None, Array]]:
+def paired(pair: Pair) -> Iterator[tuple[Form, Form, Array | None, Array]]:
     """Cut both sides' numbers into cases: the student's form and numbers beside those asked for."""
     own = {case["case"]: (case, numbers) for case, numbers in _cut(pair.student)}
     for asked, want in _cut(pair.baseline):
@@ -172,7 +179,7 @@ def _cases(
         yield case, asked, got if len(got) == len(want) else None, want
 
 
-def _around(own: Mapping[str, tuple[Mapping[str, Any], Array]], name: str) -> Mapping[str, Any]:
+def _around(own: Mapping[str, tuple[Form, Array]], name: str) -> Form:
     """Return what stands in the place of a case that is missing: what it is an entry of, or what has entries."""
     if any(other.startswith(f"{name}, ") for other in own):
         return {"case": name, "shape": [], "dtype": "a list or dict"}
@@ -185,12 +192,12 @@ def _around(own: Mapping[str, tuple[Mapping[str, Any], Array]], name: str) -> Ma
     return {"case": name, "shape": [], "dtype": NOTHING}
 
 
-def _fits(case: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+def _fits(case: Form, asked: Form) -> bool:
     numbers = {case["dtype"], asked["dtype"]} <= WHOLE_OR_NOT
     return case["shape"] == asked["shape"] and (numbers or case["dtype"] == asked["dtype"])
 
 
-def _cut(observation: Observation) -> Iterator[tuple[Mapping[str, Any], Array]]:
+def _cut(observation: Observation) -> Iterator[tuple[Form, Array]]:
     """Give each case its numbers."""
     at, numbers = 0, observation.arrays["numbers"]
     for case in observation.values["cases"]:
@@ -239,15 +246,15 @@ def _gaps(got: Array, want: Array) -> Array:
     return gaps
 
 
-def _form(case: Mapping[str, Any]) -> str:
+def _form(case: Form) -> str:
     return str(case["dtype"]) if _is_plain(case) else f"{case['dtype']} {tuple(case['shape'])}"
 
 
-def _has_no_gradient(case: Mapping[str, Any]) -> bool:
+def _has_no_gradient(case: Form) -> bool:
     return case["dtype"] == NOTHING and "gradient of " in case["case"]
 
 
-def _is_plain(case: Mapping[str, Any]) -> bool:
+def _is_plain(case: Form) -> bool:
     """Whether this is a number or a word, and no tensor."""
     return not case["shape"] and not case["dtype"].startswith(TENSORS)
 

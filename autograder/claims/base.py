@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from autograder.claims.families import DRAWN, SAMPLED, Case, Sizes
+from autograder.claims.families import DRAWN, FIELDS, SAMPLED, Case, Sizes
 from autograder.errors import CourseError
 from autograder.lab import Part, Probe, Rig, Student, record
 from autograder.model import Basis, Verdict
@@ -69,8 +69,12 @@ class Claimed:
     def inputs(self, draw: Draw) -> Draw:
         """Say what one call is given, by the names of its parameters. A size that is a pair is drawn between both."""
         parameters = list(inspect.signature(draw).parameters.values())[1:]
+        if taken := next((it.name for it in parameters if it.name in FIELDS), ""):
+            raise CourseError(
+                f"{self.function}: inputs draws {taken}, which a case fixes; rename it"
+            )
         self._draw = draw
-        self.sizes = {one.name: one.default for one in parameters}
+        self.sizes = {parameter.name: parameter.default for parameter in parameters}
         return draw
 
     # --- for the families of claims -----------------------------------------------------------------------------------
@@ -82,8 +86,10 @@ class Claimed:
         given = dict(self._draw(random, **self.fixed(random, case).sizes))
         for name, it in given.items():
             if _dtype(it) not in DTYPES:
-                known = ", ".join(filter(None, DTYPES))
-                raise CourseError(f"{self.function}: {name} is drawn as {_dtype(it)}; use {known}")
+                supported = ", ".join(filter(None, DTYPES))
+                raise CourseError(
+                    f"{self.function}: {name} is drawn as {_dtype(it)}; use {supported}"
+                )
         if case.change is not None:
             given = {name: _changed(it, case, random) for name, it in given.items()}
         return given
@@ -125,9 +131,9 @@ class Claimed:
                     f"{self.function}: {name} takes a list of sizes, [{{'rows': 8}}], not {sizes!r}"
                 )
             if unknown := sorted(set(sizes) - set(declared)):
-                known = ", ".join(declared)
+                drawn_sizes = ", ".join(declared)
                 raise CourseError(
-                    f"{self.function}: case '{name}' fixes {unknown[0]}; inputs draws {known}"
+                    f"{self.function}: case '{name}' fixes {unknown[0]}; inputs draws {drawn_sizes}"
                 )
 
     def given(self, rig: Rig, case: Case, *, exact: bool = True) -> dict[str, Any]:
@@ -225,8 +231,8 @@ def _size(random: np.random.Generator, size: Any, odd: bool) -> Any:
     if not isinstance(size, tuple):
         return size
     low, high = size
-    found = int(random.integers(min(max(low, SEVERAL), high), high + 1))
-    return found if not odd or found % 2 else found + (1 if found < high else -1)
+    drawn = int(random.integers(min(max(low, SEVERAL), high), high + 1))
+    return drawn if not odd or drawn % 2 else drawn + (1 if drawn < high else -1)
 
 
 def _changed(value: Any, case: Case, random: np.random.Generator) -> Any:

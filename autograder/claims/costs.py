@@ -15,7 +15,9 @@ from autograder.model import Failed, Observation, Pair, Passed, Verdict
 MB = 1e6
 SAYS = {
     "operations": ("asks torch for", "{:,.0f} operations", 1.0),
+    "computed": ("asks torch for", "{:,.0f} operations that compute", 1.0),
     "moved": ("moves", "{:.2f} MB", MB),
+    "touched": ("touches", "{:.2f} MB", MB),
     "made": ("allocates", "{:.2f} MB", MB),
     "held": ("keeps for the backward pass", "{:.2f} MB", MB),
 }
@@ -33,15 +35,27 @@ class Grown(Words):
 
 
 class Costs(Claimed):
-    """fewer_operations, computes_less, moves_less, allocates_less, keeps_less; some for growth; needs_less_memory."""
+    """What a call takes, beside the baseline's and for larger inputs; needs_less_memory."""
 
-    def fewer_operations(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
-        """Claim at most this share of the operations that the baseline asks for."""
-        self._costs("fewer_operations", "operations", at_most, sizes, words)
+    def fewer_operations(
+        self,
+        at_most: float,
+        sizes: Sizes,
+        *,
+        views: bool = True,
+        **words: Unpack[Words],
+    ) -> None:
+        """Claim at most this share of the operations that the baseline asks for; *views* count, or do not."""
+        measure = "operations" if views else "computed"
+        self._costs("fewer_operations", measure, at_most, sizes, words)
 
     def moves_less(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
         """Claim at most this share of the bytes that the baseline reads and writes."""
         self._costs("moves_less", "moved", at_most, sizes, words)
+
+    def touches_less(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
+        """Claim at most this share of the baseline's sectors: pieces of 32 bytes in which operands lie."""
+        self._costs("touches_less", "touched", at_most, sizes, words)
 
     def allocates_less(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
         """Claim at most this share of the bytes that the baseline makes."""

@@ -13,6 +13,7 @@ part.faster({"batch": 256}, ...)                                the clock, with 
 results.py   same, same_gradients, leaves_inputs_alone      refusals.py  refuses        calls.py  calls
 training.py  trains_alike                                   devices.py   stays_on_the_device
 costs.py     fewer_operations and what else a call costs    graphs.py    one_graph, fetches_nothing and the like
+errors.py    error_between                                  reaching.py  reaches
 launches.py  would_launch                                   speed.py     faster
 """
 
@@ -21,13 +22,14 @@ from __future__ import annotations
 from autograder.claims.calls import Calls
 from autograder.claims.costs import Costs
 from autograder.claims.devices import Devices
+from autograder.claims.errors import Rounds
 from autograder.claims.graphs import Graphs
 from autograder.claims.launches import Launches
+from autograder.claims.reaching import Reaches
 from autograder.claims.refusals import Refuses
-from autograder.claims.results import Results
 from autograder.claims.speed import Speed
 from autograder.claims.training import Trains
 
 
-class Exercise(Results, Refuses, Calls, Trains, Costs, Graphs, Launches, Devices, Speed):
+class Exercise(Rounds, Refuses, Calls, Trains, Costs, Reaches, Graphs, Launches, Devices, Speed):
     """What is claimed of one function."""

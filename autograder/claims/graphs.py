@@ -55,17 +55,17 @@ class Graphs(Claimed):
         def compiled(student: Student, rig: Rig) -> dict[str, Any]:
             compiler = rig.compiler()
             self._run_compiled(student, rig, compiler, calls)
-            told = compiler.values()
-            runs = sum(told["runs"].values())
+            counts = compiler.values()
+            runs = sum(counts["runs"].values())
             return {
-                "built": len(told["built"]),
+                "built": len(counts["built"]),
                 "runs": runs,
-                "breaks": told["breaks"],
+                "breaks": counts["breaks"],
             }
 
-        def judge(found: Observation) -> Verdict:
+        def judge(observation: Observation) -> Verdict:
             why, try_ = words["why"], words["try_"]
-            built, runs, breaks = (found.values[name] for name in ("built", "runs", "breaks"))
+            built, runs, breaks = (observation.values[name] for name in ("built", "runs", "breaks"))
             measured = f"{runs} graphs ran in {len(calls)} calls, {built} were built"
             if breaks or runs != len(calls):
                 reason = (
@@ -109,15 +109,15 @@ class Graphs(Claimed):
             run = self._run_compiled(student, rig, compiler, first)
             compiler.forget()
             self._run_compiled(student, rig, compiler, later, run)
-            told = compiler.values()
+            counts = compiler.values()
             return {
-                "built": len(told["built"]),
-                "runs": sum(told["runs"].values()),
+                "built": len(counts["built"]),
+                "runs": sum(counts["runs"].values()),
             }
 
-        def judge(found: Observation) -> Verdict:
-            built = found.values["built"]
-            runs = found.values["runs"]
+        def judge(observation: Observation) -> Verdict:
+            built = observation.values["built"]
+            runs = observation.values["runs"]
             measured = f"{runs} graphs ran in {len(later)} later calls, {built} were built for them"
             if built:
                 return Failed(measured, words["why"], words["try_"])
@@ -190,14 +190,14 @@ class Graphs(Claimed):
 
         def fetches(student: Student, rig: Rig) -> dict[str, Any]:
             given = self.given(rig, Case("fetches", sizes or {}))
-            with rig.fetches(student) as seen:
+            with rig.fetches(student) as watch:
                 self.call(student, given)
-            return {"fetches": seen.values()}
+            return {"fetches": watch.values()}
 
-        def judge(found: Observation) -> Verdict:
-            seen = found.values["fetches"]
-            measured = "; ".join(f"line {it['line']}: {it['call']}" for it in seen[:4])
-            return Failed(measured, WAITS, words["try_"]) if seen else Passed("none")
+        def judge(observation: Observation) -> Verdict:
+            lines = observation.values["fetches"]
+            measured = "; ".join(f"line {it['line']}: {it['call']}" for it in lines[:4])
+            return Failed(measured, WAITS, words["try_"]) if lines else Passed("none")
 
         probe = self.add_probe(self.named("fetches"), fetches, values={"fetches": FETCHES})
         said = f"{self.function} brings no tensor's value to the host."
@@ -268,19 +268,19 @@ class Compiled:
         """Claim one graph of the whole network for each shape, with its answers; return the check."""
 
         def judge(run: Pair) -> Verdict:
-            alike, known = self._alike(run), run.baseline.values
+            alike, trusted = self._alike(run), run.baseline.values
             noted = run.student.values["noted"]
             refusal = run.student.values["refusal"]
             runs = {"compiled": sum(noted["runs"].values())}
             built = {
                 "built": len(noted["built"]),
-                "builds": known["shapes"],
+                "builds": trusted["shapes"],
             }
             measured, why = graph_problem(
                 noted,
                 runs,
-                known["calls"],
-                parameters=known["parameters"],
+                trusted["calls"],
+                parameters=trusted["parameters"],
                 **built,
             )
             if isinstance(alike, Failed):

@@ -130,7 +130,7 @@ class Results(Claimed):
             return {"changed": list(changed), "flags": flags.values()}
 
         def judge(observation: Observation) -> Verdict:
-            return _left_alone(observation, words["try_"])
+            return left_alone(observation, words["try_"])
 
         said = f"{self.function} leaves its inputs as they were, and torch's precision as it was."
         probe = self.add_probe(self.named("inputs_after"), inputs_after, values=SEEN)
@@ -157,7 +157,7 @@ class Results(Claimed):
         def judge(pair: Pair, *others: Any) -> Verdict:
             evidence = dict(zip(reads, (pair, *others), strict=True))
             failed = [word for word, name in apart.items() if self._fails(name, evidence)]
-            left = Passed("") if LEFT_ALONE in self.claimed else _left_alone(pair.student, try_)
+            left = Passed("") if LEFT_ALONE in self.claimed else left_alone(pair.student, try_)
             if isinstance(left, Failed) and pair.student.values["changed"]:
                 return left
             verdict = outputs.same(pair, within, why=words["why"], try_=try_, without=failed)
@@ -290,7 +290,8 @@ def _both(results: Run, gradients: Run) -> Run:
     return run
 
 
-def _left_alone(observation: Observation, try_: str) -> Passed | Failed:
+def left_alone(observation: Observation, try_: str) -> Passed | Failed:
+    """Judge what became of the inputs, and of the precision of products."""
     flags = observation.values["flags"]
     if flags and not observation.values["changed"]:
         return Failed(

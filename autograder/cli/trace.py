@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from autograder.traces import Trace
 
 PAGES = (".html", ".png")
+FIRST = "-"
+"""In place of the profile of before: it is the first of two files."""
 
 
 @cli.command()
@@ -25,7 +27,9 @@ PAGES = (".html", ".png")
     "--compare",
     "before",
     type=click.Path(path_type=Path),
-    help="A profile of before, to set beside it.",
+    is_flag=False,
+    flag_value=FIRST,
+    help="A profile of before, to set beside it. Without a value, the first of two FILEs is that.",
 )
 @click.option(
     "--page", type=click.Path(path_type=Path), help="Write a page (.html) or a picture (.png)."
@@ -39,17 +43,20 @@ PAGES = (".html", ".png")
 def trace(
     files: tuple[Path, ...], before: Path | None, page: Path | None, redact: bool, as_json: bool
 ) -> int:
-    """Show what a profile says: busy share, gaps, copies, overlap, top operators.
+    """Show what a profile says: what would help most, busy share, gaps, copies, top operators.
 
     Of several, such as the ranks of one training, the last lines set the main figures side by side.
     FILE is what torch.profiler (.json, .json.gz), nsys export (.sqlite), nsys stats or ncu --csv wrote.
 
     \b
     Example:  perflab trace baseline_trace.json --page baseline.html
+              perflab trace baseline_trace.json mine.json --compare
     """
     from autograder.report import profile
     from autograder.traces.compare import incomparable
 
+    if before == Path(FIRST):
+        before, files = _first_of_two(files)
     if (before or page) and len(files) > 1:
         raise UserError(
             "--compare and --page take one FILE; without them, several are set side by side at the end"
@@ -84,6 +91,12 @@ def trace(
     return DONE
 
 
+def _first_of_two(files: tuple[Path, ...]) -> tuple[Path, tuple[Path, ...]]:
+    if len(files) != 2:
+        raise UserError("--compare without a value takes two FILEs: the baseline's, then yours")
+    return files[0], files[1:]
+
+
 def _read(file: Path) -> Trace:
     from autograder.checks.trace import decoded
     from autograder.sandbox import evaluate_file
@@ -97,6 +110,7 @@ def _read(file: Path) -> Trace:
 def _print_json(now: Trace, old: Trace | None, reasons: list[str]) -> None:
     from autograder.records import to_json
     from autograder.traces.compare import sections
+    from autograder.traces.stack import stacks
 
     if old is None:
         click.echo(json.dumps(to_json(now)))
@@ -106,11 +120,9 @@ def _print_json(now: Trace, old: Trace | None, reasons: list[str]) -> None:
         for heading, rows in sections(now, old).items()
         for row in rows
     ]
-    click.echo(
-        json.dumps(
-            {"file": now.file, "before": old.file, "incomparable": reasons, "changes": changes}
-        )
-    )
+    compared = {"file": now.file, "before": old.file, "incomparable": reasons}
+    speedup = [{**to_json(stack), "ratio": stack.ratio} for stack in stacks(now, old)]
+    click.echo(json.dumps({**compared, "speedup": speedup, "changes": changes}))
 
 
 def _redact(files: tuple[Path, ...]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from autograder.report import profile
 from autograder.traces.record import Slice
+from autograder.traces.words import where
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,6 @@ def memory(evidence: Mapping[str, Any]) -> Memory | None:
 def breakdown(evidence: Mapping[str, Any]) -> dict[str, list[tuple[Slice, float]]]:
     """Read what the time of a trace consists of, device by device, each slice with its percentage."""
     return {
-        profile.where(name): profile.parts([Slice(*piece) for piece in slices])
+        where(name): profile.parts([Slice(*piece) for piece in slices])
         for name, slices in evidence.get("breakdown", {}).items()
     }

@@ -11,7 +11,7 @@ from autograder.report.profile import colour
 from autograder.report.profile_page import span, ticks
 from autograder.report.words import clean
 from autograder.traces.record import Trace
-from autograder.traces.words import shown
+from autograder.traces.words import shown, where
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,7 +121,7 @@ def _breakdown(axes: Axes, trace: Trace) -> None:
     axes.set_xlim(0, 100)
     axes.set_ylim(len(trace.breakdown) - 0.5, -0.5)
     names = [
-        f"{profile.where(name)}\n{shown(sum(piece.ns for piece in s), 'ns')}"
+        f"{where(name)}\n{shown(sum(piece.ns for piece in s), 'ns')}"
         for name, s in trace.breakdown.items()
     ]
     axes.set_yticks(range(len(names)), names)

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autograder.report import advice, roof, speedup
+from autograder.report.insight import BAR, what_if_lines
 from autograder.report.words import clean
 from autograder.traces.compare import Change, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Figure, Row, Slice, Trace
-from autograder.traces.words import NAME, many, shortened, shown
+from autograder.traces.words import NAME, many, shortened, shown, where
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +23,6 @@ TOOLS = {
     "nsys stats": "nsys stats",
     "ncu": "Nsight Compute",
 }
-BAR = 30  # characters
 TOP = 5  # rows of each table
 WIDE = 40  # letters of a name in a comparison
 WIDEST = 32  # letters of a column, for each profile
@@ -77,13 +78,16 @@ def lines(trace: Trace) -> Iterator[str]:
     for name, slices in trace.breakdown.items():
         yield f"\n{where(name)}: what {_window(trace)} consist of"
         yield from (_bar(piece, slices) for piece in slices)
+    yield from what_if_lines(trace)
     for window, figures in grouped(trace).items():
         yield f"\n{window}:"
         yield from (_figure(figure) for figure in figures)
         if names := repeated(trace, figures):
             yield f"  {names}"
     yield from _launched(trace)
+    yield from advice.lines(trace)
     yield from _idle(trace)
+    yield from roof.lines(trace)
     for table, rows in trace.tables.items():
         yield f"\n{table}: {SHARE}"
         for row, name in named(rows[:TOP], NAME):
@@ -108,15 +112,6 @@ def headline(trace: Trace) -> str:
     steps = many(trace.step_count, "step") if trace.step_count else ""
     tool = f"{TOOLS[trace.tool]} {trace.version}".strip()
     return "   ".join(part for part in (trace.file, tool, devices, steps) if part)
-
-
-def where(name: str) -> str:
-    """Name what is broken down.
-
-    >>> where("gpu0"), where("cpu")
-    ('GPU 0', 'CPU')
-    """
-    return f"GPU {name[3:]}" if name.startswith("gpu") else "CPU"
 
 
 def colour(lane: str) -> str:
@@ -224,6 +219,7 @@ def comparison(now: Trace, before: Trace) -> Iterator[str]:
     """Say two profiles side by side."""
     if said := verdict(now, before):
         yield said
+    yield from speedup.lines(now, before)
     for heading, changes in sections(now, before).items():
         yield f"\n{heading}: the largest change first"
         for row, name in zip(

@@ -6,12 +6,12 @@ import math
 from itertools import groupby
 from typing import NamedTuple
 
-from autograder.report import profile
+from autograder.report import advice, insight, profile, roof, speedup
 from autograder.report.html import render
 from autograder.traces.compare import Change, incomparable, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Gap, Lane, Trace, Window
-from autograder.traces.words import shortened, shown
+from autograder.traces.words import shortened, shown, where
 
 ROWS = 12  # of a table
 LAUNCHES = 100
@@ -79,9 +79,14 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         headline=profile.headline(trace),
         key=_key(trace),
         colour=profile.colour,
-        parts={
-            profile.where(name): profile.parts(slices) for name, slices in trace.breakdown.items()
-        },
+        parts={where(name): profile.parts(slices) for name, slices in trace.breakdown.items()},
+        what_if=insight.what_if(trace),
+        replayed=insight.REPLAYED,
+        roofline=roof.drawn(trace),
+        counted=roof.DEFINED,
+        roof_rows=roof.ROWS,
+        advice=advice.advice(trace),
+        advised=advice.ADVISED,
         lanes=[(lane.name, profile.colour(lane.name), blocks(lane)) for lane in trace.timeline],
         pieces=max((len(lane.shares) for lane in trace.timeline), default=1),
         ticks=ticks(trace),
@@ -100,6 +105,8 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         gaps=_gaps(trace),
         several=len({gap.device for gap in trace.gaps}) > 1,
         verdict=verdict(trace, before) if before else "",
+        speedups=speedup.speedups(trace, before) if before else [],
+        summed=speedup.SUMMED,
         compared=_compared(trace, before) if before else {},
         over=profile.over,
         reasons=list(incomparable(trace, before)) if before else [],

@@ -1,7 +1,8 @@
 """Profiles: readers of what profilers write, and figures that carry their definition.
 
-source -> jsonstream, kineto | database, nsys -> events -> windows, metrics, breakdown, tables -> summary: a Trace
-source -> cells, stats | cells, ncu -> a Trace of tables and figures alone
+source -> jsonstream, kineto | database, nsys -> events -> windows, metrics, breakdown, whatif, tables
+    -> summary: a Trace
+source -> cells, stats | cells, ncu (rules: its advice) -> a Trace of tables and figures alone
 record: what is handed on    definitions: what each figure is    claims: a number in a report against them
 """
 

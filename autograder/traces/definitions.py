@@ -87,6 +87,23 @@ DEFINITIONS: Mapping[str, str] = {
         "GPU work after the end of the last step; "
         "end it with torch.cuda.synchronize() before prof.step()"
     ),
+    "without_data": (
+        "what the window would take without the waits for the DataLoader: "
+        "all other work keeps its length and its order"
+    ),
+    "without_sync": (
+        "what the window would take if the host never waited for the GPU "
+        "(cuda...Synchronize, copies to pageable memory): "
+        "all other work keeps its length and its order"
+    ),
+    "never_idle": (
+        "what the window would take if the host always had the next work ready: "
+        "kernels, copies, and the gaps between work that was already queued"
+    ),
+    "at_roof": (
+        "what the window would take if every operator with a known amount of work ran as fast "
+        "as the roofline allows, and the host always had the next work ready"
+    ),
     "duration": (
         "duration of the kernel, serialised and at locked clocks: never compare it with a trace's"
     ),

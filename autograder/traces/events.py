@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import SubmissionError
+from autograder.traces.operators import Work
 from autograder.traces.spans import Spans
 
 Array = np.ndarray[Any, Any]
 
 MOST_EVENTS = 4_000_000
 MOST_NAMES = 100_000
+MOST_WORKS = 20_000
 NAME_CHARS = 400
 FURTHEST = 2**62  # ns
 
@@ -52,7 +54,7 @@ LOADER = re.compile(r"DataLoader.*__next__|enumerate\(DataLoader\)")
 class Recording:
     """Events in columns; times may be read once all are in."""
 
-    COLUMNS = ("kind", "start", "end", "name", "device", "track", "link", "size", "op")
+    COLUMNS = ("kind", "start", "end", "name", "device", "track", "link", "size", "op", "work")
 
     def __init__(self) -> None:
         """Start empty."""
@@ -60,6 +62,7 @@ class Recording:
         self._load = array("d")
         self._ids: dict[str, int] = {}
         self._tracks: dict[Any, int] = {}
+        self._works: dict[Work, int] = {}
         self.first = FURTHEST
         self.last = -FURTHEST
         self.unread = 0
@@ -81,16 +84,18 @@ class Recording:
         link: int = -1,
         size: int = 0,
         op: int = -1,
+        work: Work | None = None,
         blocks: float = np.nan,
         occupancy: float = np.nan,
     ) -> None:
         """Take one event; *track* is its stream or thread, *link* joins a call with what it
-        started.
+        started, *work* is what an operator computes.
         """
         if len(self) == MOST_EVENTS:
             raise SubmissionError(f"more than {MOST_EVENTS:,} events; record fewer steps")
         self.saw(start, end)
-        values = (kind, start, end, self.name_id(name), device, self._track(track), link, size, op)
+        where = (device, self._track(track), link, size, op, self._work(work))
+        values = (kind, start, end, self.name_id(name), *where)
         for column, value in zip(self._columns.values(), values, strict=True):
             column.append(value)
         self._load.extend((blocks, occupancy))
@@ -110,6 +115,11 @@ class Recording:
     def _track(self, track: Any) -> int:
         return self._tracks.setdefault(track, len(self._tracks))
 
+    def _work(self, work: Work | None) -> int:
+        if work is None or (work not in self._works and len(self._works) >= MOST_WORKS):
+            return -1
+        return self._works.setdefault(work, len(self._works))
+
     def events(self, since: int = 0) -> Events:
         """Return what was taken so far; *since* is what its times count from."""
         columns = {name: np.array(column, np.int64) for name, column in self._columns.items()}
@@ -122,6 +132,7 @@ class Recording:
             blocks=load[:, 0],
             occupancy=load[:, 1],
             names=list(self._ids),
+            works=list(self._works),
             origin=since + origin,
             length=max(self.last - self.first, 0),
         )
@@ -140,10 +151,13 @@ class Events:
     link: Array
     size: Array
     op: Array
+    work: Array
+    """Index in *works* of what an operator computes; -1 where nobody can say."""
     blocks: Array = field(repr=False)
     """Blocks per multiprocessor, of kernels; NaN where it was not recorded."""
     occupancy: Array = field(repr=False)
     names: list[str] = field(repr=False)
+    works: list[Work] = field(repr=False)
     origin: int = 0
     """What the file calls the time 0 of these columns."""
     length: int = 0
@@ -158,7 +172,13 @@ class Events:
             name: getattr(self, name)[chosen]
             for name in (*Recording.COLUMNS, "blocks", "occupancy")
         }
-        return Events(**columns, names=self.names, origin=self.origin, length=self.length)
+        return Events(
+            **columns,
+            names=self.names,
+            works=self.works,
+            origin=self.origin,
+            length=self.length,
+        )
 
     def of(self, *kinds: Kind) -> Events:
         """Keep some kinds."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.errors import SubmissionError
-from autograder.traces import cells
+from autograder.traces import cells, rules
 from autograder.traces.record import Figure, Trace, Unit
 from autograder.traces.source import Source
 from autograder.traces.summary import digest
@@ -52,6 +52,7 @@ SHAPE = (
     r" \(\d+, \d+, \d+\)x\(\d+, \d+, \d+\)|, \d{4}-\w+-\d+ [\d:]+|, Block Size \d+, Grid Size \d+"
 )
 LAUNCHED = re.compile(rf"\s*+(\S.*?)(?:{SHAPE}), (?=Context|Device)(?:.*?Device (\d+))?")
+SECTION = "Section:"
 NO_PERMISSION = (
     "Nsight Compute was not allowed to read the GPU's "
     "counters (ERR_NVGPUCTRPERM), usual on rented machines: "
@@ -72,6 +73,7 @@ class Kernel:
     device: int | None = None
     launch: str = ""
     values: dict[str, float] = field(default_factory=dict)
+    advice: list[rules.Message] = field(default_factory=list)
 
     def take(self, metric: str, unit: str, value: float | None) -> None:
         """Keep a value in the unit of its figure; the first of a name counts."""
@@ -81,6 +83,11 @@ class Kernel:
         scale = cells.NS.get(unit, 0) if figure == "duration" else 1
         if scale:
             self.values.setdefault(figure, value * scale)
+
+    def advise(self, message: rules.Message | None) -> None:
+        """Keep what a rule says of it, if it estimates anything."""
+        if message is not None:
+            self.advice.append(message)
 
 
 def is_ncu(lines: list[str]) -> bool:
@@ -148,7 +155,15 @@ def trace(source: Source, kernels: list[Kernel]) -> Trace:
     )
     notes = (SERIAL,) if any("duration" in kernel.values for kernel in kernels) else (NO_DURATION,)
     return Trace(
-        source.name, digest(source), "ncu", figures=figures, tables={"kernels": table}, notes=notes
+        source.name,
+        digest(source),
+        "ncu",
+        figures=figures,
+        tables={"kernels": table},
+        notes=notes,
+        rules=rules.largest(
+            (one.name, one.values.get("duration", 0.0), one.advice) for one in kernels
+        ),
     )
 
 
@@ -176,6 +191,7 @@ def _details(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
         kernel = kernels.setdefault(launch, _kernel(row))
         value = cells.number(row.get("Metric Value", ""), decimal)
         kernel.take(row.get("Metric Name", ""), row.get("Metric Unit", ""), value)
+        kernel.advise(rules.of_row(row, decimal))
     return list(kernels.values())
 
 
@@ -199,13 +215,17 @@ def _kernel(row: Mapping[str, str]) -> Kernel:
 def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
     decimal = cells.point((word for line in lines for word in line.split()[-1:]), source.name)
     kernels: list[Kernel] = []
-    dashes = ""
-    for line in lines:
+    dashes = section = ""
+    for at, line in enumerate(lines):
         launched = LAUNCHED.match(line)
         if launched:
             kernels.append(Kernel(launched[1], _device(launched[2] or "")))
         elif cells.DASHES.fullmatch(line):
             dashes = line
+        elif line.strip().startswith(SECTION):
+            section = line.strip().removeprefix(SECTION).strip()
+        elif kernels and rules.MESSAGE.match(line):
+            kernels[-1].advise(rules.in_words(section, rules.message(lines, at), decimal))
         elif (
             kernels and dashes and len(columns := cells.columns(dashes, line)) in (3, 5)
         ):  # 5: least, most, mean

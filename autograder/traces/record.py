@@ -75,6 +75,79 @@ class Gap:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """What Nsight Compute says would make a kernel faster."""
+
+    name: str
+    kernel: str
+    percent: float
+    """The largest of its launches: less time for the kernel, or a better use of one part of it."""
+    local: bool
+    """Whether the estimate is of one part alone, so that the kernel need not become faster."""
+    text: str
+    launches: int = 1
+    """Of how many launches it is said."""
+    saves_ns: float = 0.0
+    """By its estimate, over these launches; 0 of a local one, and where no time was measured."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """An operator with one shape: what its calls computed and moved at least, and how long."""
+
+    operator: str
+    kind: str
+    """matmul, convolution, attention, elementwise, reduction or norm."""
+    shape: str
+    count: int
+    ns: int
+    """Of its kernels, or of the calls themselves where there is no GPU."""
+    flops: float
+    bytes: float
+
+    @property
+    def intensity(self) -> float:
+        """Operations for each byte."""
+        return self.flops / self.bytes
+
+    @property
+    def rate(self) -> float:
+        """Operations a second."""
+        return 1e9 * self.flops / self.ns
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second."""
+        return 1e9 * self.bytes / self.ns
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """Operators between what memory and what arithmetic allows."""
+
+    points: tuple[Point, ...]
+    """Those that take longest, first."""
+    more: int
+    """Points that were left out."""
+    placed_ns: int
+    """Time of all points."""
+    whole_ns: int
+    """Time of all operators, placed or not: kernels without communication, else calls."""
+    best_rate: float
+    """The most operations a second of any point."""
+    best_bandwidth: float
+    """The most bytes a second of any point."""
+    saved_ns: float = 0.0
+    """How much less all points would take at their roofs."""
+    unplaced: tuple[Slice, ...] = ()
+    """The operators, or kernels, that take longest among those without a place."""
+
+    def roof(self, point: Point) -> float:
+        """Return the most operations a second that its intensity allows."""
+        return min(self.best_rate, self.best_bandwidth * point.intensity)
+
+
+@dataclass(frozen=True)
 class Lane:
     """One line of the timeline: the share of each of its equal pieces that was covered."""
 
@@ -104,6 +177,10 @@ class Trace:
     """Window id -> what it consists of; the slices add up to it."""
     gaps: tuple[Gap, ...] = ()
     """Each GPU's longest, the longest first."""
+    rules: tuple[Rule, ...] = ()
+    """What Nsight Compute advises: the three that promise most, the best first."""
+    roofline: Roofline | None = None
+    """Where operators stand below what the profile itself shows to be possible."""
     timeline: tuple[Lane, ...] = ()
     notes: tuple[str, ...] = ()
     """What the reader should know, in words: cut short, no operators, no GPU."""

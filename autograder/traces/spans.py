@@ -72,12 +72,16 @@ class Spans:
     def coverage(self, window: tuple[int, int], bins: int) -> Array:
         """Return the share of each of *bins* equal pieces of a window that is covered."""
         edges = np.linspace(window[0], window[1], bins + 1)
-        before = np.concatenate([[0], np.cumsum(self.end - self.start)])
-        index = np.searchsorted(self.start, edges, side="right")
-        ends = np.append(self.end, 0)[index - 1]
-        covered = before[index] - np.where(index > 0, np.maximum(ends - edges, 0), 0)
-        shares: Array = np.diff(covered) * bins / (window[1] - window[0])
+        shares: Array = np.diff(self.before(edges)) * bins / (window[1] - window[0])
         return shares
+
+    def before(self, times: Array) -> Array:
+        """Return how much is covered before each of these times."""
+        lengths = np.concatenate([[0], np.cumsum(self.end - self.start)])
+        index = np.searchsorted(self.start, times, side="right")
+        ends = np.append(self.end, 0)[index - 1]
+        covered: Array = lengths[index] - np.where(index > 0, np.maximum(ends - times, 0), 0)
+        return covered
 
 
 EMPTY = Spans(np.zeros(0, np.int64), np.zeros(0, np.int64))

@@ -6,17 +6,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
 
 import numpy as np
 
+from autograder.traces import whatif
 from autograder.traces.breakdown import breakdown, timeline
 from autograder.traces.events import KERNELS, STEP, Events, Kind
 from autograder.traces.gaps import gaps
 from autograder.traces.metrics import LAUNCH, figures
 from autograder.traces.record import Tool, Trace, Window
+from autograder.traces.roofline import roofline
 from autograder.traces.source import Source
 from autograder.traces.tables import tables
 from autograder.traces.windows import gpus, steps_of, windows
@@ -76,14 +79,14 @@ def summarise(
     """Put together all that this recording says."""
     kept = windows(events)
     steps = steps_of(events)
-    return Trace(
+    trace = Trace(
         file=source.name,
         sha256=digest(source),
         tool=tool,
         version=version,
         devices=devices,
         windows=kept,
-        figures=tuple(figures(events, kept)),
+        figures=(*figures(events, kept), *whatif.figures(events, kept)),
         tables=tables(events),
         steps=tuple(
             Window(steps.names[name], start, end - start)
@@ -94,10 +97,12 @@ def summarise(
         ),
         breakdown=breakdown(events, kept),
         gaps=tuple(gaps(events, kept)),
+        roofline=roofline(events),
         timeline=timeline(events, kept),
         notes=(*notes, *_notes(tool, events, kept, bool(notes)), *_no_gpu(events, devices, cut)),
         signals={**(signals or {}), **_signals(events)},
     )
+    return replace(trace, figures=(*trace.figures, *whatif.at_roof(trace)))
 
 
 def digest(source: Source) -> str:

@@ -31,6 +31,15 @@ def shown(value: float, unit: Unit) -> str:
     return f"{value:.1f} {unit}"
 
 
+def where(name: str) -> str:
+    """Name what is broken down.
+
+    >>> where("gpu0"), where("cpu")
+    ('GPU 0', 'CPU')
+    """
+    return f"GPU {name[3:]}" if name.startswith("gpu") else "CPU"
+
+
 def many(count: int, thing: str, things: str = "") -> str:
     """Count things.
 

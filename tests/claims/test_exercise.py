@@ -352,3 +352,11 @@ def _written(folder, text):
     path = folder / "written.py"
     path.write_text(text)
     return path
+
+
+def test_a_size_that_is_named_as_what_a_case_fixes_is_refused():
+    """It would never be drawn, and a check of it could not fail."""
+    exercise = Exercise("anything")
+
+    with pytest.raises(CourseError, match="inputs draws dtype, which a case fixes"):
+        exercise.inputs(lambda random, dtype="float32": {"x": random.normal(size=3)})

@@ -49,6 +49,23 @@ def test_two_profiles_are_compared(folder):
     }
 
 
+def test_a_baseline_may_come_first(folder):
+    """The option without a value says the same, whatever stands behind it."""
+    said = run("now_trace.json", "--compare", "cpu_trace.json").output
+
+    assert said == run("cpu_trace.json", "now_trace.json", "--compare").output
+    run("cpu_trace.json", "now_trace.json", "--compare", "--page", "a.html")
+    assert "Beside cpu_trace.json" in (folder / "a.html").read_text()
+
+
+def test_a_program_gets_the_speedup_in_parts(folder):
+    found = json.loads(run("now_trace.json", "now_trace.json", "--compare", "--json").stdout)
+    (stack,) = found["speedup"]
+
+    assert ("gpu0", 1.0) == (stack["place"], stack["ratio"])
+    assert 1_000_000 == sum(layer["now"] for layer in stack["layers"])
+
+
 def test_several_are_set_side_by_side_at_the_end(folder):
     """Figures that one of them lacks stay empty."""
     told = [
@@ -90,6 +107,11 @@ def test_pages_pictures_and_copies_are_written(folder):
             ["now_trace.json", "cpu_trace.json", "--page", "a.html"],
             "--compare and --page take one FILE; without them, several are set side by side at the end",
             id="two files, one page",
+        ),
+        pytest.param(
+            ["now_trace.json", "--compare"],
+            "--compare without a value takes two FILEs: the baseline's, then yours",
+            id="nothing to compare with",
         ),
         pytest.param(["."], ".: is a folder; name the profile in it", id="a folder"),
         pytest.param(

@@ -7,6 +7,7 @@ from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.figures_claimed import QUANTITIES
 from tests.traces import test_ncu, test_stats
 from tests.traces.made import event, export, kernel, kineto, processor, read_made, training
+from tests.traces.test_roofline import on_a_gpu
 
 OTHERS = [
     event("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 10, 5, 7, device=0, bytes=100),
@@ -17,6 +18,7 @@ STATS = f"{test_stats.KERNELS}\n{test_stats.COPIES}\n{test_stats.SIZES}\n{test_s
 FILES = {
     "a_trace.json": kineto([*training(), *OTHERS]),
     "cpu_trace.json": kineto(processor()),
+    "shapes_trace.json": kineto(on_a_gpu()),
     "nsys.csv": STATS,
     "ncu.csv": test_ncu.DETAILS + test_ncu.MEASURED,
 }

@@ -54,6 +54,9 @@ TRAINING = {
     ("unmatched_kernels", "trace"): 0,
     ("item_count", "trace"): 1,
     ("step_count", "steps"): 1,
+    ("without_data", "steps"): 700_000,
+    ("without_sync", "steps"): 940_000,
+    ("never_idle", "steps"): 410_000,
     ("step_median", "steps"): 1000 * US,
     ("dataloader", "steps"): 30.0,
     ("dataloader_longest", "steps"): 300 * US,
@@ -63,6 +66,7 @@ TRAINING = {
 PROCESSOR = {
     ("item_count", "trace"): 0,
     ("step_count", "steps"): 2,
+    ("without_data", "steps"): 120_000,
     ("step_median", "steps"): 100 * US,
     ("step_longest", "steps"): 100 * US,
     ("step_mad", "steps"): 0,

@@ -24,6 +24,7 @@ REFERENCE = {
         ("busy_any", "gpu", 0): 60.57, ("busy_kernel", "gpu", 0): 59.36, ("busy_any", "steps", 0): 56.03,
         ("busy_kernel", "steps", 0): 54.89, ("busy_kernel", "trace", 0): 55.51, ("kernel_count", "trace", 0): 8772,
         ("h2d_time", "trace", 0): 11_492_000, ("h2d_overlap", "trace", 0): 0.0,
+        ("without_data", "steps", 0): 633_526_000, ("without_sync", "steps", 0): 1_048_766_000,
     },
     f"{K}/tracelens_h100_Falconsai_nsfw_image_detection__1016002.json.gz": {
         ("busy_any", "gpu", 0): 16.21, ("busy_kernel", "gpu", 0): 16.15, ("busy_any", "steps", 0): 15.52,
@@ -57,7 +58,7 @@ REFERENCE = {
     },
     f"{N}/nsightful_power_iteration_t4_2025.3.sqlite.gz": {
         ("busy_any", "gpu", 0): 63.22, ("busy_kernel", "gpu", 0): 63.2, ("kernel_count", "trace", 0): 3689,
-        ("kernel_sum", "trace", 0): 1_131_742_684,
+        ("kernel_sum", "trace", 0): 1_131_742_684, ("without_sync", "gpu", 0): 1_147_544_924,
     },
     f"{N}/nsysai_mfu_2gpu_before_2026.2.sqlite.gz": {
         ("busy_any", "gpu", 0): 91.32, ("busy_kernel", "gpu", 0): 90.33, ("busy_any", "gpu", 1): 89.49,
@@ -132,3 +133,11 @@ def test_causes_come_before_effects_in_every_sample():
     ]
 
     assert ["0"] * 12 == early
+
+
+def test_the_three_largest_estimates_of_nsight_compute_are_kept():
+    rules = read(SAMPLES / "ncu/nsightful_copy_blocked_details_base_units.csv").rules
+
+    assert [
+        ("UncoalescedGlobalAccess", 74.14), ("MemoryCacheAccessPattern", 45.14), ("MemoryCacheAccessPattern", 42.96)
+    ] == [(one.name, one.percent) for one in rules]  # fmt: skip

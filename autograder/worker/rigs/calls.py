@@ -14,6 +14,7 @@ from torch import Tensor
 from autograder.worker.rigs.counters import Counter, tensors_in
 from autograder.worker.rigs.eager import without_compiler
 from autograder.worker.rigs.flops import Flops
+from autograder.worker.rigs.operands import Operands
 from autograder.worker.rigs.precision import Precision
 
 Given = dict[str, Any]
@@ -114,9 +115,9 @@ class Calls:
     @classmethod
     def flops(cls, call: Callable[[Given], Any], given: Given, names: Sequence[str]) -> int:
         """Count the floating-point operations of a call's matrix products, those of the backward pass included."""
-        with without_compiler(), Flops() as seen:
+        with without_compiler(), Flops() as counter:
             cls.gradients(call, given, names, 0)
-        return int(seen.get_total_flops())
+        return int(counter.get_total_flops())
 
     @staticmethod
     def flags() -> Precision:
@@ -125,17 +126,28 @@ class Calls:
 
     @staticmethod
     def cost(call: Callable[[Given], Any], given: Given) -> dict[str, int]:
-        """Count what a call takes: operations, bytes that move, bytes made, bytes that are still held after it."""
+        """Count what a call takes: operations, bytes that move, are touched, are made, are still held after it."""
         with Counter(tensors(given)) as counter:
             results = call(given)
         gc.collect()
         counter.leave_out(tensors_in(results))
         names = {
             "operations": counter.operations,
+            "computed": counter.count,
             "moved": counter.bytes,
+            "touched": counter.touched,
             "made": counter.made,
         }
         return {**names, "held": counter.held}
+
+    @staticmethod
+    def operands(
+        call: Callable[[Given], Any], given: Given, operators: Sequence[str]
+    ) -> dict[str, Any]:
+        """Note what some operators are given in a call, and which others run."""
+        with Operands(operators) as operands:
+            call(given)
+        return operands.values()
 
 
 def _dtype(value: Any, dtype: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_leaves
 
 from autograder.worker.rigs.eager import Watch
+from autograder.worker.rigs.sectors import layout, touched
 
 
 class Counter(Watch):
@@ -24,6 +26,7 @@ class Counter(Watch):
         self.count = self.bytes = 0
         """Of those that compute, and what they read and write."""
         self.made = 0
+        self._layouts: collections.Counter[Any] = collections.Counter()
         self._before = {_key(it) for it in before}
         self._alive: dict[int, tuple[StorageWeakRef, int]] = {}
 
@@ -33,7 +36,9 @@ class Counter(Watch):
         self.operations += 1
         if not func.is_view:
             self.count += 1
-            self.bytes += sum(it.nbytes for it in tensors_in((args, kwargs, result)))
+            operands = tensors_in((args, kwargs, result))
+            self.bytes += sum(it.nbytes for it in operands)
+            self._layouts.update(map(layout, operands))
         for it in tensors_in(result):
             self._note(it)
         return result
@@ -51,6 +56,11 @@ class Counter(Watch):
         """What is returned is not held."""
         for it in results:
             self._alive.pop(_key(it), None)
+
+    @property
+    def touched(self) -> int:
+        """Return the bytes of the sectors in which the operands of each operation lie."""
+        return sum(times * touched(*each) for each, times in self._layouts.items())
 
     @property
     def held(self) -> int:

@@ -1,11 +1,11 @@
 """Counts what torch.compile would launch: the calls in the code that it writes, none of which is compiled.
 
-    found = launches(network, images)
-    found.extern    kernels of a library: ["convolution"]
-    found.fused     kernels that torch.compile writes itself, each for some operators: ["fused_relu_0"]
-    found.count     how many there are of both
-    found.graphs    into how many graphs the function was cut; what runs between them is in no list
-    found.breaks    why it was cut
+    noted = launches(network, images)
+    noted.extern    kernels of a library: ["convolution"]
+    noted.fused     kernels that torch.compile writes itself, each for some operators: ["fused_relu_0"]
+    noted.count     how many there are of both
+    noted.graphs    into how many graphs the function was cut; what runs between them is in no list
+    noted.breaks    why it was cut
 
 No compiler is needed. The function is called once, without gradients, and computes as eager code does.
 """
@@ -56,13 +56,13 @@ def launches(function: Callable[..., Any], *inputs: Any) -> Launches:
     from torch._functorch._aot_autograd.utils import make_boxed_func
     from torch._inductor import compile_fx
 
-    found = Launches()
+    noted = Launches()
     step = compile_fx.compile_fx_inner
 
     def write(graph: Any, examples: Any, **options: Any) -> Any:
         """Stand in for the step that makes code of a graph; what runs is the graph as it is."""
         eager = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
-        found.graphs += 1
+        noted.graphs += 1
         with contextlib.suppress(Written):
             step(graph, examples, **options)
         return make_boxed_func(eager.forward)
@@ -72,15 +72,15 @@ def launches(function: Callable[..., Any], *inputs: Any) -> Launches:
 
     reset()
     counters.clear()
-    with torch.no_grad(), _nothing_built(found):
+    with torch.no_grad(), _nothing_built(noted):
         torch.compile(function, backend=backend, dynamic=False)(*inputs)
-    found.breaks = [reason.strip().partition("\n")[0] for reason in counters["graph_break"]]
+    noted.breaks = [reason.strip().partition("\n")[0] for reason in counters["graph_break"]]
     reset()
-    return found
+    return noted
 
 
 @contextlib.contextmanager
-def _nothing_built(found: Launches) -> Iterator[None]:
+def _nothing_built(noted: Launches) -> Iterator[None]:
     """Note the code that torch.compile writes, and keep it from compilers, caches and other processes."""
     from torch._functorch import config as functorch
     from torch._inductor import config, cpp_builder, cpu_vec_isa
@@ -88,7 +88,7 @@ def _nothing_built(found: Launches) -> Iterator[None]:
 
     def note(graph: Any) -> None:
         code, _ = graph.codegen()
-        _read(code.value, found)
+        _read(code.value, noted)
         raise Written
 
     with (
@@ -103,7 +103,7 @@ def _nothing_built(found: Launches) -> Iterator[None]:
         yield
 
 
-def _read(code: str, found: Launches) -> None:
+def _read(code: str, noted: Launches) -> None:
     """Add the kernels that the functions of some code call."""
     tree = ast.parse(code)
     bodies = [tree.body, *(it.body for it in tree.body if isinstance(it, ast.ClassDef))]
@@ -116,9 +116,9 @@ def _read(code: str, found: Launches) -> None:
             name = ast.unparse(call.func).removesuffix(".run")
             library = next(filter(name.startswith, LIBRARIES), "")
             if name in own:
-                found.fused.append(name[max(name.find("fused"), 0) :])
+                noted.fused.append(name[max(name.find("fused"), 0) :])
             elif library:
-                found.extern.append(name.removeprefix(library))
+                noted.extern.append(name.removeprefix(library))
 
 
 def _own_kernels(tree: ast.Module) -> set[str]:

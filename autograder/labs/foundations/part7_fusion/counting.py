@@ -54,9 +54,13 @@ def expected(length: int, seed: int) -> list[dict[str, Any]]:
     tried, images = versions(length, seed)
     rows = []
     for name, operators in {"a block": 3, "a chain": length, "two chains": 2 * length + 2}.items():
-        found = import_module("given").launches(tried[name], images)
-        kinds = {"extern": len(found.extern), "fused": len(found.fused), "graphs": found.graphs}
-        rows.append({"version": name, "operators": operators, "launches": found.count, **kinds})
+        launched = import_module("given").launches(tried[name], images)
+        kinds = {
+            "extern": len(launched.extern),
+            "fused": len(launched.fused),
+            "graphs": launched.graphs,
+        }
+        rows.append({"version": name, "operators": operators, "launches": launched.count, **kinds})
     return rows
 
 

@@ -76,12 +76,12 @@ def described(asked: Asked) -> str:
     return ", ".join(f"{name}={value}" for name, value in {**given, **options}.items())
 
 
-def purpose_problem(purpose: str, seen: Mapping[str, Any]) -> tuple[str, str, str] | None:
+def purpose_problem(purpose: str, asked: Mapping[str, Any]) -> tuple[str, str, str] | None:
     """Return what was measured, why it is wrong and what to try, or nothing."""
-    wanted, calls = PURPOSES[purpose], seen["calls"]
-    if seen["raised"]:
-        return f'"{purpose}": {seen["raised"]}', wanted.why, wanted.try_
-    if len(calls) != 1 or not seen["is_made"]:
+    wanted, calls = PURPOSES[purpose], asked["calls"]
+    if asked["raised"]:
+        return f'"{purpose}": {asked["raised"]}', wanted.why, wanted.try_
+    if len(calls) != 1 or not asked["is_made"]:
         measured = f'"{purpose}": torch.compile was called {len(calls)} times'
         why = "compile_for returns what one call of torch.compile returns"
         return measured, why, "return torch.compile(model, ...)"

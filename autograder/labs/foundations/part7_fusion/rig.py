@@ -34,9 +34,9 @@ class Rig(worker.Rig):
             return lambda it: self._compile(it, **options)
         given = dict(options.get("options") or {})
         compiled = REAL(model, **options)
-        known = inspect.signature(REAL).bind(model, **options)
-        known.apply_defaults()
-        named = {name: str(known.arguments[name]) for name in NAMES}
+        bound = inspect.signature(REAL).bind(model, **options)
+        bound.apply_defaults()
+        named = {name: str(bound.arguments[name]) for name in NAMES}
         mode = {} if given else torch._inductor.list_mode_options(options.get("mode") or "default")
         self._calls.append(
             {**named, "options": {name: str(it) for name, it in (mode | given).items()}}

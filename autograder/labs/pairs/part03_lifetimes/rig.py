@@ -30,7 +30,7 @@ class Net(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.outer = nn.Linear(width, CLASSES)
         self.graphs = graphs = list[bool]()
-        self.register_forward_hook(Hook(lambda *seen: graphs.append(seen[2].requires_grad)))
+        self.register_forward_hook(Hook(lambda *call: graphs.append(call[2].requires_grad)))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (rows, CLASSES)."""

@@ -42,13 +42,13 @@ def trained(student: Student, rig: Rig) -> Any:
     answers, training = rig.answers(), rig.training(5)
     slips = {slip: training.slipped(slip) for slip in judges.TRAINED}
     start = training.weights()
-    with rig.fetches(student) as seen:
+    with rig.fetches(student) as fetches:
         losses = student.train(*training.given())
     answers.add("losses", losses)
     return {
         **answers.seen(),
         "keeps_graph": bool(getattr(losses, "requires_grad", False)),
-        "fetches": seen.values(),
+        "fetches": fetches.values(),
         "start": start,
         "weights": training.weights(),
         **slips,

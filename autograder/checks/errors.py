@@ -1,0 +1,47 @@
+"""Judges results whose rounding is the lesson: not too far from the exact ones, and not too near either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from autograder.checks.numerics import Array, norm, share, shares
+from autograder.checks.outputs import Why, misfit, paired, reason, width
+from autograder.model import Failed, Pair, Passed
+from autograder.traces.words import many
+
+
+def between(
+    pair: Pair, low: float, high: float, *, why: Why, exact: str, try_: str
+) -> Passed | Failed:
+    """Pass when the relative error of each case lies between both bounds, with its largest row and without.
+
+    The error is |result - right| / |right|; *exact* is the why of one that is too small.
+    """
+    errors = [0.0]
+    for case, asked, got, want in paired(pair):
+        if problem := misfit(case, asked, got, why, try_):
+            return problem
+        assert got is not None
+        for rows, error in _errors(got, want, width(asked["shape"])):
+            place = f"{asked['case']}{rows}: error {error:.1e}"
+            if not error <= high:
+                measured = f"{place}; at most {high:.0e} is allowed"
+                evidence = shares(error=share(error, high))
+                return Failed(measured, reason(why, asked["case"]), try_, evidence)
+            if error < low:
+                return Failed(f"{place}; at least {low:.0e} is expected", exact, try_)
+            errors.append(error)
+    measured = f"{many(len(errors) - 1, 'error')}, {max(errors):.1e} at most"
+    return Passed(measured, shares(error=share(max(errors), high)))
+
+
+def _errors(got: Array, want: Array, row: int) -> Iterator[tuple[str, float]]:
+    """Return the error of all rows, and of all but the one that outweighs them; of zeros only what is wrong."""
+    got, want = got.reshape(-1, row), want.reshape(-1, row)
+    rest = np.arange(len(want)) != np.argmax(np.abs(want).sum(axis=1)) if want.size else []
+    for rows, kept in (("", slice(None)), (" without its largest row", rest)):
+        size = norm(want[kept])
+        if size or np.any(got[kept]):
+            yield rows, norm(got[kept] - want[kept]) / size if size else np.inf

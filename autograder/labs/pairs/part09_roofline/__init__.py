@@ -1,0 +1,216 @@
+"""Part 9: bytes and products. A layout that uses every byte, a roofline, one product, one new tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Sizes
+from autograder.lab import Close, Part
+
+part = Part("part09_roofline", warm=["torch.utils.flop_counter"])
+WRONG = 'see "What usually goes wrong" in the part 9 handout'
+
+# --- advance: every byte that is read is used -------------------------------------------------------------------------
+
+advance = Exercise("advance", part)
+MOST = 4.0  # farther out the steps explode
+
+
+@advance.inputs
+def draw_particles(
+    random: np.random.Generator, rows: Any = (0, 40), steps: Any = (0, 40)
+) -> dict[str, Any]:
+    particles = random.uniform(-MOST, MOST, (rows, 8))
+    return {"particles": particles, "dt": random.uniform(0.005, 0.02), "steps": steps}
+
+
+FAR = f"values are up to {MOST:g}: farther out the steps explode"
+CONTIGUOUS = "particles.t().clone(memory_format=torch.contiguous_format), once before the loop"
+advance.same(
+    gradients=(),
+    skip_families=dict.fromkeys(("times 1000", "one row times 10000", "heavy tails"), FAR),
+    name="advance_matches",
+    says="advance returns the particles after all steps, for any number of particles and steps.",
+    why="position += dt * velocity, then velocity -= dt * position ** 3 with the new position; mass and charge stay",
+    try_=f"compare with the baseline after one step; {WRONG}",
+)
+advance.touches_less(
+    0.18,  # the reference 10 %, plain operators on planes 16 %, rows transposed in each step 20 %
+    {"rows": 1000, "steps": 64},
+    name="touches_few_sectors",
+    says="advance touches at most 18 % of the memory that the slow version touches, in pieces of 32 bytes.",
+    why="operands lie scattered, and of each 32 bytes only 4 or 12 are used; or rows are transposed in each step",
+    try_=CONTIGUOUS,
+)
+advance.faster(
+    {"rows": 20_000, "steps": 32},
+    Close(rtol=1e-4, atol=1e-3),
+    name="advance_is_faster",
+    says="advance is at least {bar} as fast as column by column in rows of eight.",
+    why="columns are still strided, or each step makes many new tensors",
+    try_=f"{CONTIGUOUS}; add_(..., alpha=dt) and addcmul_ make no new tensor",
+)
+
+# --- roofline ---------------------------------------------------------------------------------------------------------
+
+
+KINDS = (
+    "a product",
+    "attention",
+    "a convolution",
+    "an addition",
+    "a number among the inputs",
+    "a tensor passed twice",
+    "two views of one storage",
+    "a product and what follows",
+    "in place",
+    "two results",
+    "bfloat16",
+)
+
+
+def asked(written: Any, given: Mapping[str, Any]) -> Any:
+    from autograder.labs.pairs.part09_roofline import rig
+
+    sizes = (given[name] for name in ("kind", "rows", "inner", "columns"))
+    return written(*rig.work(*sizes), given["peak_flops"], given["bandwidth"])
+
+
+roof = Exercise("roofline", part, call=asked)
+
+
+@roof.inputs
+def draw_work(
+    random: np.random.Generator,
+    kind: Any = "a product",
+    rows: Any = (40, 70),
+    inner: Any = (20, 60),
+    columns: Any = (20, 40),
+    ridge: Any = "",
+) -> dict[str, Any]:
+    """Draw a device whose ridge, in FLOP per byte, lies below or above most of the work."""
+    bandwidth = random.uniform(1e10, 1e12)
+    peak = {"": random.uniform(1, 20) * bandwidth, "on the ridge": 8.0 * bandwidth}[ridge]
+    sizes = {"rows": rows, "inner": inner, "columns": columns}
+    return {"kind": kind, **sizes, "peak_flops": peak, "bandwidth": bandwidth}
+
+
+def counted(**given: Any) -> Any:
+    from autograder.labs.pairs.part09_roofline import rig
+
+    return rig.counted(**given)
+
+
+RIDGE: Sizes = {"rows": 48, "inner": 48, "columns": 48, "ridge": "on the ridge"}
+roof.same(
+    {
+        "on the ridge": RIDGE,
+        "64 x 128 by 128 x 32": {"rows": 64, "inner": 128, "columns": 32},
+        **{kind: {"kind": kind} for kind in KINDS},
+    },
+    oracle=counted,
+    name="roofline_is_exact",
+    says="roofline returns FLOPs, bytes, intensity, bound and seconds exactly.",
+    why={
+        "names": "a dict of flops, bytes, intensity, bound and seconds is expected",
+        "flops": "FlopCounterMode counts 2 for each multiplication with an addition, and 0 for what is elementwise",
+        "twice, bytes": "a tensor that is passed twice is read from memory once",
+        "views of one storage, bytes": "both inputs lie in one storage, which counts once and whole",
+        "follows, bytes": "what lies between inputs and results does not count: it may stay in a cache",
+        "in place, bytes": "the result is the storage of an input, which counts once",
+        "bytes": "all inputs and all results count, each storage once, by untyped_storage().nbytes()",
+        "intensity": "intensity is flops / bytes",
+        "bound": "compute above peak_flops / bandwidth, else memory: on the ridge itself, memory",
+        "seconds": "the slower of both limits decides: the larger of flops / peak_flops and bytes / bandwidth",
+        "": "five numbers and words are expected",
+    },
+    try_=f"FlopCounterMode(display=False), and a dict of storages by their data_ptr(); {WRONG}",
+)
+
+# --- product and epilogue ---------------------------------------------------------------------------------------------
+
+product = Exercise("product", part)
+
+
+@product.inputs
+def draw_matrices(
+    random: np.random.Generator,
+    rows: Any = (0, 40),
+    inner: Any = (0, 90),
+    columns: Any = (0, 40),
+    tile: Any = (5, 30),
+) -> dict[str, Any]:
+    left, right = random.normal(size=(rows, inner)), random.normal(size=(inner, columns))
+    return {"a": left, "b": right, "tile": tile}
+
+
+LONG: Sizes = {"rows": 64, "inner": 2048, "columns": 64, "tile": 16}
+MM = "torch.mm(a, b), or a @ b"
+product.same(
+    {"a long sum": LONG},
+    gradients=(),
+    name="product_matches",
+    says="product returns a @ b with all digits of its dtype, empty matrices included.",
+    why={
+        "is 0": "a sum over nothing is 0, and the product of empty matrices is empty",
+        "": "products or sums are rounded more than float32 rounds them",
+    },
+    try_=MM,
+)
+product.fewer_operations(
+    0.02,  # of 129: two operations
+    LONG,
+    views=False,
+    name="product_is_one_operation",
+    says="product computes by one operation of torch; one more, such as zeros to add to, does no harm.",
+    why="the product is cut into tiles in Python: each one reads and writes the whole result again",
+    try_=MM,
+)
+
+epilogue = Exercise("epilogue", part)
+
+
+@epilogue.inputs
+def draw_layer(
+    random: np.random.Generator,
+    rows: Any = (0, 40),
+    inner: Any = (1, 30),
+    columns: Any = (1, 30),
+    bias: Any = 0.0,
+    scale: Any = None,
+) -> dict[str, Any]:
+    return {
+        "x": random.normal(size=(rows, inner)),
+        "weight": random.normal(size=(columns, inner)),
+        "bias": bias + random.normal(size=columns),
+        "residual": random.normal(size=(rows, columns)),
+        "scale": random.uniform(-2, 2) if scale is None else scale,
+    }
+
+
+IN_PLACE = (
+    "torch.addmm(bias, x, weight.t()), then relu_(), add_(residual) and mul_(scale) on its result"
+)
+epilogue.same(
+    {
+        "relu leaves nothing": {"bias": -100.0},
+        "scale is 0": {"scale": 0.0},
+    },
+    gradients=(),
+    name="epilogue_matches",
+    says="epilogue returns (relu(x @ weight.T + bias) + residual) * scale and changes none of its inputs.",
+    why="relu comes before the residual is added, and scale multiplies the sum of both",
+    try_=IN_PLACE,
+)
+epilogue.allocates_less(
+    0.25,
+    {"rows": 8192, "inner": 32, "columns": 32},
+    name="epilogue_allocates_one",
+    says="epilogue allocates its result and no other tensor: at most 25 % of the slow version's bytes.",
+    why="each operation after the product makes a new tensor: relu and not relu_, + and not add_",
+    try_=IN_PLACE,
+)

@@ -1,0 +1,248 @@
+"""How much an operator computes and moves at least, from the shapes that were recorded.
+
+Each tensor is read or written once, whatever caches do. A product is two operations for each pair
+of numbers, as everywhere; half of a causal attention is not taken off.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.traces.shapes import Call, Tensor, UnplacedError, broadcast, recorded
+
+KINDS = ("matmul", "convolution", "attention", "elementwise", "reduction", "norm")
+MOST = 2**100
+"""Operations or bytes of one call; more is no work."""
+NORM = 5
+"""Operations for each number of a norm or a softmax: mean, spread, difference, scale."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one call computes and moves at least."""
+
+    kind: str
+    shape: str
+    flops: int
+    bytes: int
+
+
+Counts = tuple[int, int]
+
+
+def work(name: str, args: Mapping[str, Any]) -> Work | None:
+    """Return what a call computes and moves; nothing where its name or shapes do not say."""
+    formula = FORMULAS.get(name)
+    if formula is None:
+        return None
+    kind, count = formula
+    try:
+        call = recorded(args)
+        flops, size = count(call)
+    except UnplacedError:
+        return None
+    shapes = " ".join("x".join(map(str, one.sizes)) or "1" for one in call.tensors[:3])
+    possible = 0 < flops < MOST and 0 < size < MOST
+    return Work(kind, shapes, flops, size) if possible else None
+
+
+def _product(left: Tensor, right: Tensor, more: Sequence[Tensor] = ()) -> Counts:
+    """Count a product of matrices, or of as many pairs of them."""
+    *batch, rows, inner = left.sizes
+    *others, depth, columns = right.sizes
+    if batch != others or inner != depth:
+        raise UnplacedError
+    out = Tensor((*batch, rows, columns), left.item)
+    moved = left.bytes + right.bytes + out.bytes + sum(one.bytes for one in more)
+    return 2 * out.count * inner, moved
+
+
+def _mm(call: Call) -> Counts:
+    return _product(call.tensor(0, 2), call.tensor(1, 2))
+
+
+def _addmm(call: Call) -> Counts:
+    return _product(call.tensor(1, 2), call.tensor(2, 2), [call.tensor(0)])
+
+
+def _bmm(call: Call) -> Counts:
+    return _product(call.tensor(0, 3), call.tensor(1, 3))
+
+
+def _baddbmm(call: Call) -> Counts:
+    return _product(call.tensor(1, 3), call.tensor(2, 3), [call.tensor(0)])
+
+
+def _mv(call: Call) -> Counts:
+    matrix, vector = call.tensor(0, 2), call.tensor(1, 1)
+    return _product(matrix, Tensor((*vector.sizes, 1), vector.item))
+
+
+def _convolution(call: Call) -> Counts:
+    """Count a convolution; each place of its output, or of its input if it is transposed."""
+    image, weight = call.tensor(0), call.tensor(1)
+    places = len(image.sizes) - 2
+    if places < 1 or len(weight.sizes) != len(image.sizes):
+        raise UnplacedError
+    stride, padding, dilation = (call.whole(at, places) for at in (3, 4, 5))
+    transposed, more = call.value(6, bool), call.whole(7, places)
+    groups = call.value(8, int)
+    spans = [gap * (size - 1) for gap, size in zip(dilation, weight.sizes[2:], strict=True)]
+    moves = zip(image.sizes[2:], stride, padding, spans, more, strict=True)
+    if transposed:
+        sizes = [
+            (size - 1) * step - 2 * pad + span + extra + 1 for size, step, pad, span, extra in moves
+        ]
+    elif 0 in stride:
+        raise UnplacedError
+    else:
+        sizes = [(size + 2 * pad - span - 1) // step + 1 for size, step, pad, span, _ in moves]
+    channels = weight.sizes[1] * groups if transposed else weight.sizes[0]
+    out = Tensor((image.sizes[0], channels, *(max(size, 0) for size in sizes)), image.item)
+    moved = sum(one.bytes for one in call.tensors) + out.bytes
+    return _taps(image if transposed else out, weight), moved
+
+
+def _taps(places: Tensor, weight: Tensor) -> int:
+    """Count the products of a convolution: each of these numbers takes part in a row of weights."""
+    return 2 * places.count * math.prod(weight.sizes[1:])
+
+
+def _convolution_backward(call: Call) -> Counts:
+    """Count the gradients that were asked for; each costs what the convolution did."""
+    grad, image, weight = (call.tensor(at) for at in (0, 1, 2))
+    transposed, mask = call.value(7, bool), call.value(10, list)
+    if len(mask) != 3:
+        raise UnplacedError
+    moved = grad.bytes
+    if mask[0]:
+        moved += weight.bytes + image.bytes
+    if mask[1]:
+        moved += image.bytes + weight.bytes
+    return (bool(mask[0]) + bool(mask[1])) * _taps(image if transposed else grad, weight), moved
+
+
+def _convolution_backward_input(call: Call) -> Counts:
+    """Count it as old versions name it: sizes, gradient, weight. The result is not recorded."""
+    grad, weight = call.tensor(1), call.tensor(2)
+    if len(grad.sizes) < 3 or len(weight.sizes) != len(grad.sizes):
+        raise UnplacedError
+    return _taps(grad, weight), grad.bytes + weight.bytes
+
+
+def _scores(query: Tensor, key: Tensor) -> int:
+    """Count the pairs of a query and a key."""
+    return math.prod(query.sizes[:3]) * key.sizes[2]
+
+
+def _attention(call: Call) -> Counts:
+    query, key, value = (call.tensor(at, 4) for at in (0, 1, 2))
+    out = Tensor((*query.sizes[:3], value.sizes[3]), query.item)
+    flops = 2 * _scores(query, key) * (query.sizes[3] + value.sizes[3])
+    return flops, query.bytes + key.bytes + value.bytes + out.bytes
+
+
+def _attention_backward(call: Call) -> Counts:
+    """Count five products: the scores again, and the gradients of scores and of each input."""
+    grad, query, key, value = (call.tensor(at, 4) for at in (0, 1, 2, 3))
+    flops = 2 * _scores(query, key) * (3 * query.sizes[3] + 2 * value.sizes[3])
+    return flops, 2 * (grad.bytes + query.bytes + key.bytes + value.bytes)
+
+
+def _elementwise(call: Call) -> Counts:
+    """Count one operation for each number of the result."""
+    tensors = call.tensors
+    sizes = broadcast([one.sizes for one in tensors])
+    out = Tensor(sizes, max((one.item for one in tensors), default=0))
+    return out.count, sum(one.bytes for one in tensors) + out.bytes
+
+
+def _comparison(call: Call) -> Counts:
+    """Count a truth value, of one byte, for each number."""
+    count = math.prod(broadcast([one.sizes for one in call.tensors]))
+    return count, sum(one.bytes for one in call.tensors) + count
+
+
+def _dropout(call: Call) -> Counts:
+    """Count a draw for each number, and the mask that is kept."""
+    whole = call.tensor(0)
+    return whole.count, 2 * whole.bytes + whole.count
+
+
+def _reduction(call: Call) -> Counts:
+    """Count one operation for each number that is read; the result is small and not counted."""
+    if len([one for one in call.tensors if one.sizes]) > 1:
+        return _elementwise(call)  # the larger of two, say
+    return call.tensor(0).count, call.tensor(0).bytes
+
+
+def _norm(call: Call) -> Counts:
+    whole = call.tensor(0)
+    return NORM * whole.count, sum(one.bytes for one in call.tensors) + whole.bytes
+
+
+def _norm_backward(call: Call) -> Counts:
+    flops, moved = _norm(call)
+    return 2 * flops, moved
+
+
+def _softmax_backward(call: Call) -> Counts:
+    """Count it from the gradient and the result; old versions record the input as well."""
+    whole = call.tensor(0)
+    return NORM * whole.count, 3 * whole.bytes
+
+
+WORD = re.compile(r"\w+")
+ELEMENTWISE = WORD.findall("""
+add sub rsub mul div true_divide neg abs sign square pow sqrt rsqrt exp exp2 expm1 log log2 log1p
+sin cos tanh sigmoid erf relu relu6 leaky_relu elu gelu silu mish hardtanh hardswish hardsigmoid
+softplus reciprocal floor ceil round clamp clamp_min clamp_max maximum minimum where lerp addcmul
+addcdiv bitwise_and bitwise_or masked_fill
+bernoulli threshold
+threshold_backward gelu_backward silu_backward tanh_backward sigmoid_backward elu_backward
+leaky_relu_backward hardtanh_backward hardswish_backward native_dropout_backward
+""")
+COMPARISONS = WORD.findall("eq ne lt le gt ge logical_and logical_or logical_not isnan isinf")
+REDUCTIONS = WORD.findall("""
+sum mean prod max min amax amin argmax argmin var std var_mean std_mean norm linalg_vector_norm all
+any logsumexp nansum
+""")
+NORMS = WORD.findall("""
+native_layer_norm native_batch_norm native_group_norm cudnn_batch_norm miopen_batch_norm
+_fused_rms_norm _softmax _log_softmax
+""")
+ATTENTION = WORD.findall("""
+_scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention
+_scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu
+""")
+Formula = Callable[[Call], Counts]
+FORMULAS: Mapping[str, tuple[str, Formula]] = {
+    **{f"aten::{name}": ("elementwise", _elementwise) for name in ELEMENTWISE},
+    **{f"aten::{name}_": ("elementwise", _elementwise) for name in ELEMENTWISE},
+    **{f"aten::{name}": ("elementwise", _comparison) for name in COMPARISONS},
+    "aten::native_dropout": ("elementwise", _dropout),
+    **{f"aten::{name}": ("reduction", _reduction) for name in REDUCTIONS},
+    **{f"aten::{name}": ("norm", _norm) for name in NORMS},
+    **{
+        f"aten::{name}_backward": ("norm", _norm_backward)
+        for name in NORMS
+        if "softmax" not in name
+    },
+    **{f"aten::{name}": ("attention", _attention) for name in ATTENTION},
+    **{f"aten::{name}_backward": ("attention", _attention_backward) for name in ATTENTION},
+    "aten::_softmax_backward_data": ("norm", _softmax_backward),
+    "aten::_log_softmax_backward_data": ("norm", _softmax_backward),
+    "aten::mm": ("matmul", _mm),
+    "aten::addmm": ("matmul", _addmm),
+    "aten::_addmm_activation": ("matmul", _addmm),
+    "aten::bmm": ("matmul", _bmm),
+    "aten::baddbmm": ("matmul", _baddbmm),
+    "aten::mv": ("matmul", _mv),
+    "aten::convolution": ("convolution", _convolution),
+    "aten::convolution_backward": ("convolution", _convolution_backward),
+    "aten::cudnn_convolution_backward_input": ("convolution", _convolution_backward_input),
+}

@@ -1,0 +1,121 @@
+"""Places operators by what they compute for each byte, and in each second.
+
+Time is that of the kernels that an operator launched, else of its call. What an operator calls
+belongs to it: the outermost one whose work is known counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from autograder.traces.events import Array, Events, Kind
+from autograder.traces.metrics import own_ops
+from autograder.traces.record import Point, Roofline, Slice
+from autograder.traces.windows import gpus, loading
+
+DRAWN = 40
+NAMED = 5
+NO_OPERATOR = "kernels without an operator"
+
+
+def roofline(events: Events) -> Roofline | None:
+    """Return every operator whose work is known; nothing where none is."""
+    ops = own_ops(events)
+    if not gpus(events):
+        ops = ops.where(~loading(events).spans.hold(ops.start))
+    if not (ops.work >= 0).any():
+        return None
+    ops = ops.where(np.lexsort((-ops.end, ops.start, ops.track)))
+    outer, own, top = _nested(ops)
+    if gpus(events):
+        return _of_kernels(events.of(Kind.KERNEL), ops, outer)
+    calls = outer == np.arange(len(ops))
+    times = np.where(calls, ops.durations, 0)
+    whole = int(ops.durations[top].sum())
+    rest = Counter[str]()
+    for at in np.flatnonzero(outer < 0).tolist():
+        rest[ops.names[ops.name[at]]] += own[at]
+    return _placed(ops, np.flatnonzero(calls), times, whole, rest)
+
+
+def _nested(ops: Events) -> tuple[Array, list[int], Array]:
+    """Return of each, sorted, the outermost operator around it whose work is known, or -1.
+
+    And its own time, and whether there is no operator around it.
+    """
+    outer: list[int] = []
+    own: list[int] = []
+    top: list[bool] = []
+    around: list[int] = []
+    ends = ops.end.tolist()
+    columns = (ops.start.tolist(), ends, ops.track.tolist(), (ops.work >= 0).tolist())
+    for at, (start, end, track, known) in enumerate(zip(*columns, strict=True)):
+        while around and (ops.track[around[-1]] != track or ends[around[-1]] <= start):
+            around.pop()
+        above = outer[around[-1]] if around else -1
+        outer.append(at if above < 0 and known else above)
+        own.append(end - start)
+        top.append(not around)
+        if around:
+            own[around[-1]] -= min(end, ends[around[-1]]) - start
+        around.append(at)
+    return np.array(outer, np.int64), own, np.array(top, bool)
+
+
+def _of_kernels(kernels: Events, ops: Events, outer: Array) -> Roofline | None:
+    """Give each operator the time of the kernels that were launched in it."""
+    order = np.argsort(ops.op, kind="stable")
+    ids = np.append(ops.op[order], -1)
+    at = np.searchsorted(ids[:-1], kernels.op)
+    linked = (kernels.op >= 0) & (ids[at] == kernels.op)
+    launcher = np.where(linked, np.append(order, 0)[at], -1)
+    root = np.where(linked, outer[launcher], -1)
+    times = np.zeros(len(ops), np.int64)
+    np.add.at(times, root[root >= 0], kernels.durations[root >= 0])
+    rest = Counter[str]()
+    for one in np.flatnonzero(root < 0).tolist():
+        name = ops.names[ops.name[launcher[one]]] if linked[one] else NO_OPERATOR
+        rest[name] += int(kernels.durations[one])
+    whole = int(kernels.durations.sum())
+    return _placed(ops, np.flatnonzero(times > 0), times, whole, rest)
+
+
+def _placed(
+    ops: Events,
+    calls: Array,
+    times: Array,
+    whole: int,
+    rest: Counter[str],
+) -> Roofline | None:
+    """Add up calls of one operator with one shape."""
+    sums: dict[tuple[int, int], list[int]] = {}
+    for at in calls.tolist():
+        key = int(ops.name[at]), int(ops.work[at])
+        before = sums.setdefault(key, [0, 0])
+        before[0] += 1
+        before[1] += int(times[at])
+    points = [_point(ops, *key, *values) for key, values in sums.items() if values[1]]
+    if not points:
+        return None
+    points.sort(key=lambda point: -point.ns)
+    rate = max(point.rate for point in points)
+    bandwidth = max(point.bandwidth for point in points)
+    least = sum(max(point.flops / rate, point.bytes / bandwidth) for point in points)
+    return Roofline(
+        tuple(points[:DRAWN]),
+        max(len(points) - DRAWN, 0),
+        placed_ns=sum(point.ns for point in points),
+        whole_ns=whole,
+        best_rate=rate,
+        best_bandwidth=bandwidth,
+        saved_ns=sum(point.ns for point in points) - 1e9 * least,
+        unplaced=tuple(Slice(name, ns) for name, ns in rest.most_common(NAMED) if ns > 0),
+    )
+
+
+def _point(ops: Events, name: int, work: int, count: int, ns: int) -> Point:
+    known = ops.works[work]
+    flops, size = float(count * known.flops), float(count * known.bytes)
+    return Point(ops.names[name], known.kind, known.shape, count, ns, flops, size)

@@ -1,0 +1,118 @@
+"""The arguments of an operator, as far as a recording has their shapes, types and values."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+BYTES = {
+    "float": 4, "double": 8, "c10::Half": 2, "c10::BFloat16": 2, "long int": 8, "long": 8,
+    "int": 4, "short int": 2, "short": 2, "signed char": 1, "unsigned char": 1, "bool": 1,
+    "c10::complex<float>": 8, "c10::complex<double>": 16,
+    "c10::Float8_e4m3fn": 1, "c10::Float8_e5m2": 1,
+}  # fmt: skip
+"""Of one number, by the names that torch.profiler writes."""
+LARGEST = 2**50
+"""Numbers of one tensor; more is no shape."""
+LETTERS = 1000
+"""Of a value that is no tensor."""
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """The shape of one argument, and the bytes of one of its numbers."""
+
+    sizes: Sizes
+    item: int
+
+    @property
+    def count(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.sizes)
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes."""
+        return self.count * self.item
+
+
+class UnplacedError(Exception):
+    """The recording does not say how much this call computes."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of one call, as far as they were recorded."""
+
+    args: Sequence[Tensor | None]
+    values: Sequence[Any]
+
+    def tensor(self, at: int, dimensions: int = 0) -> Tensor:
+        """Return the tensor of an argument."""
+        found = self.args[at] if at < len(self.args) else None
+        if found is None or (dimensions and len(found.sizes) != dimensions):
+            raise UnplacedError
+        return found
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """Return all that are tensors."""
+        return [one for one in self.args if one is not None]
+
+    def value(self, at: int, kind: type) -> Any:
+        """Return an argument that is no tensor."""
+        try:
+            value = ast.literal_eval(self.values[at][:LETTERS])
+        except (IndexError, ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            raise UnplacedError from None
+        if type(value) is not kind:
+            raise UnplacedError
+        return value
+
+    def whole(self, at: int, length: int) -> list[int]:
+        """Return a list of so many whole numbers; one may stand for all."""
+        values = self.value(at, list)
+        values = values * length if len(values) == 1 else values
+        if len(values) != length or any(type(one) is not int or one < 0 for one in values):
+            raise UnplacedError
+        return list(values)
+
+
+def recorded(args: Mapping[str, Any]) -> Call:
+    """Read the arguments of one event."""
+    dims, types = args.get("Input Dims", args.get("Input dims")), args.get("Input type")
+    values = args.get("Concrete Inputs")
+    if type(dims) is not list or type(types) is not list or len(dims) != len(types):
+        raise UnplacedError
+    tensors = [_tensor(size, kind) for size, kind in zip(dims, types, strict=True)]
+    return Call(tensors, values if type(values) is list else [])
+
+
+def _tensor(sizes: Any, kind: Any) -> Tensor | None:
+    item = BYTES.get(kind) if type(kind) is str else None
+    if item is None:
+        return None
+    if type(sizes) is not list or any(type(one) is not int or one < 0 for one in sizes):
+        raise UnplacedError
+    tensor = Tensor(tuple(sizes), item)
+    if tensor.count > LARGEST:
+        raise UnplacedError
+    return tensor
+
+
+def broadcast(shapes: Sequence[Sizes]) -> Sizes:
+    """Return the shape of what is computed from tensors of these, number by number."""
+    length = max(map(len, shapes), default=0)
+    wide = [(1,) * (length - len(shape)) + shape for shape in shapes]
+    return tuple(_one_size(column) for column in zip(*wide, strict=True))
+
+
+def _one_size(column: Sequence[int]) -> int:
+    sizes = {size for size in column if size != 1}
+    if len(sizes) > 1:
+        raise UnplacedError
+    return sizes.pop() if sizes else 1

@@ -1,0 +1,117 @@
+"""Where operators stand below the best that a profile reached itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.traces.record import Slice
+from tests.traces.made import event, kernel, kineto, processor, read_made, step, training
+from tests.traces.test_operators import args
+
+
+def op(name, ts, dur, number, *tensors, **more):
+    recorded = args(*tensors) if tensors else {}
+    return event("cpu_op", name, ts, dur, **{"External id": number}, **recorded, **more)
+
+
+def launch(ts, number):
+    return event("cuda_runtime", "cudaLaunchKernel", ts, 1, correlation=number)
+
+
+SQUARE = (100, 100)
+"""Of a product: 2,000,000 operations and 120,000 bytes."""
+
+
+def on_a_gpu():
+    """Two products of 100 us and 300 us, an addition of 50 us, a copy of 25 us, a strange kernel."""
+    return [
+        step(0, 0, 1000),
+        op("aten::addmm", 0, 20, 1, (100,), SQUARE, SQUARE), launch(5, 1),
+        op("aten::mm", 6, 5, 2, SQUARE, SQUARE), launch(8, 2),
+        op("aten::mm", 30, 20, 3, SQUARE, SQUARE), launch(35, 3),
+        op("aten::add", 60, 20, 4, SQUARE, SQUARE), launch(65, 4),
+        op("aten::cat", 90, 20, 5), launch(95, 5), launch(120, 6),
+        kernel(100, 60, correlation=1, **{"External id": 1}),
+        kernel(160, 40, correlation=2, **{"External id": 2}),
+        kernel(200, 300, correlation=3, **{"External id": 3}),
+        kernel(500, 50, correlation=4, **{"External id": 4}),
+        kernel(550, 25, correlation=5, **{"External id": 5}),
+        kernel(600, 25, correlation=6),
+        kernel(700, 99, "ncclDevKernel_AllReduce", stream=8, correlation=7),
+    ]  # fmt: skip
+
+
+def test_an_operator_has_the_kernels_of_what_it_calls(tmp_path):
+    """The product inside addmm is a part of it. Communication is no operator's."""
+    found = read_made(tmp_path, kineto(on_a_gpu())).roofline
+
+    assert [
+        ("aten::mm", 1, 300_000, 2e6, 120e3),
+        ("aten::addmm", 1, 100_000, 2e6, 120e3 + 400),
+        ("aten::add", 1, 50_000, 10e3, 120e3),
+    ] == [(p.operator, p.count, p.ns, p.flops, p.bytes) for p in found.points]
+    assert (450_000, 500_000) == (found.placed_ns, found.whole_ns)
+    assert (
+        Slice("aten::cat", 25_000),
+        Slice("kernels without an operator", 25_000),
+    ) == found.unplaced
+
+
+def test_the_roof_is_the_best_that_was_reached(tmp_path):
+    """2e6 operations in 100 us, and 120,000 bytes in 50 us."""
+    found = read_made(tmp_path, kineto(on_a_gpu())).roofline
+    product, best, addition = found.points
+
+    assert pytest.approx((2e10, 2.4e9)) == (found.best_rate, found.best_bandwidth)
+    assert pytest.approx((2e10, 2e10, 2.4e9 / 12)) == tuple(
+        map(found.roof, (product, best, addition))
+    )
+    assert pytest.approx((2e6 / 120e3, 2e10 / 3, 120e3 / 300e-6)) == (
+        product.intensity, product.rate, product.bandwidth,
+    )  # fmt: skip
+    assert pytest.approx(200_000) == found.saved_ns
+
+
+def test_at_the_roof_a_window_loses_that_share_of_its_kernels(tmp_path):
+    """Of 500 us of kernels, 200 are saved. With communication and a gap of 25, it works for 624."""
+    trace = read_made(tmp_path, kineto(on_a_gpu()))
+    fed = trace.figure("never_idle", "steps", 0)
+
+    assert 624_000 == fed
+    assert pytest.approx(fed - 200_000) == trace.figure("at_roof", "steps", 0)
+
+
+def test_without_a_gpu_an_operator_has_the_time_of_its_call(tmp_path):
+    """What ran in the loader does not count; what calls a product is unplaced for the rest."""
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    trace = read_made(tmp_path, kineto([
+        step(0, 0, 1000), event("user_annotation", loader, 0, 100), op("aten::mul", 10, 50, 1, SQUARE),
+        op("aten::linear", 100, 500, 2), op("aten::mm", 150, 400, 3, SQUARE, SQUARE),
+        op("aten::mm", 600, 100, 4, SQUARE, SQUARE), op("aten::add", 700, 50, 5, SQUARE, SQUARE),
+    ]))  # fmt: skip
+    found = trace.roofline
+
+    assert [("aten::mm", 2, 500_000), ("aten::add", 1, 50_000)] == [
+        (p.operator, p.count, p.ns) for p in found.points
+    ]
+    assert (550_000, 650_000) == (found.placed_ns, found.whole_ns)
+    assert (Slice("aten::linear", 100_000),) == found.unplaced
+    assert pytest.approx(1_000_000) == trace.figure("at_roof", "steps")
+
+
+def test_without_shapes_there_is_no_roofline(tmp_path):
+    assert read_made(tmp_path, kineto(training())).roofline is None
+    assert read_made(tmp_path, kineto(processor())).roofline is None
+    hidden = [op("aten::mm", 0, 10, 1, SQUARE, SQUARE), kernel(20, 10)]
+    assert read_made(tmp_path, kineto(hidden)).roofline is None  # no kernel is known to be its
+
+
+def test_shorter_points_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("autograder.traces.roofline.DRAWN", 1)
+    found = read_made(tmp_path, kineto(on_a_gpu())).roofline
+
+    assert (["aten::mm"], 2, 450_000) == (
+        [p.operator for p in found.points],
+        found.more,
+        found.placed_ns,
+    )
