@@ -32,7 +32,12 @@ def of(sees: Callable[[Any, Any, int], Any]) -> Callable[..., Any]:
     return right
 
 
-masks = Exercise("window_mask", part, call=read)
+masks = Exercise(
+    "window_mask",
+    part,
+    call=read,
+    holes={"empties_its_inputs": "it is given two numbers: the list of rows is the check's own"},
+)
 
 
 @masks.inputs
