@@ -13,7 +13,7 @@ from autograder.course.reach import definitions, parsed, source
 from autograder.lab import Check, Lab, Part, Probe
 
 BESIDE = frozenset({
-    "backend", "busy_since", "clock", "compiled", "compiler", "computed", "decorated", "downloads",
+    "backend", "backward_nodes", "busy_since", "clock", "compiled", "compiler", "computed", "decorated", "downloads",
     "eager_trainings", "fetches", "figures", "graphs", "inference", "launches", "loader_for",
     "machine", "made_program", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes", "programs", "queue",
     "ranks", "resnet_trainings", "saved", "scaler_calls", "script", "scripted_call",
