@@ -69,7 +69,12 @@ def test_shards_pass(name):
             "nothing moved: the optimizer",
             id="still",
         ),
-        pytest.param("trains_as_one", pair(weights1=START + 3), "other steps", id="other steps"),
+        pytest.param(
+            "trains_as_one",
+            pair(weights0=START + 3, weights1=START + 3),
+            "other steps",
+            id="other steps",
+        ),
         pytest.param("trains_as_one", pair(weights0=START + 3), "different", id="apart"),
         pytest.param("trains_as_one", pair(losses1=START + 3), "alone", id="its own loss"),
         pytest.param("trains_as_one", pair(losses0=START[:2]), "alone", id="losses are missing"),

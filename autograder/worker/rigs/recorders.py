@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, is_autocast_enabled, nn
+from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -176,7 +177,8 @@ class BackwardNodes:
 
     def counted(self, call: Callable[[], Any]) -> Any:
         """Return what the call returns."""
-        with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        threads = _ExperimentalConfig(profile_all_threads=True)
+        with profile(activities=[ProfilerActivity.CPU], experimental_config=threads) as profiler:
             result = call()
         names = [event.name for event in profiler.events() or ()]
         self.count = sum(name.startswith(NODE) for name in names)
