@@ -6,7 +6,7 @@ shards.holds_share(...)               and all that a `Group` may claim
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from autograder.checks import outputs
@@ -126,7 +126,7 @@ class Shards(Group):
             for rank in range(WORLD):
                 measured, why = _count_problem(_usual(ranks, rank), least)
                 if not why:
-                    measured, why = _dtype_problem(_usual(halved, rank), measured)
+                    measured, why = _dtype_problem(_usual(halved, rank), measured, blocks)
                 if why:
                     break
             return verdict(f"rank {rank}: {measured}", why, f"{try_}; {self.see}")
@@ -155,16 +155,20 @@ def _count_problem(calls: Calls, least: int) -> tuple[str, str]:
     return measured, ""
 
 
-def _dtype_problem(calls: Calls, measured: str) -> tuple[str, str]:
-    """Say which dtype is wrong where bfloat16 is asked for; *measured* is what is right without."""
-    dtypes: Mapping[str, list[str]] = {
-        kind: sorted({call["dtype"] for call in calls if call["kind"] == kind})
-        for kind in (GATHER, SCATTER)
-    }
-    own = (f"{kind} in {' and '.join(it) or 'none'}" for kind, it in dtypes.items())
-    reduced = f"with dtype=bfloat16: {', '.join(own)}"
-    if dtypes[GATHER] != ["bfloat16"]:
-        return reduced, "parameters are gathered in another dtype"
-    if dtypes[SCATTER] != ["float32"]:
+def _dtype_problem(calls: Calls, measured: str, blocks: int) -> tuple[str, str]:
+    """Say what is wrong where bfloat16 is asked for; *measured* is what is right without."""
+    gathers, scatters = (
+        [call["dtype"] for call in calls if call["kind"] == kind] for kind in (GATHER, SCATTER)
+    )
+    listed = f"{GATHER} in {_named(gathers)}, {SCATTER} in {_named(scatters)}"
+    reduced = f"with dtype=bfloat16: {listed}"
+    # Weights of two dtypes, such as norms in float32, are gathered as bytes.
+    if sum(dtype != "float32" for dtype in gathers) < blocks:
+        return reduced, "parameters of blocks are gathered in another dtype"
+    if set(scatters) != {"float32"}:
         return reduced, "gradients are summed in bfloat16, which loses digits"
     return measured, ""
+
+
+def _named(dtypes: Sequence[str]) -> str:
+    return " and ".join(dict.fromkeys(dtypes)) or "no dtype"

@@ -116,6 +116,8 @@ def captures_little(regions: Pair) -> Verdict:
     why = "more than the MLP of each block is compiled" if mine > SHARE * plain else ""
     if any(ATTENTION in name for name in regions.student.values["calls"]):
         why = "attention is in the graph: blocks or the whole model are compiled"
+    elif not mine:
+        why = "nothing was compiled by the backend that was given"
     elif regions.student.values["runs"] < BLOCKS * LENGTHS:
         why = "not every block runs a graph: another part or another backend was compiled"
     return Failed(measured, why, f"{REGION}; {SEE}") if why else Passed(measured)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -26,6 +25,7 @@ FEW = 3  # tokens of the second batch
 SECONDS = 40.0  # in all, on a machine where much else runs
 LEFT_ALONE = 10.0  # seconds that a process waits for one which is still in a collective call
 FACTOR = 1.5  # times the weights, before they are saved
+WAITED = "rank {} never came to a collective call that rank {} waited in: all processes make the same calls"
 Work = Callable[[int, nn.Module], dict[str, Any]]
 
 
@@ -107,7 +107,9 @@ class Sharding:
                 mesh = dist.init_device_mesh("cpu", (WORLD,))
                 told = work(rank, student.shard(self.model(), mesh, **options))
             except RuntimeError as error:
-                raise _waited(error) from error
+                if "onnection" in str(error):
+                    raise BadReturn(WAITED.format(1 - rank, rank)) from error
+                raise
             _end_together(rank)
             return told
 
@@ -200,15 +202,6 @@ def _told(call: dict[str, Any]) -> dict[str, Any]:
 
 def _by_rank(figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {f"{name}{rank}": it for rank, own in enumerate(figures) for name, it in own.items()}
-
-
-def _waited(error: RuntimeError) -> Exception:
-    """Say what a process met whose partner had ended, or return the error as it is."""
-    if "onnection" not in str(error):
-        return error
-    rank = int(os.environ["RANK"])
-    words = f"rank {1 - rank} never came to a collective call that rank {rank} waited in"
-    return BadReturn(f"{words}: all processes make the same calls")
 
 
 class Rig(worker.Rig):
