@@ -13,11 +13,12 @@ from autograder.course.reach import definitions, parsed, source
 from autograder.lab import Check, Lab, Part, Probe
 
 BESIDE = frozenset({
-    "backend", "backward_nodes", "busy_since", "clock", "compiled", "compiler", "computed", "decorated", "downloads",
+    "backend", "backward_nodes", "busy_since", "capturing",
+    "clock", "compiled", "compiler", "computed", "decorated", "downloads",
     "eager_trainings", "fetches", "figures", "graphs", "inference", "launches", "loader_for",
     "machine", "made_program", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes", "programs", "queue",
     "ranks", "resnet_trainings", "saved", "scaler_calls", "script", "scripted_call",
-    "scripted_net", "sizes", "sums", "tiles", "traffic", "trainings", "waits",
+    "scripted_net", "sharding", "sizes", "stepping", "sums", "tiles", "traffic", "trainings", "waits",
     "calls.cost", "calls.flags",
     "loading.built", "loading.moves", "loading.scripted", "loading.step", "loading.streams",
     "matched.hopeless", "matched.profile", "matched.run", "matched.versions",

@@ -17,10 +17,10 @@ from tests.worker.harness import own_rig
 COURSE = Course(find_root())
 PARTS = [(name, part) for name in COURSE.labs for part in COURSE.kit(name).lab.parts]
 PLAIN = {
-    "answers", "autocast", "changed", "copies", "device", "dtype", "exact", "file_bytes", "file_text", "flat", "folder",
-    "generator", "given", "global_draws", "half_as_on_a_gpu", "install", "integer", "layers", "made_folder", "nets", "no_grad", "number", "nvcc", "peak_mb",
+    "answers", "autocast", "changed", "copies", "device", "drop_alike", "dtype", "exact", "file_bytes", "file_text", "flat", "folder",
+    "generator", "given", "global_draws", "gradients", "half_as_on_a_gpu", "install", "integer", "language", "layers", "made_folder", "nets", "no_grad", "number", "nvcc", "peak_mb",
     "picture", "pooled", "program", "random", "refusal", "return_memory_at_once", "returned", "rows", "seconds",
-    "seed", "seed_globally", "series", "side", "small_training", "tensor", "text", "threads", "tools", "transposed", "uninstall", "weights_of", "window", "word",
+    "seed", "seed_globally", "series", "side", "small_training", "tensor", "text", "threads", "tokens", "tools", "transposed", "uninstall", "weights_of", "window", "word",
     "calls.asked", "calls.backward", "calls.computed", "calls.given", "calls.gradients", "calls.overwrite", "calls.rounded",
     "loading.device", "loading.dice", "loading.epoch", "loading.pictures",
     "matched.rows", "matched.simple_net",

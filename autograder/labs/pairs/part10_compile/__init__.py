@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import outputs, speedup
@@ -60,7 +61,7 @@ ATTENTION = "scaled_dot_product_attention"
 )
 def regions(student: Student, rig: Rig) -> Answer:
     """Training batches of four lengths, then one in eval mode, on the recording backend."""
-    model, compiler, answers = rig.language(BLOCKS), rig.compiler(), rig.answers()
+    model, compiler, answers = rig.language(BLOCKS), rig.capturing(), rig.answers()
     plain = list(model.state_dict())
     returned = student.compile_regions(model, backend=compiler)
     run = returned if hasattr(returned, "named_parameters") else model
@@ -138,18 +139,12 @@ def builds_few(regions: Pair) -> Verdict:
 
 # --- a step -----------------------------------------------------------------------------------------------------------
 
-STEPS, ROWS = 4, 12
+STEPS = 4
 
 
 def made(student: Student, rig: Any, compiler: Any) -> Any:
     """A LookingNet that a step trains, and new batches of one size."""
-    from torch import nn, optim
-
-    model = rig.looking()
-    optimizer = optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    step = student.make_step(model, optimizer, nn.CrossEntropyLoss(), backend=compiler)
-    batches = iter([rig.batch(ROWS) for _ in range(STEPS)])
-    return model, lambda: step(*next(batches))
+    return rig.stepping(student, compiler, STEPS)
 
 
 steps = CompiledStep(part, made, STEPS, SEE, takes=["make_step"])
@@ -185,23 +180,7 @@ def draw(random: Any) -> Any:
 @part.timed("call", inputs=draw, within=Close(rtol=1e-3, atol=1e-4))
 def cold(student: Student, inputs: Any) -> Any:
     """Four lengths with gradients, builds included: nothing is remembered from call to call."""
-    import importlib
-
-    import torch
-    from torch._inductor import config
-
-    torch.compiler.reset()
-    torch.manual_seed(0)
-    ids = inputs["ids"]
-    model = importlib.import_module("given").TinyLM(blocks=4).to(ids.device)
-    losses = []
-    with config.patch(force_disable_caches=True):
-        run = student.compile_regions(model)
-        for length in (16, 24, 40, 64):
-            loss = run(ids[:, :length], labels=ids[:, :length]).loss
-            loss.backward()
-            losses.append(loss.detach())
-    return torch.stack([*losses, model.embed.weight.grad.norm()])
+    return importlib.import_module("given").cold_start(student.compile_regions, inputs["ids"])
 
 
 @part.timed("train", within=Tolerance(losses=1e-3, weights=1e-3))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from autograder.worker import rig as worker
+from autograder.worker.rigs.compilers import Compiler
 
 VOCABULARY = 97
 WIDTH, CLASSES = 16, 4
-# Of a LookingNet's blocks: after the first and the third, activations are large; after the second, small.
-SPREAD = (3.0, 0.3, 6.0)
+ROWS = 24  # of a batch
+# Of a LookingNet's blocks: after the first two, activations are large, and after the third, small.
+SPREAD = (3.0, 5.0, 0.5)
 
 
 class Rig(worker.Rig):
@@ -39,7 +42,22 @@ class Rig(worker.Rig):
         """Draw token ids."""
         return self.tensor(self.random.integers(0, VOCABULARY, shape), "int64")
 
-    def looking(self) -> nn.Module:
+    def capturing(self) -> Compiler:
+        """Return the recording backend; of the slow version it counts what is captured, and builds nothing."""
+        compiler = self.compiler()
+        if self.side != "student":
+            compiler._aot = _as_it_is
+        return compiler
+
+    def stepping(self, student: ModuleType, compiler: Compiler, steps: int) -> Any:
+        """Let the student make a step; return the model, and what takes it, with a new batch each time."""
+        model = self._looking()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+        step = student.make_step(model, optimizer, nn.CrossEntropyLoss(), backend=compiler)
+        batches = iter([self._batch() for _ in range(steps)])
+        return model, lambda: step(*next(batches))
+
+    def _looking(self) -> nn.Module:
         """Return a LookingNet which decides alike in every step: each decision is far from its limit."""
         model: Any = self.given("LookingNet")(WIDTH, CLASSES)
         with torch.no_grad():
@@ -50,13 +68,17 @@ class Rig(worker.Rig):
         trained: nn.Module = model.to(self.device)
         return trained
 
-    def batch(self, rows: int) -> tuple[Tensor, Tensor]:
+    def _batch(self) -> tuple[Tensor, Tensor]:
         """Draw a batch for a LookingNet."""
-        x = self.tensor(self.random.normal(size=(rows, WIDTH)))
-        return x, self.tensor(self.random.integers(0, CLASSES, rows), "int64")
+        x = self.tensor(self.random.normal(size=(ROWS, WIDTH)))
+        return x, self.tensor(self.random.integers(0, CLASSES, ROWS), "int64")
 
     @staticmethod
     def gradients(model: nn.Module) -> dict[str, Tensor | None]:
         """Return the gradients by the names of their parameters, however these are wrapped."""
         named = model.named_parameters()
         return {name.replace("_orig_mod.", ""): it.grad for name, it in named}
+
+
+def _as_it_is(graph: Any, _: Any) -> Any:
+    return graph.forward

@@ -49,9 +49,7 @@ def ranks(student: Student, rig: Rig) -> Answer:
 @part.probe(pair=True, **sharded(*FIGURES), takes=TRAINS)
 def halved(student: Student, rig: Rig) -> Answer:
     """The same with dtype=torch.bfloat16; one process trains in float32."""
-    import torch
-
-    return trained(student, rig, dtype=torch.bfloat16)
+    return trained(student, rig, dtype="bfloat16")
 
 
 @part.probe(pair=True, **sharded(*FIGURES), takes=TRAINS)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from autograder.worker import rig as worker
@@ -74,7 +75,9 @@ class Sharding:
         return {"start": start, "ranks": [told] * WORLD, **_by_rank([figures] * WORLD)}
 
     def together(self, student: ModuleType, **options: Any) -> dict[str, Any]:
-        """Let each process shard and train; answer with what it has then."""
+        """Let each process shard and train; answer with what it has then. A dtype is given by its name."""
+        if "dtype" in options:
+            options["dtype"] = getattr(torch, options["dtype"])
         told = self._forked(student, options, partial(self._trained, student))
         figures = [
             {n: np.array(own.pop(n)) for n in ("weights", "losses", "norms")} for own in told
@@ -104,7 +107,7 @@ class Sharding:
             # Processes of one group cannot share a GPU.
             torch.cuda.is_available = lambda: False
             try:
-                mesh = dist.init_device_mesh("cpu", (WORLD,))
+                mesh = init_device_mesh("cpu", (WORLD,))
                 told = work(rank, student.shard(self.model(), mesh, **options))
             except RuntimeError as error:
                 if "onnection" in str(error):
