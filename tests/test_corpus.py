@@ -146,6 +146,8 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("pairs", "part08_kv_cache"): (17, 3, 2),
     ("pairs", "part09_roofline"): (19, 4, 2),
     ("pairs", "part11_loading"): (16, 3, 1),
+    ("pairs", "part10_compile"): (21, 6, 1),
+    ("pairs", "part13_sharding"): (21, 3, 1),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
     ("gpu_profiling", "part2_dataloader"): (16, 6, 6),
     ("gpu_profiling", "part3_kernels"): (38, 12, 8),

@@ -28,6 +28,7 @@ from autograder.lab import (
 from autograder.model import Basis, Failed, Pair, Passed, Verdict, verdict
 
 WORLD = 2
+ALIKE = "Two processes arrive at the weights of one that trains on their joined batches."
 APART = 1e-4  # of the norm of the update: the processes add up in another order
 EXACT = 1e-4  # relative, of figures
 # Times as long an update: two gradients added up make about 2.
@@ -101,27 +102,41 @@ class Group:
 
         self.part.add_check(name, says, basis, judge, [self.probe], needs, compared)
 
-    def trains_as_one(self, name: str, *, needs: Sequence[str] = ()) -> None:
+    def trains_as_one(
+        self,
+        name: str,
+        *,
+        says: str = ALIKE,
+        within: float = APART,
+        needs: Sequence[str] = (),
+    ) -> None:
         """Claim that all processes arrive at the weights of one."""
 
         def judge(ranks: Pair) -> Verdict:
-            ranks = self._ordered(ranks)
-            for rank in range(WORLD):
-                moved = numerics.update(ranks, f"weights{rank}")
-                measured = f"rank {rank}: update apart by {moved.error:.1e} of its norm"
-                measured = f"{measured} (allowed {APART:.0e})"
-                evidence = numerics.shares(update=moved.error / APART)
-                if not moved.error <= APART:
-                    return Failed(
-                        measured,
-                        _reason(ranks, moved.ratio),
-                        self.see,
-                        evidence,
-                    )
-            return Passed(measured, evidence)
+            return self.trained(ranks, within)
 
-        says = "Two processes arrive at the weights of one that trains on their joined batches."
         self.part.add_check(name, says, "outputs", judge, [self.probe], needs, "weights")
+
+    def trained(self, ranks: Pair, within: float) -> Verdict:
+        """Judge the weights of each process."""
+        ranks = self._ordered(ranks)
+        for rank in range(WORLD):
+            moved = numerics.update(ranks, f"weights{rank}")
+            measured = f"rank {rank}: update apart by {moved.error:.1e} of its norm"
+            measured = f"{measured} (allowed {within:.0e})"
+            evidence = numerics.shares(update=moved.error / within)
+            if not moved.error <= within:
+                return Failed(
+                    measured,
+                    self.reason(ranks, moved.ratio),
+                    self.see,
+                    evidence,
+                )
+        return Passed(measured, evidence)
+
+    def reason(self, ranks: Pair, ratio: float) -> str:
+        """Say what sets a training apart from one process's, whose update is *ratio* times as long."""
+        return _reason(ranks, ratio)
 
     def same(
         self,
@@ -133,8 +148,10 @@ class Group:
         *,
         basis: Basis = "outputs",
         within: float = EXACT,
+        of: str = "epoch",
+        needs: Sequence[str] = ("trains_as_one_process",),
     ) -> None:
-        """Claim that a figure is right, and so the same, in each process."""
+        """Claim that a figure is right, and so the same, in each process; it has a number *of* each epoch or step."""
 
         def problem(ranks: Pair) -> tuple[str, str]:
             ranks = self._ordered(ranks)
@@ -142,15 +159,15 @@ class Group:
                 reported, expected = (
                     side.arrays[f"{figure}{rank}"] for side in (ranks.student, ranks.baseline)
                 )
-                measured = f"rank {rank}: {_listed(reported)}, and it is {_listed(expected)}"
+                measured = f"rank {rank}: {listed(reported)}, and it is {listed(expected)}"
                 if len(reported) != len(expected) or not np.isfinite(reported).all():
                     return (
                         measured,
-                        f"{figure} has one finite number for each epoch",
+                        f"{figure} has one finite number for each {of}",
                     )
                 if not outputs.furthest(reported, expected) <= within:
                     return measured, why
-            return f"{_listed(expected)} in both", ""
+            return f"{listed(expected)} in both", ""
 
         compared = figure if basis == "outputs" else ""
         self._claim(
@@ -159,7 +176,7 @@ class Group:
             basis,
             problem,
             try_,
-            ["trains_as_one_process"],
+            needs,
             compared,
         )
 
@@ -304,7 +321,8 @@ def _epochs(ranks: Pair) -> int:
     return len(ranks.baseline.arrays["losses0"])
 
 
-def _listed(values: Any) -> str:
+def listed(values: Any) -> str:
+    """Return the first figures of a series."""
     return ", ".join(f"{value:.4g}" for value in values[:6]) or "nothing"
 
 

@@ -47,7 +47,7 @@ from autograder.worker.rigs.nets import make_loader, make_net
 from autograder.worker.rigs.profiles import Profiles
 from autograder.worker.rigs.programs import Program, made_program
 from autograder.worker.rigs.ranks import Ranks
-from autograder.worker.rigs.recorders import Dtypes, Graphs, ScalerCalls
+from autograder.worker.rigs.recorders import BackwardNodes, Dtypes, Graphs, ScalerCalls
 from autograder.worker.rigs.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.rigs.returned import BadReturn, Returned
 from autograder.worker.rigs.scripted import NEXT, ScriptedCall
@@ -317,6 +317,11 @@ class Rig:
     def graphs(self, window: Window) -> Graphs:
         """Record how many earlier steps' graphs are kept."""
         return Graphs(window.model)
+
+    @staticmethod
+    def backward_nodes() -> BackwardNodes:
+        """Count the autograd nodes that run one by one, and not in a compiled graph."""
+        return BackwardNodes()
 
     def scaler_calls(self, window: Window) -> ScalerCalls:
         """Record the calls on the window's scaler, with the backward passes and steps among them."""

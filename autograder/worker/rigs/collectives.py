@@ -10,6 +10,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.worker.rigs.counters import tensors_in
+from autograder.worker.rigs.returned import dtype_name
 
 KINDS = (
     "all_reduce", "all_gather", "all_to_all", "reduce_scatter", "reduce", "broadcast", "gather", "scatter", "send",
@@ -86,15 +87,17 @@ def _kind(func: Any) -> str:
     )
 
 
-def _size(kind: str, values: Any) -> dict[str, int]:
-    """Say how much a call moves: of all processes together, where each has a share."""
+def _size(kind: str, values: Any) -> dict[str, Any]:
+    """Say how much a call moves, and in which dtype: of all processes together, where each has a share."""
     each = [tensors_in(value) for value in values]
     if kind == "barrier":  # it has a tensor that nobody reads
-        return {"numbers": 0, "bytes": 0}
+        return {"numbers": 0, "bytes": 0, "dtype": ""}
     numbers = [it.numel() for own in each for it in own if it.is_floating_point()]
+    largest = max((it for own in each for it in own), key=lambda it: it.nbytes, default=None)
     return {
         "numbers": max(numbers, default=0),
         "bytes": max(sum(it.nbytes for it in own) for own in each),
+        "dtype": "" if largest is None else dtype_name(largest),
     }
 
 

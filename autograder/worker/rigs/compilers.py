@@ -75,6 +75,7 @@ class Compiler:
         self._runs: Counter[str] = Counter()
         self._parameters = 0
         self.operations = 0  # of all graphs that were captured
+        self.names: set[str] = set()  # of what they call
         self._breaks.clear()
 
     def __call__(self, graph: Any, inputs: Any, **_: Any) -> Any:
@@ -83,7 +84,9 @@ class Compiler:
             self._parameters,
             sum(isinstance(it, nn.Parameter) for it in inputs),
         )
-        self.operations += sum(node.op.startswith("call_") for node in graph.graph.nodes)
+        calls = [node.target for node in graph.graph.nodes if node.op.startswith("call_")]
+        self.operations += len(calls)
+        self.names |= {text(getattr(it, "__name__", it), 60) for it in calls}
         return self._aot(graph, inputs)
 
     def values(self) -> dict[str, Any]:

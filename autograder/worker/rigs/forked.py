@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from time import (
 )
 from time import sleep as _pause
 from typing import Any
+
+import torch
 
 from autograder.worker.raised import kind_of
 from autograder.worker.rigs.returned import BadReturn, text
@@ -56,6 +59,7 @@ def _become(
     os.environ.update({name: str(value) for name, value in names.items()})
     os.environ.update(MASTER_ADDR="127.0.0.1", GLOO_SOCKET_IFNAME="lo")
     answer: dict[str, Any] = {}
+    _renew_threads()
     try:
         answer = work(names["RANK"])
     except BaseException as error:
@@ -69,6 +73,15 @@ def _become(
         file.write_text(json.dumps(answer))
         sys.stdout.flush()
         os._exit(0)
+
+
+def _renew_threads() -> None:
+    """Let torch replace the pool of threads that a fork has lost.
+
+    Two threads of gloo would do it at the same time, and one of them would end the process.
+    """
+    with warnings.catch_warnings(action="ignore"):
+        torch.set_num_threads(torch.get_num_threads())
 
 
 def _wait(children: dict[int, int], files: list[Path], seconds: float) -> None:

@@ -1,8 +1,9 @@
 """Recorders: contexts around student code that note what it did. They read and never judge.
 
-Dtypes       in which precision operators ran
-ScalerCalls  the order of calls on a GradScaler
-Graphs       how many steps' graphs were kept
+Dtypes         in which precision operators ran
+ScalerCalls    the order of calls on a GradScaler
+Graphs         how many steps' graphs were kept
+BackwardNodes  how many autograd nodes ran outside of compiled graphs
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, is_autocast_enabled, nn
+from torch._C._profiler import _ExperimentalConfig
+from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.worker.rigs.hooks import Hook
@@ -33,6 +36,7 @@ MODEL_OPS = {
     "aten::linear": "matrix product",
     "aten::_softmax": "softmax",
 }
+NODE = "autograd::engine::evaluate_function"  # what a profile calls a node that runs
 LOSS_OPS = {
     "aten::_log_softmax": "loss",
     "aten::nll_loss_forward": "loss",
@@ -152,6 +156,33 @@ class Graphs:
 
     def _count(self) -> int:
         return sum(hook() is not None for hook in self._alive)
+
+
+class BackwardNodes:
+    """Counts the autograd nodes that run one by one in a call; afterwards, compiled autograd is as it was before."""
+
+    count = 0
+    """Of the last call."""
+
+    def __enter__(self) -> Self:
+        import torch._dynamo
+
+        self._flag = torch._dynamo.config.patch(compiled_autograd=False)
+        self._flag.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._flag.__exit__(*error)
+        torch._dynamo.compiled_autograd.reset()
+
+    def counted(self, call: Callable[[], Any]) -> Any:
+        """Return what the call returns."""
+        threads = _ExperimentalConfig(profile_all_threads=True)
+        with profile(activities=[ProfilerActivity.CPU], experimental_config=threads) as profiler:
+            result = call()
+        names = [event.name for event in profiler.events() or ()]
+        self.count = sum(name.startswith(NODE) for name in names)
+        return result
 
 
 class _Hook:

@@ -89,3 +89,4 @@ def test_a_call_says_its_kind_its_bytes_and_its_processes(tmp_path, call, kind, 
         [one] = told["calls"]
         assert one["kind"] in kind.split()
         assert (size, ranks or [rank]) == (one["bytes"], one["ranks"])
+        assert "float32" == one["dtype"]

@@ -1,0 +1,174 @@
+"""Claims about processes that share one model: each holds a share of it, and gathers a block when it needs that.
+
+shards = Shards(part, ranks, SEE)     ranks: the probe, declared with sharded(...)
+shards.holds_share(...)               and all that a `Group` may claim
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.checks import outputs
+from autograder.claims.groups import (
+    ALIKE,
+    APART,
+    EXACT,
+    UNSEEN,
+    WORLD,
+    Calls,
+    Group,
+    listed,
+    usual,
+)
+from autograder.lab import INTEGER, TEXT, exactly, list_of, record
+from autograder.model import Failed, Pair, Verdict, verdict
+
+CALL = record(kind=TEXT, bytes=INTEGER, dtype=TEXT)
+HELD = record(parameters=INTEGER, gradients=INTEGER, state=INTEGER)
+RANK = record(steps=list_of(list_of(CALL)), held=HELD, dtypes=list_of(TEXT))
+SMALL = 1024  # bytes: a loss or a norm is less, and any block more
+GATHER, SCATTER = "all_gather", "reduce_scatter"
+WORDS = {
+    "parameters": "the parameters",
+    "gradients": "the gradients",
+    "state": "the optimizer's state",
+}
+
+
+def sharded(*figures: str) -> dict[str, Any]:
+    """Return the form of a probe about sharded trainings; *figures* are series with a number of each step."""
+    each = [f"{name}{rank}" for name in ("weights", *figures) for rank in range(WORLD)]
+    return {
+        "values": {"ranks": exactly(WORLD, RANK)},
+        "arrays": dict.fromkeys(["start", *each], ("float64", 1)),
+    }
+
+
+class Shards(Group):
+    """Processes that share one model. Steps count from the first one on."""
+
+    def reason(self, ranks: Pair, ratio: float) -> str:
+        """Say what sets the training apart from one process's."""
+        own = ranks.student.arrays
+        if ratio <= APART:
+            return (
+                "nothing moved: the optimizer holds other tensors than the sharded parameters, "
+                "such as copies, or those from before shard"
+            )
+        if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
+            return "the ranks have different weights: gradients are not averaged in each step"
+        return "other steps than one process takes: gradients are not averaged, or not clipped by their norm"
+
+    def trains_as_one(
+        self, name: str, *, says: str = ALIKE, within: float = APART, needs: Sequence[str] = ()
+    ) -> None:
+        """Claim that all processes arrive at the weights of one, and return its loss of each step."""
+
+        def judge(ranks: Pair) -> Verdict:
+            trained = self.trained(ranks, within)
+            return trained if isinstance(trained, Failed) else self._losses(ranks) or trained
+
+        self.part.add_check(name, says, "outputs", judge, [self.probe], needs, "weights and losses")
+
+    def _losses(self, ranks: Pair) -> Failed | None:
+        for rank in range(WORLD):
+            name = f"losses{rank}"
+            reported, expected = ranks.student.arrays[name], ranks.baseline.arrays[name]
+            if not outputs.furthest(reported, expected) <= EXACT:
+                measured = (
+                    f"rank {rank}: losses are {listed(reported)}; expected {listed(expected)}"
+                )
+                why = "a loss is that of this process alone, or there is not one of each step"
+                return Failed(measured, why, f"dist.all_reduce the loss; {self.see}")
+        return None
+
+    def holds_share(
+        self, name: str, at_most: float, says: str, try_: str, needs: Sequence[str] = ()
+    ) -> None:
+        """Claim that each process holds at most this share of parameters, gradients and state when a step ends.
+
+        They are bytes of storages, so a view of a whole tensor counts as the whole.
+        """
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            whole = ranks.baseline.values["ranks"][0]["held"]
+            for rank, each in enumerate(ranks.student.values["ranks"]):
+                held = {kind: each["held"][kind] / max(1, size) for kind, size in whole.items()}
+                shares = ", ".join(f"{held[kind]:.0%} of {it}" for kind, it in WORDS.items())
+                measured = f"rank {rank} holds {shares} ({at_most:.0%} allowed)"
+                if not all(held.values()):
+                    return measured, "nothing was there when optimizer.step() ended"
+                if kind := next((kind for kind, share in held.items() if share > at_most), ""):
+                    return measured, f"a process has more than its share of {WORDS[kind]}"
+            return measured, ""
+
+        self._claim(name, says, "report", problem, try_, needs)
+
+    def gathers_by_block(
+        self,
+        name: str,
+        blocks: int,
+        says: str,
+        try_: str,
+        needs: Sequence[str] = (),
+        *,
+        reduced: str,
+    ) -> None:
+        """Claim, in a step, a gather and a reduction for each block and one for the rest.
+
+        In the probe *reduced*, parameters are gathered in bfloat16, and gradients are reduced in float32.
+        """
+        least = blocks + 1
+
+        def judge(ranks: Pair, halved: Pair) -> Verdict:
+            measured, why = "", ""
+            for rank in range(WORLD):
+                measured, why = _count_problem(_usual(ranks, rank), least)
+                if not why:
+                    measured, why = _dtype_problem(_usual(halved, rank), measured, blocks)
+                if why:
+                    break
+            return verdict(f"rank {rank}: {measured}", why, f"{try_}; {self.see}")
+
+        self.part.add_check(name, says, "report", judge, [self.probe, reduced], needs)
+
+
+def _usual(ranks: Pair, rank: int) -> Calls:
+    """Return the large calls of a usual step."""
+    steps = ranks.student.values["ranks"][rank]["steps"]
+    return [call for call in usual(steps) if call["bytes"] >= SMALL] if steps else []
+
+
+def _count_problem(calls: Calls, least: int) -> tuple[str, str]:
+    counts = {kind: sum(call["kind"] == kind for call in calls) for kind in (GATHER, SCATTER)}
+    measured = " and ".join(f"{count} {kind}" for kind, count in counts.items())
+    measured = f"{measured} in a step, at least {least} of each are expected"
+    if not calls:
+        return measured, UNSEEN
+    if not counts[GATHER]:
+        return measured, "nothing is gathered: each process holds the whole model"
+    if counts[GATHER] < least:
+        return measured, "the whole model is gathered at once: blocks are not sharded by themselves"
+    if counts[SCATTER] < least:
+        return measured, "gradients are not reduced block by block"
+    return measured, ""
+
+
+def _dtype_problem(calls: Calls, measured: str, blocks: int) -> tuple[str, str]:
+    """Say what is wrong where bfloat16 is asked for; *measured* is what is right without."""
+    gathers, scatters = (
+        [call["dtype"] for call in calls if call["kind"] == kind] for kind in (GATHER, SCATTER)
+    )
+    listed = f"{GATHER} in {_named(gathers)}, {SCATTER} in {_named(scatters)}"
+    reduced = f"with dtype=bfloat16: {listed}"
+    # Weights of two dtypes, such as norms in float32, are gathered as bytes.
+    if sum(dtype != "float32" for dtype in gathers) < blocks:
+        return reduced, "parameters of blocks are gathered in another dtype"
+    if set(scatters) != {"float32"}:
+        return reduced, "gradients are summed in bfloat16, which loses digits"
+    return measured, ""
+
+
+def _named(dtypes: Sequence[str]) -> str:
+    return " and ".join(dict.fromkeys(dtypes)) or "no dtype"

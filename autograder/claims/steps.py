@@ -1,0 +1,120 @@
+"""Claims about a training step that compiles itself, with its backward pass.
+
+step = CompiledStep(part, made, 4, SEE)     made(student, rig, compiler) -> a model, and what takes a step and returns
+step.trains_alike(...)                      its loss; each claim is a check of the part, and reads the probe `stepped`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import numerics, outputs
+from autograder.claims.base import joined
+from autograder.lab import BOOLEAN, INTEGER, Part, Rig, Student, list_of, record
+from autograder.model import Failed, Pair, Passed, Verdict, verdict
+
+Made = Callable[[Student, Rig, Any], tuple[Any, Callable[[], Any]]]
+STEP = record(nodes=INTEGER, built=INTEGER, runs=INTEGER)
+"""What a step did: autograd nodes that ran one by one, graphs that were built, graphs that ran."""
+ARRAYS = dict.fromkeys(("start", "weights", "losses"), ("float64", 1))
+EAGER = "nothing that was compiled ran: another backend was asked, or the step is eager"
+OUTSIDE = (
+    "a part of the backward pass is not in a compiled graph: backward() is called outside of what is "
+    "compiled, or compiled autograd was off when torch.compile was called"
+)
+
+
+class CompiledStep:
+    """A function that makes a training step, and what is claimed of the steps."""
+
+    def __init__(
+        self, part: Part, made: Made, steps: int, see: str, takes: Collection[str] | None = None
+    ) -> None:
+        """Say how: *made* is called once, and its step so many times."""
+        self.part, self.see = part, see
+
+        @part.probe(
+            pair=True,
+            values={"steps": list_of(STEP), "keeps_graph": BOOLEAN},
+            arrays=ARRAYS,
+            takes=takes,
+        )
+        def stepped(student: Student, rig: Rig) -> Any:
+            """Steps on the recording backend, each under a profiler."""
+            compiler = rig.compiler()
+            with rig.backward_nodes() as nodes:
+                model, step = made(student, rig, compiler)
+                start = rig.flat(dict(model.named_parameters()))
+                losses, noted = [], []
+                for _ in range(steps):
+                    compiler.forget()
+                    losses.append(nodes.counted(step))
+                    told = compiler.values()
+                    built, runs = len(told["built"]), sum(told["runs"].values())
+                    noted.append({"nodes": nodes.count, "built": built, "runs": runs})
+            return {
+                "steps": noted,
+                "keeps_graph": any(getattr(loss, "requires_grad", False) for loss in losses),
+                "start": start,
+                "weights": rig.flat(dict(model.named_parameters())),
+                "losses": rig.series(losses, "losses"),
+            }
+
+    def trains_alike(self, name: str, within: float, says: str, why: str, try_: str) -> Any:
+        """Claim the baseline's weights after all steps, and its loss in each; losses keep no graph."""
+
+        def judge(stepped: Pair) -> Verdict:
+            moved = numerics.same_update(stepped, within, why=why, try_=self._tried(try_))
+            if isinstance(moved, Failed):
+                return moved
+            reported, expected = (it.arrays["losses"] for it in (stepped.student, stepped.baseline))
+            apart = outputs.furthest(reported, expected)
+            measured = f"losses apart by {apart:.1e} of the largest (allowed {within:.0e})"
+            if not apart <= within:
+                return Failed(measured, "a step returns the loss of its own batch", try_)
+            if stepped.student.values["keeps_graph"]:
+                why_ = "each loss that is kept keeps the graph of its step alive"
+                return Failed("a loss requires grad", why_, "return loss.detach()")
+            return Passed(moved.measured, moved.evidence)
+
+        return self.part.add_check(
+            name, says, "outputs", judge, ["stepped"], compared="losses and weights"
+        )
+
+    def runs_no_nodes(self, name: str, says: str, try_: str, needs: Sequence[str] = ()) -> Any:
+        """Claim that the last step runs no autograd node by itself: the backward pass is in compiled graphs."""
+
+        def judge(stepped: Pair) -> Verdict:
+            last, plain = (it.values["steps"][-1:] for it in (stepped.student, stepped.baseline))
+            nodes, runs = _sum(last, "nodes"), _sum(last, "runs")
+            number = len(stepped.student.values["steps"])
+            measured = (
+                f"{nodes} autograd nodes ran one by one in step {number}, where the slow version "
+                f"runs {_sum(plain, 'nodes')}; {runs} compiled graphs ran"
+            )
+            why = OUTSIDE if nodes else ""
+            return verdict(measured, why if runs else EAGER, self._tried(try_))
+
+        return self.part.add_check(name, says, "report", judge, ["stepped"], needs)
+
+    def builds_nothing_later(
+        self, name: str, says: str, why: str, try_: str, *, after: int, needs: Sequence[str] = ()
+    ) -> Any:
+        """Claim that no graph is built *after* so many steps."""
+
+        def judge(stepped: Pair) -> Verdict:
+            built = [step["built"] for step in stepped.student.values["steps"]]
+            measured = f"graphs built in each step: {', '.join(map(str, built))}"
+            return verdict(measured, why if any(built[after:]) else "", self._tried(try_))
+
+        return self.part.add_check(name, says, "report", judge, ["stepped"], needs)
+
+    def _tried(self, try_: str) -> str:
+        return joined(try_, self.see)
+
+
+def _sum(steps: Sequence[Any], name: str) -> int:
+    return int(np.sum([step[name] for step in steps]))

@@ -1,0 +1,204 @@
+"""Part 10: what is compiled. A region of each block, and a backward pass that is a graph."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from autograder.checks import outputs, speedup
+from autograder.claims.steps import CompiledStep
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    INTEGER,
+    NUMBERS,
+    TEXT,
+    Answer,
+    Bar,
+    Close,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Student,
+    Timed,
+    Tolerance,
+    Verdict,
+    Window,
+    list_of,
+)
+
+if TYPE_CHECKING:
+    from autograder.labs.pairs.part10_compile.rig import Rig
+else:
+    Rig = Any
+
+part = Part("part10_compile", writes=["compile_regions", "make_step"])
+SEE = 'see "What usually goes wrong" in the part 10 handout'
+REGION = "block.mlp.compile(backend=backend) for each block"
+
+# --- regions ----------------------------------------------------------------------------------------------------------
+
+BLOCKS, LENGTHS = 2, 4
+BUILDS = 2  # the second length makes a graph for any length
+SHARE = 0.1  # of what the slow version captures; the reference captures 2 %, attention 19 %
+ATTENTION = "scaled_dot_product_attention"
+
+
+@part.probe(
+    pair=True,
+    values={
+        **CASES,
+        "names": list_of(TEXT),
+        "itself": BOOLEAN,
+        "operations": INTEGER,
+        "calls": list_of(TEXT),
+        "built": INTEGER,
+        "runs": INTEGER,
+    },
+    arrays=NUMBERS,
+    takes=["compile_regions"],
+)
+def regions(student: Student, rig: Rig) -> Answer:
+    """Training batches of four lengths, then one in eval mode, on the recording backend."""
+    model, compiler, answers = rig.language(BLOCKS), rig.capturing(), rig.answers()
+    plain = list(model.state_dict())
+    returned = student.compile_regions(model, backend=compiler)
+    run = returned if hasattr(returned, "named_parameters") else model
+    for length in (8 * rig.random.permutation(range(2, 9))[:LENGTHS]).tolist():
+        ids = rig.tokens(2, length)
+        run.zero_grad()
+        rig.drop_alike(length)
+        output = run(ids, labels=ids)
+        output.loss.backward()
+        answers.add(f"logits of {length} tokens", output.logits)
+        answers.add(f"gradients of {length} tokens", rig.gradients(run))
+    told = compiler.values()
+    noted = {
+        "operations": compiler.operations,
+        "calls": sorted(compiler.names),
+        "built": sum(graph["kind"] == "forward" for graph in told["built"]),
+        "runs": told["runs"]["forward"],
+    }
+    run.eval()
+    with rig.no_grad():
+        answers.add("logits in eval mode", run(rig.tokens(3, 11)).logits)
+    names = list(run.state_dict()) if rig.side == "student" else plain
+    return {**answers.seen(), **noted, "names": names, "itself": returned is model}
+
+
+@part.check(basis="outputs", compared="logits and gradients")
+def regions_answer_alike(regions: Pair) -> Verdict:
+    """The model returns the same logits and gradients as before, for each length, in train and eval mode."""
+    why = "the compiled model computes something else"
+    return outputs.same(regions, 1e-4, why=why, try_=f"{REGION}; {SEE}")
+
+
+@part.check(basis="outputs", compared="names")
+def regions_keep_names(regions: Pair) -> Verdict:
+    """compile_regions returns the model itself, and the names in its state_dict stay."""
+    names, expected = (side.values["names"] for side in (regions.student, regions.baseline))
+    wrong = next((name for name in names if name not in expected), "")
+    try_ = f"{REGION}: a module compiles itself in place; {SEE}"
+    if wrong or names != expected:
+        measured = f"state_dict has {wrong}" if wrong else f"{len(names)} names in state_dict"
+        why = f"torch.compile(module) wraps the module; checkpoints need {expected[-1]} and others"
+        return Failed(measured, why, try_)
+    if not regions.student.values["itself"]:
+        return Failed("another model is returned", "the model itself is expected", try_)
+    return Passed(f"{len(names)} names")
+
+
+@part.check(basis="report")
+def captures_little(regions: Pair) -> Verdict:
+    """Each block runs a graph; all graphs hold at most 10 % of a compiled model's operations, and no attention."""
+    mine, plain = (side.values["operations"] for side in (regions.student, regions.baseline))
+    measured = f"{mine} operations captured; a compiled model has {plain} ({SHARE:.0%} allowed)"
+    why = "more than the MLP of each block is compiled" if mine > SHARE * plain else ""
+    if any(ATTENTION in name for name in regions.student.values["calls"]):
+        why = "attention is in the graph: blocks or the whole model are compiled"
+    elif not mine:
+        why = "nothing was compiled by the backend that was given"
+    elif regions.student.values["runs"] < BLOCKS * LENGTHS:
+        why = "not every block runs a graph: another part or another backend was compiled"
+    return Failed(measured, why, f"{REGION}; {SEE}") if why else Passed(measured)
+
+
+@part.check(basis="report")
+def builds_few(regions: Pair) -> Verdict:
+    """Training batches of four lengths cause at most two builds, for all blocks together."""
+    built = regions.student.values["built"]
+    measured = f"{built} forward graphs were built for {LENGTHS} lengths ({BUILDS} allowed)"
+    why = "each length is built anew: dynamic=False forbids a graph for any length"
+    if not built:
+        why = "nothing was compiled by the backend that was given"
+    if 1 <= built <= BUILDS:
+        return Passed(measured)
+    return Failed(measured, why, f"leave dynamic out, or dynamic=True; {SEE}")
+
+
+# --- a step -----------------------------------------------------------------------------------------------------------
+
+STEPS = 4
+
+
+def made(student: Student, rig: Any, compiler: Any) -> Any:
+    """A LookingNet that a step trains, and new batches of one size."""
+    return rig.stepping(student, compiler, STEPS)
+
+
+steps = CompiledStep(part, made, STEPS, SEE, takes=["make_step"])
+trains = steps.trains_alike(
+    "step_trains_alike",
+    1e-4,
+    "Four steps train the model as the plain loop does, and return the loss of each batch, detached.",
+    why="a step is not zero_grad, forward pass, backward pass and optimizer.step()",
+    try_="optimizer.zero_grad() before the compiled function, optimizer.step() after it",
+)
+captured = steps.runs_no_nodes(
+    "backward_is_captured",
+    "The backward pass runs as compiled graphs: no autograd node runs by itself.",
+    try_="loss.backward() inside of the compiled function, and compiled_autograd on where torch.compile is called",
+    needs=["step_trains_alike"],
+)
+steps.builds_nothing_later(
+    "nothing_built_later",
+    "After the second step nothing is built.",
+    why="something that grows or changes is part of the graph, such as a list's length or a Python number",
+    try_="keep lists and counters out of the compiled function",
+    after=2,
+    needs=["backward_is_captured"],
+)
+
+# --- the clock, on a GPU ----------------------------------------------------------------------------------------------
+
+
+def draw(random: Any) -> Any:
+    return {"ids": random.integers(0, 97, (4, 64))}
+
+
+@part.timed("call", inputs=draw, within=Close(rtol=1e-3, atol=1e-4))
+def cold(student: Student, inputs: Any) -> Any:
+    """Four lengths with gradients, builds included: nothing is remembered from call to call."""
+    return importlib.import_module("given").cold_start(student.compile_regions, inputs["ids"])
+
+
+@part.timed("train", within=Tolerance(losses=1e-3, weights=1e-3))
+def trained(student: Student, window: Window) -> Any:
+    step = student.make_step(window.model, window.optimizer, window.criterion)
+    device = window.device
+    return [step(images.to(device), labels.to(device)) for images, labels in window.loader]
+
+
+@part.check(basis="outputs", needs=[regions_answer_alike, captures_little])
+def regions_are_faster(bar: Bar, cold: Timed) -> Verdict:
+    """From a cold start, four lengths take less time than with a compiled whole model, by at least {bar}."""
+    why = "more is built than the MLP, or it is built too often"
+    return speedup.at_least(cold, bar, why=why, try_=f"look at captures_little; {SEE}")
+
+
+@part.check(basis="outputs", needs=[trains, captured])
+def backward_is_faster(bar: Bar, trained: Timed) -> Verdict:
+    """Steps with a compiled backward pass are faster than eager ones, by at least {bar}."""
+    why = "the backward pass runs node by node, or something is built in each step"
+    return speedup.at_least(trained, bar, why=why, try_=f"look at backward_is_captured; {SEE}")

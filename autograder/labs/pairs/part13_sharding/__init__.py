@@ -1,0 +1,164 @@
+"""Part 13: one model, two processes. Each holds a share of the model, its gradients and the optimizer's state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autograder.checks import numerics, outputs
+from autograder.claims.shards import Shards, sharded
+from autograder.lab import (
+    TEXT,
+    Answer,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Student,
+    Verdict,
+    exactly,
+    list_of,
+    record,
+)
+
+if TYPE_CHECKING:
+    from autograder.labs.pairs.part13_sharding.rig import Rig
+else:
+    Rig = Any
+
+part = Part("part13_sharding", writes=["shard", "train_sharded", "whole_weights"])
+SEE = 'see "What usually goes wrong" in the part 13 handout'
+BLOCKS = 4
+TRAINS = ("shard", "train_sharded")
+FIGURES = ("losses", "norms")
+NEAR = 1e-3  # of the update; honest work was within 4e-7, and 9e-3 in bfloat16
+
+# --- a training -------------------------------------------------------------------------------------------------------
+
+
+def trained(student: Student, rig: Rig, **options: Any) -> Answer:
+    training = rig.sharding()
+    return training.together(student, **options) if rig.side == "student" else training.alone()
+
+
+@part.probe(pair=True, **sharded(*FIGURES), takes=TRAINS)
+def ranks(student: Student, rig: Rig) -> Answer:
+    """Three steps in two processes; what is expected is one process on the batches of both."""
+    return trained(student, rig)
+
+
+@part.probe(pair=True, **sharded(*FIGURES), takes=TRAINS)
+def halved(student: Student, rig: Rig) -> Answer:
+    """The same with dtype=torch.bfloat16; one process trains in float32."""
+    return trained(student, rig, dtype="bfloat16")
+
+
+@part.probe(pair=True, **sharded(*FIGURES), takes=TRAINS)
+def offloaded(student: Student, rig: Rig) -> Answer:
+    """The same with offload=True, on a machine without a GPU."""
+    return trained(student, rig, offload=True)
+
+
+shards = Shards(part, ranks, SEE)
+shards.trains_as_one("trains_as_one", within=NEAR)
+shards.same(
+    "norms",
+    "norm_is_of_all",
+    "The norms are those of the gradients of all processes, before they are clipped.",
+    "it is the norm of one process's shards, or of gradients after they were clipped",
+    "norm.full_tensor() of what clip_grad_norm_ returns",
+    of="step",
+    needs=["trains_as_one"],
+)
+shards.holds_share(
+    "holds_its_share",
+    0.55,
+    "Each process holds at most 55 % of the parameters, of the gradients and of the optimizer's state.",
+    "fully_shard the blocks and the model, and make the optimizer of the sharded parameters",
+    ["trains_as_one"],
+)
+shards.gathers_by_block(
+    "gathers_block_by_block",
+    BLOCKS,
+    "Each step gathers and reduces block by block; with a dtype it gathers in it and reduces in float32.",
+    "fully_shard(block) for each block before the model; "
+    "MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)",
+    ["holds_its_share"],
+    reduced=halved.__name__,
+)
+
+# --- fewer bits -------------------------------------------------------------------------------------------------------
+
+ROUNDED = (
+    1e-5,
+    2e-2,
+)  # how far the losses are from those of float32: 1e-3 to 8e-3, and 1e-7 without a dtype
+HALF = 0.1  # of the update; honest work was at 9e-3
+POLICY = "mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)"
+
+
+@part.check(basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="losses, weights")
+def reduced_precision(halved: Pair) -> Verdict:
+    """With dtype=torch.bfloat16 the losses are rounded as bfloat16 is, and the parameters stay float32."""
+    low, high = ROUNDED
+    for rank, each in enumerate(halved.student.values["ranks"]):
+        if each["dtypes"] != ["float32"]:
+            measured = f"rank {rank}: parameters are {', '.join(each['dtypes'])}"
+            return Failed(measured, "the optimizer needs float32 parameters", POLICY)
+        reported, expected = (
+            side.arrays[f"losses{rank}"] for side in (halved.student, halved.baseline)
+        )
+        apart = outputs.furthest(reported, expected)
+        measured = f"rank {rank}: losses are {apart:.1e} from those of float32"
+        if apart < low:
+            return Failed(measured, "that is float32: dtype is not used", POLICY)
+        moved = numerics.update(halved, f"weights{rank}").error
+        if not (apart <= high and moved <= HALF):
+            measured = f"{measured}, and the update is apart by {moved:.1e} (allowed {HALF:g})"
+            return Failed(measured, "that is more than bfloat16 rounds", POLICY)
+    return Passed(f"{measured} ({low:g} to {high:g} are expected)")
+
+
+# --- the weights ------------------------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    values={"ranks": exactly(2, record(names=list_of(TEXT), kinds=list_of(TEXT)))},
+    arrays={"saved": ("float64", 1)},
+    takes=["shard", "whole_weights"],
+)
+def saved(student: Student, rig: Rig) -> Answer:
+    """A sharded model whose weights have changed since it was sharded."""
+    training = rig.sharding()
+    return training.saved(student) if rig.side == "student" else training.expected()
+
+
+@part.check(basis="outputs", needs=[part.checks["holds_its_share"].judge], compared="weights")
+def saves_whole_weights(saved: Pair) -> Verdict:
+    """whole_weights returns the whole weights as plain tensors on the CPU in rank 0, and {} in rank 1."""
+    first, second = saved.student.values["ranks"]
+    expected = saved.baseline.values["ranks"][0]
+    names = ", ".join(first["names"][:2]) or "nothing"
+    measured = f"rank 0 has {len(first['names'])} weights: {names}"
+    try_ = f"get_model_state_dict with full_state_dict=True and cpu_offload=True; {SEE}"
+    if first["names"] != expected["names"]:
+        return Failed(measured, f"{len(expected['names'])} weights are in the model", try_)
+    if first["kinds"] != expected["kinds"]:
+        measured = f"rank 0 has {', '.join(first['kinds'])}"
+        return Failed(
+            measured, "these are shards, or not on the CPU: nothing but this group reads them", try_
+        )
+    if second["names"]:
+        measured = f"rank 1 has {len(second['names'])} weights"
+        return Failed(measured, "all processes of a node would hold the whole model", try_)
+    if not outputs.furthest(saved.student.arrays["saved"], saved.baseline.arrays["saved"]) <= 1e-6:
+        return Failed(f"{measured}, with other values", "these are not the weights of now", try_)
+    return Passed(measured)
+
+
+Shards(part, offloaded, SEE).trains_as_one(
+    "offload_trains_alike",
+    within=NEAR,
+    says="With offload=True two processes arrive at the same weights, on a machine without a GPU.",
+    needs=["holds_its_share"],
+)

@@ -1,0 +1,67 @@
+# %% [markdown]
+# # Part 10: what is compiled
+#
+# `torch.compile` takes a function apart into graphs, and builds each graph for the inputs that it meets. What you hand
+# it decides what you pay: a whole model is a large graph, and each new length builds all of it again. A part of the
+# model that costs much time and looks the same everywhere is a small graph, which one build serves for every block.
+#
+# A backward pass is no Python, so `torch.compile(model)` alone never sees all of it: autograd runs nodes one by one.
+# Compiled autograd records them as a graph when `backward()` is called inside of what is compiled.
+
+# %%
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import torch
+from torch import nn
+
+from given import LookingNet, cold_start
+
+# %% [markdown]
+# ## 10.1 A region of each block
+
+
+# %%
+def compile_regions(model, backend="inductor"):
+    """Compile the MLP of each block of a TinyLM, and nothing else; return the model itself.
+
+    The names in model.state_dict() stay. Four lengths of batches cause at most two builds.
+    """
+    # TODO: a module can compile itself, in place.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 10.2 The backward pass
+
+
+# %%
+def make_step(model, optimizer, criterion, backend="inductor"):
+    """Return step(x, y), which trains the model on a batch and returns the loss, detached.
+
+    A step sets gradients to zero, computes criterion(model(x), y), goes backward and steps. The backward pass runs as a
+    compiled graph, although the model looks at its data half way. After the second step, nothing is built any more.
+    """
+    # TODO: one compiled function holds the forward pass and the call of backward().
+    # TODO: torch._dynamo.config.compiled_autograd is read when torch.compile is called; put it back afterwards.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+if __name__ == "__main__":
+    ids = torch.randint(0, 97, (2, 64))
+    for name, compile_model in (("whole model", partial(torch.compile, dynamic=False)), ("regions", compile_regions)):
+        began = time.perf_counter()
+        cold_start(compile_model, ids)
+        print(f"{name}: {time.perf_counter() - began:.1f} s for four lengths, builds included")
+    net = LookingNet()
+    step = make_step(net, torch.optim.SGD(net.parameters(), lr=0.1), nn.CrossEntropyLoss())
+    x, y = torch.randn(32, 16), torch.randint(0, 4, (32,))
+    for number in range(1, 5):
+        began = time.perf_counter()
+        loss = step(x, y).item()
+        print(f"step {number}: loss {loss:.4f}, {time.perf_counter() - began:.2f} s, builds included")

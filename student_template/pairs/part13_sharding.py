@@ -1,0 +1,77 @@
+# %% [markdown]
+# # Part 13: one model, two processes
+#
+# Data parallelism gives each process a whole model, its gradients and the optimizer's state. FSDP2 (`fully_shard`)
+# gives each process a share of all three. Before a block computes, its weights are gathered from all processes;
+# afterwards the process drops what is not its own. Gradients are averaged, and each process gets those of its share.
+
+# %%
+from __future__ import annotations
+
+import os
+
+import torch
+import torch.distributed as dist
+
+from given import TinyLM
+
+# %% [markdown]
+# ## 13.1 The model
+
+
+# %%
+def shard(model, mesh, dtype=None, offload=False):
+    """Shard a TinyLM over the processes of the mesh: each block by itself, then what is left; return the model.
+
+    Parameters stay float32. With a dtype, blocks compute in it, and gradients are reduced in float32. With offload,
+    parameters, gradients and the optimizer's state are in the memory of the CPU.
+    """
+    # TODO: fully_shard each block, then the model itself. Pinned memory needs a GPU.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 13.2 A training
+
+
+# %%
+def train_sharded(model, make_optimizer, batches, clip):
+    """Train a sharded model, a step for each batch of token ids; return (losses, norms), a float for each step.
+
+    The loss is model(ids, labels=ids).loss. Gradients are clipped to the norm *clip* of all shards together.
+    losses: the mean loss of all processes; norms: the norm before it was clipped. Both are the same in each process.
+    """
+    # TODO: make_optimizer(model.parameters()) comes after the sharding, as here.
+    # TODO: a norm of shards is a DTensor: full_tensor() makes it whole.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 13.3 The weights
+
+
+# %%
+def whole_weights(model):
+    """Return {name: plain tensor on the CPU} with the whole weights in rank 0, and {} in every other process."""
+    # TODO: state_dict() has shards. All processes have to take part in gathering them.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+if __name__ == "__main__":  # torchrun --nproc-per-node 2 part13_sharding.py
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda":
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    mesh = dist.init_device_mesh(device, (int(os.environ["WORLD_SIZE"]),))
+    torch.manual_seed(0)
+    model = shard(TinyLM(blocks=4).to(device), mesh)
+    held = sum(parameter.to_local().nbytes for parameter in model.parameters())
+    whole = sum(parameter.nbytes for parameter in model.parameters())
+    batches = torch.randint(0, 97, (3, 4, 12), generator=torch.Generator().manual_seed(dist.get_rank()))
+    losses, norms = train_sharded(model, torch.optim.AdamW, batches.to(device), clip=1.0)
+    names = len(whole_weights(model))
+    print(f"rank {dist.get_rank()}: {held} of {whole} bytes, losses {losses}, norms {norms}, {names} whole weights")
+    dist.destroy_process_group()

@@ -1,0 +1,121 @@
+"""Processes that share one model are judged by the bytes that each holds, and by the collective calls of a step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.claims.shards import Shards, sharded
+from autograder.lab import Part
+from autograder.model import Failed, Observation, Pair, Passed
+
+START = np.zeros(4)
+WHOLE = {"parameters": 400, "gradients": 400, "state": 800}
+HALF = {name: size // 2 for name, size in WHOLE.items()}
+BLOCKS = 2
+
+
+def calls(kind, count, dtype="float32", bytes_=4096):
+    return [{"kind": kind, "bytes": bytes_, "dtype": dtype}] * count
+
+
+def step(gathers=5, scatters=3, dtypes=("float32", "float32")):
+    small = calls("all_reduce", 1, bytes_=4)
+    by_kind = zip(("all_gather", "reduce_scatter"), (gathers, scatters), dtypes, strict=True)
+    return [call for each in by_kind for call in calls(*each)] + small
+
+
+REDUCED = step(dtypes=("bfloat16", "float32"))
+
+
+def ranks(student, rig):
+    """The probe's name is all that is needed."""
+
+
+def claimed():
+    part = Part("part1_shards")
+    shards = Shards(part, ranks, "see")
+    shards.trains_as_one("trains_as_one", within=1e-3)
+    shards.holds_share("holds", 0.55, "Each holds its share.", "try")
+    shards.gathers_by_block("gathers", BLOCKS, "By block.", "try", reduced="halved")
+    return part.checks
+
+
+def pair(steps=None, held=HALF, **arrays):
+    base = {"start": START, "losses0": START + 2, "losses1": START + 2}
+    base |= {"weights0": START + 1, "weights1": START + 1}
+    rank = {"steps": steps or [step()] * 3, "held": held, "dtypes": ["float32"]}
+    whole = {"steps": [], "held": WHOLE, "dtypes": ["float32"]}
+    sides = ((rank, {**base, **arrays}), (whole, base))
+    return Pair(*(Observation("ranks", "ok", {"ranks": [own] * 2}, it) for own, it in sides))
+
+
+def judged(name, seen, halved=None):
+    more = {"halved": halved or pair([REDUCED] * 3)} if name == "gathers" else {}
+    return claimed()[name].judge(ranks=seen, **more)
+
+
+@pytest.mark.parametrize("name", ["trains_as_one", "holds", "gathers"])
+def test_shards_pass(name):
+    assert isinstance(judged(name, pair()), Passed)
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "words"),
+    [
+        pytest.param(
+            "trains_as_one",
+            pair(weights0=START, weights1=START),
+            "nothing moved: the optimizer",
+            id="still",
+        ),
+        pytest.param(
+            "trains_as_one",
+            pair(weights0=START + 3, weights1=START + 3),
+            "other steps",
+            id="other steps",
+        ),
+        pytest.param("trains_as_one", pair(weights0=START + 3), "different", id="apart"),
+        pytest.param("trains_as_one", pair(losses1=START + 3), "alone", id="its own loss"),
+        pytest.param("trains_as_one", pair(losses0=START[:2]), "alone", id="losses are missing"),
+        pytest.param("holds", pair(held=WHOLE), "more than its share of the par", id="all of it"),
+        pytest.param(
+            "holds",
+            pair(held={**HALF, "state": 800}),
+            "100% of the optimizer's state",
+            id="whole state",
+        ),
+        pytest.param("holds", pair(held=dict.fromkeys(HALF, 0)), "nothing was there", id="no step"),
+        pytest.param("gathers", pair([[]]), "nothing is averaged in a step", id="no call"),
+        pytest.param("gathers", pair([step(0, 5)]), "each process holds", id="no gather"),
+        pytest.param("gathers", pair([step(1, 1)]), "gathered at once", id="root only"),
+        pytest.param("gathers", pair([step(5, 1)]), "not reduced block by block", id="one sum"),
+    ],
+)
+def test_what_is_wrong_is_said(name, seen, words):
+    verdict = judged(name, seen)
+
+    assert isinstance(verdict, Failed)
+    assert words in f"{verdict.measured} {verdict.why}"
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "words"),
+    [
+        pytest.param(("float32", "float32"), "gathered in another dtype", id="unused"),
+        pytest.param(("bfloat16", "bfloat16"), "summed in bfloat16", id="sums lose digits"),
+    ],
+)
+def test_dtypes_are_those_of_the_reduced_training(dtypes, words):
+    verdict = judged("gathers", pair(), pair([step(dtypes=dtypes)] * 3))
+
+    assert isinstance(verdict, Failed)
+    assert words in verdict.why
+
+
+def test_a_step_that_ends_the_training_does_not_count():
+    assert isinstance(judged("gathers", pair([step(), step(), step(0, 0)])), Passed)
+
+
+def test_the_form_of_the_answer_names_each_array():
+    assert {"start", "weights0", "weights1", "norms0", "norms1"} == set(sharded("norms")["arrays"])
