@@ -21,6 +21,8 @@ def projected(x, first, second):
 SLOW = """
 import torch
 
+pytestmark = pytest.mark.fresh
+
 
 def projected(x, first, second):
     rows = [row[None] @ first + row[None] @ second for row in x]

@@ -7,6 +7,8 @@ import pytest
 from autograder.labs.foundations.part7_fusion import judges, part
 from tests.labs.bench import Bench, failing
 
+pytestmark = pytest.mark.fresh
+
 bench = Bench("foundations", part)
 
 

@@ -7,6 +7,8 @@ import pytest
 from autograder.labs.pairs.part10_compile import part
 from tests.labs.bench import Bench, failing
 
+pytestmark = pytest.mark.fresh
+
 CLOCK = ("regions_are_faster", "backward_is_faster")
 bench = Bench("pairs", part, without=CLOCK)
 

@@ -8,6 +8,8 @@ from torch import nn
 
 from autograder.worker.rigs.would_launch import launches
 
+pytestmark = pytest.mark.fresh
+
 IMAGES = torch.ones(2, 3, 8, 8)
 
 
