@@ -117,10 +117,11 @@ def _drawings(part: str, runs: Sequence[Attempt], marks: str) -> Iterator[Said]:
 
 
 def _of_points(tries: Sequence[Tried], marks: str) -> str:
-    first, last = tries[0], tries[-1]
+    last = tries[-1]
+    won = [points(tried.won) for tried in (tries[0], last)]
     drawing = draw([tried.won for tried in tries[-DRAWN:]], last.worth, marks)
-    ends = f"from {points(first.won)} to {points(last.won)} of {points(last.worth)}"
-    return f"{drawing}  {ends} in {len(tries)} attempts"
+    ends = f"from {won[0]} to {won[1]}" if won[0] != won[1] else won[1]
+    return f"{drawing}  {ends} of {points(last.worth)} in {len(tries)} attempts"
 
 
 def _of_speeds(speeds: Sequence[Speed], marks: str) -> str:
