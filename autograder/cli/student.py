@@ -70,6 +70,7 @@ def check(
             _show(result, console, verbose=verbose, as_json=as_json)
             progress = _progress(result, course, console.encoding)
             if not as_json:
+                console.print()
                 console.print(labelled(progress, width_of(console)), soft_wrap=True)
     return _verdict(result)
 
@@ -110,7 +111,7 @@ def _progress(result: Result, course: Course, encoding: str) -> list[tuple[str, 
     from autograder.student.attempts import attempt
     from autograder.student.progress import keep_and_tell
 
-    run = attempt(result.started, result.lab, result.parts)
+    run = attempt(result.lab, result.parts)
     return keep_and_tell(Path.cwd(), run, list(course.config.labs[result.lab].parts), encoding)
 
 

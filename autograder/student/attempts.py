@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.clock.rule import rule
@@ -49,15 +50,16 @@ class Tried:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One run: when it began, of which lab, and each part that was judged whole."""
+    """One run: when it ended, of which lab, and each part that was judged whole."""
 
     time: str
     lab: str
     parts: Mapping[str, Tried]
 
 
-def attempt(time: str, lab: str, parts: Sequence[PartResult]) -> Attempt:
-    """Note what is worth keeping of a run."""
+def attempt(lab: str, parts: Sequence[PartResult], time: str = "") -> Attempt:
+    """Note what is worth keeping of a run that ends now, or at another time."""
+    time = time or datetime.now(UTC).isoformat(timespec="seconds")
     return Attempt(time, lab, {part.id: _tried(part) for part in parts})
 
 

@@ -10,7 +10,6 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,6 @@ class Practice:
         """Nothing is loaded before it is asked for."""
         self.lab_name, self.folder = lab_name, folder
         self._seed = secrets.randbits(48)
-        self._began = datetime.now(UTC).isoformat(timespec="seconds")
         self._graders: dict[str, PartGrader] = {}
         self.notes: dict[str, None] = {}
         """What is to be said of the files, each once."""
@@ -87,7 +85,7 @@ class Practice:
         ]
         if not whole:
             return []
-        run = attempt(self._began, self.lab_name, whole)
+        run = attempt(self.lab_name, whole)
         return keep_and_tell(self.folder, run, list(self.kit.config.parts), encoding)
 
     def all_notes(self) -> list[str]:

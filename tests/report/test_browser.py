@@ -259,7 +259,7 @@ def test_the_anonymous_page_names_nobody_and_leads_nowhere(opened):
     assert pseudonym in text
 
 
-FOLD = "details.passed"
+FOLD = "details.folded"
 
 
 def test_what_passed_is_folded_and_a_key_opens_it(opened):

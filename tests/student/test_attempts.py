@@ -11,12 +11,12 @@ from autograder.student.attempts import FILE, MOST, Speed, attempt, keep, read
 from tests.samples import PAIRS, a_check, a_part, a_silent_check, every_outcome
 
 AT = "2027-01-13T10:04:00+05:30"
-RUN = attempt(AT, "resnet18", every_outcome())
+RUN = attempt("resnet18", every_outcome(), AT)
 
 
 def test_a_run_is_read_back_as_it_was_kept(tmp_path):
     """One line of JSON each, oldest first."""
-    runs = [RUN, attempt("later", "resnet18", every_outcome()[:1])]
+    runs = [RUN, attempt("resnet18", every_outcome()[:1], "later")]
 
     assert ["", ""] == [keep(tmp_path, run) for run in runs]
     assert runs == read(tmp_path, "resnet18")
@@ -37,7 +37,7 @@ def test_a_rehearsed_speed_is_kept_with_its_bar():
     """The same figure that the rehearsal says."""
     evidence = {"pairs": PAIRS, "interval": [0.98, 1.04], "bar": 1.5}
     rehearsed = a_check(outcome="inconclusive", evidence=evidence)
-    part = attempt(AT, "resnet18", [a_part("part3_amp", "AMP", rehearsed)]).parts["part3_amp"]
+    part = attempt("resnet18", [a_part("part3_amp", "AMP", rehearsed)]).parts["part3_amp"]
     speed = part.speeds["amp_is_faster"]
 
     assert Speed(speed.ratio, 1.5) == speed
@@ -47,7 +47,7 @@ def test_a_rehearsed_speed_is_kept_with_its_bar():
 def test_a_part_without_a_rehearsal_has_no_speed():
     part = a_part("part3_amp", "AMP", a_silent_check())
 
-    assert {} == attempt(AT, "resnet18", [part]).parts["part3_amp"].speeds
+    assert {} == attempt("resnet18", [part]).parts["part3_amp"].speeds
 
 
 WHOLE = json.dumps({"time": AT, "lab": "resnet18", "parts": {}})

@@ -6,6 +6,7 @@ import doctest
 
 import pytest
 
+from autograder.course import find_root
 from autograder.student import attempts, progress
 from autograder.student.attempts import Attempt, Speed, Tried
 
@@ -93,6 +94,23 @@ CASES = {
 @pytest.mark.parametrize(("parts", "taken", "said"), CASES.values(), ids=CASES)
 def test_the_lines_after_a_run(parts, taken, said):
     assert said == progress.lines(parts, taken)
+
+
+def test_the_docs_show_what_is_said():
+    """Three runs of the lab that the page is about."""
+    later = ["part4_memory", "part5_compile", "part6_comparison", "bonus"]
+    parts = ["part1_baseline", "part2_dataloader", "part3_amp", *later]
+    names = ["follows_fp32", "no_wait_per_step"]
+    failed, passed = (dict.fromkeys(names, outcome) for outcome in ("failed", "passed"))
+    taken = runs(
+        {"part1_baseline": tried(10), "part3_amp": tried(0, 30, **failed)},
+        {"part3_amp": tried(12, 18, **failed)},
+        {"part3_amp": tried(24, 6, **passed)},
+    )
+    page = (find_root() / "docs" / "students.md").read_text(encoding="utf-8")
+
+    for label, text in progress.lines(parts, taken):
+        assert f"    {label:<10}{text}\n" in page
 
 
 def test_of_many_changes_a_few_are_told():
