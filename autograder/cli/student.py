@@ -26,6 +26,7 @@ from autograder.cli.base import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from autograder.course import Course
     from autograder.model import Result
 
 
@@ -52,6 +53,7 @@ def check(
     Example:  perflab check part3
     """
     from autograder.grading.session import open_session
+    from autograder.report.terminal import labelled, width_of
     from autograder.student.practice import check_folder, watched
 
     course, console = open_course(root), make_console()
@@ -66,6 +68,10 @@ def check(
                     seed if seed is not None else secrets.randbits(48),
                 )
             _show(result, console, verbose=verbose, as_json=as_json)
+            progress = _progress(result, course, console.encoding)
+            if not as_json:
+                console.print()
+                console.print(labelled(progress, width_of(console)), soft_wrap=True)
     return _verdict(result)
 
 
@@ -99,6 +105,14 @@ def _show(result: Result, console: Console, *, verbose: bool, as_json: bool) -> 
         click.echo(json.dumps(to_json(result), indent=1))
     else:
         show(result, console, verbose=verbose)
+
+
+def _progress(result: Result, course: Course, encoding: str) -> list[tuple[str, str]]:
+    from autograder.student.attempts import attempt
+    from autograder.student.progress import keep_and_tell
+
+    run = attempt(result.lab, result.parts)
+    return keep_and_tell(Path.cwd(), run, list(course.config.labs[result.lab].parts), encoding)
 
 
 def _verdict(result: Result) -> int:

@@ -16,6 +16,7 @@ from autograder.course.own import RELEASED
 from autograder.errors import CourseError, nearest
 from autograder.grading.kit import Kit
 from autograder.handed_in.notebook import Released
+from autograder.handed_in.unpack import passed_over
 from autograder.lab import Lab
 
 PACKAGED = Path(__file__).parents[1] / "_course"
@@ -145,9 +146,13 @@ class Course:
 
 
 def read_tree(folder: Path) -> dict[str, bytes]:
-    """Read every source file below a folder, by its name relative to it."""
+    """Read every source file below a folder, by its name relative to it.
+
+    Caches and what is hidden, such as .perflab, are nobody's sources.
+    """
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*"))}
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
+        name.as_posix(): path.read_bytes()
+        for name, path in paths.items()
+        if path.is_file() and not passed_over(name.parts)
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from autograder.errors import UserError
 from autograder.handed_in.downloads import Attempt
+from autograder.handed_in.unpack import passed_over
 
 QUIET_SECONDS = 10.0
 """Without a change, after which nobody is writing any more."""
@@ -81,11 +82,13 @@ def _last_written(files: State) -> int:
 
 
 def state(paths: Iterator[Path]) -> State:
-    """Note every file, links as what they are; what vanishes meanwhile is left out."""
+    """Note every file, links as what they are; what vanishes meanwhile is left out.
+
+    What is hidden is left out too: checking a folder writes there and changes no work.
+    """
     files = []
     for path in paths:
-        inside = (Path(home) / name for home, _, names in os.walk(path) for name in names)
-        for file in [path, *inside]:
+        for file in [path, *_inside(path)]:
             try:
                 status = file.lstat()
             except OSError:
@@ -95,6 +98,13 @@ def state(paths: Iterator[Path]) -> State:
             else:
                 files.append((str(file), status.st_size, status.st_mtime_ns))
     return tuple(sorted(files))
+
+
+def _inside(path: Path) -> Iterator[Path]:
+    for home, _, names in os.walk(path):
+        for file in (Path(home) / name for name in names):
+            if not passed_over(file.relative_to(path).parts):
+                yield file
 
 
 def forever(

@@ -189,9 +189,14 @@ def _row(graded: Standing, key: bytes | None = None) -> tally.Row:
     return tally.Row(graded.result, "", None, stats.pseudonym(key, graded.student.student), ranked)
 
 
-def _order(checks: Sequence[CheckResult]) -> list[CheckResult]:
-    """What was lost comes first; else as the part has them."""
-    return sorted(checks, key=lambda check: check.outcome not in ("failed", "partial"))
+def _order(checks: Sequence[CheckResult]) -> tuple[list[CheckResult], list[CheckResult]]:
+    """What was lost comes first, else as the part has them; apart from them, what simply passed.
+
+    A check that a person passed stays among the first: the student should read what they wrote.
+    """
+    passed = [check for check in checks if check.outcome == "passed" and not by_hand(check)]
+    rest = [check for check in checks if check not in passed]
+    return sorted(rest, key=lambda check: check.outcome not in ("failed", "partial")), passed
 
 
 def _put(path: Path, text: str) -> Path:

@@ -11,7 +11,7 @@ from autograder.report.words import BASES, SETTLED_BY, bonus, clean, explained, 
 from autograder.results.overrides import by_hand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
     from rich.text import Text
@@ -64,7 +64,7 @@ def show(result: Result, console: Console, *, verbose: bool) -> None:
     """Print a result; *verbose* adds what passed checks measured, and what each check rests on."""
     from rich.text import Text
 
-    width = max(40, min(WIDTH, console.width))
+    width = width_of(console)
     for part in result.parts:
         console.print(_heading(part), soft_wrap=True)
         before = repeated(part.checks)
@@ -75,6 +75,11 @@ def show(result: Result, console: Console, *, verbose: bool) -> None:
     for note in result.notes:
         console.print(Text(_said("note", note, width, indent=0)), soft_wrap=True)
     console.print(_totals(result, width), soft_wrap=True)
+
+
+def width_of(console: Console) -> int:
+    """Choose how wide the lines are."""
+    return max(40, min(WIDTH, console.width))
 
 
 def _as_before(check: CheckResult, before: str) -> CheckResult:
@@ -127,8 +132,6 @@ def _heading(part: PartResult) -> Text:
 
 
 def _totals(result: Result, width: int) -> Text:
-    from rich.text import Text
-
     score = f"{points(result.score)} of {points(result.max_score)} points"
     said = {
         "score": f"{score}, {points(result.lost)} lost, {points(result.points_owed)} owed",
@@ -136,10 +139,16 @@ def _totals(result: Result, width: int) -> Text:
         "owed": _settlers(result),
         "graded on": f"{result.device.name} ({result.device.tier}), isolation {result.isolation}",
     }
-    text = Text(
-        "\n".join(_said(label, text, width, indent=0) for label, text in said.items() if text)
-    )
-    text.highlight_regex(r"(?m)^(score|bonus|graded on|owed) ", "dim")
+    return labelled([(label, text) for label, text in said.items() if text], width)
+
+
+def labelled(said: Sequence[tuple[str, str]], width: int = WIDTH) -> Text:
+    """Write a text beside each label."""
+    from rich.text import Text
+
+    text = Text("\n".join(_said(label, text, width, indent=0) for label, text in said))
+    labels = "|".join(dict(said))
+    text.highlight_regex(rf"(?m)^({labels}) ", "dim")
     return text
 
 

@@ -72,6 +72,22 @@ class Practice:
         """What was judged in this run."""
         return [grader.judged() for grader in self._graders.values()]
 
+    def progress(self, encoding: str) -> list[tuple[str, str]]:
+        """Keep the parts that were judged whole; -k may choose single checks, which are not."""
+        from autograder.student.attempts import attempt
+        from autograder.student.progress import keep_and_tell
+
+        parts = {part.id: part for part in self.results()}
+        whole = [
+            parts[id_]
+            for id_, grader in self._graders.items()
+            if set(grader.part.checks) <= {check.id for check in parts[id_].checks}
+        ]
+        if not whole:
+            return []
+        run = attempt(self.lab_name, whole)
+        return keep_and_tell(self.folder, run, list(self.kit.config.parts), encoding)
+
     def all_notes(self) -> list[str]:
         """What is to be said of the files and of how they ran, each once."""
         notes = list(self.notes)
@@ -222,7 +238,7 @@ def pytest_terminal_summary(
     from rich.console import Console
 
     from autograder.report.table import points_table
-    from autograder.report.terminal import four_parts
+    from autograder.report.terminal import four_parts, labelled, width_of
 
     results = practice.results()
     checks = [(part.id, check) for part in results for check in part.checks]
@@ -241,3 +257,6 @@ def pytest_terminal_summary(
     terminalreporter.section("points")
     console = Console(file=terminalreporter._tw._file, force_terminal=terminalreporter.hasmarkup)  # noqa: SLF001 its stream has no public name
     console.print(points_table(results))
+    if progress := practice.progress(console.encoding):
+        terminalreporter.section("progress")
+        console.print(labelled(progress, width_of(console)), soft_wrap=True)

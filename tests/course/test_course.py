@@ -129,8 +129,10 @@ def test_a_course_without_a_reference_says_who_has_it(tmp_path):
 
 
 def test_a_tree_is_read_without_caches(tmp_path):
-    """The same bytes on every machine."""
+    """The same bytes on every machine, also where somebody ran the checks."""
     (tmp_path / "a" / "__pycache__").mkdir(parents=True)
+    (tmp_path / ".perflab").mkdir()
+    (tmp_path / ".perflab" / "attempts.jsonl").write_bytes(b"{}")
     (tmp_path / "a" / "__pycache__" / "x.pyc").write_bytes(b"1")
     (tmp_path / "a" / "b.py").write_bytes(b"2")
 

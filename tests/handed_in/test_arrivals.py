@@ -76,6 +76,16 @@ def test_what_changes_is_graded_again(folder, change):
     assert ([], ["ada"]) == (folder.ready(), folder.ready(QUIET_SECONDS))
 
 
+def test_checking_a_folder_changes_no_work(folder):
+    """`perflab check` writes below .perflab, which nobody submits."""
+    folder.write("ada/part1_toy.py", "x", at=1)
+    folder.ready()
+
+    assert ["ada"] == folder.ready(QUIET_SECONDS)
+    folder.write("ada/.perflab/attempts.jsonl", "{}", at=2)
+    assert ([], []) == (folder.ready(), folder.ready(QUIET_SECONDS))
+
+
 def test_the_last_to_come_goes_first_and_those_who_wait_are_not_forgotten(folder):
     """A few at a time."""
     for at, name in enumerate(("ada", "ben", "cleo")):

@@ -73,6 +73,22 @@ def mode(name: str, kind: int) -> zipfile.ZipInfo:
 # The same content
 
 
+HIDDEN = ".perflab/attempts.jsonl"
+
+
+def test_the_attempts_that_a_student_kept_are_no_part_of_a_submission(tmp_path: Path):
+    """Neither taken nor hashed nor noted, even below the name of a listed file."""
+    kept = FILES | {HIDDEN: b"{}\n", f".perflab/{PY}": b"1"}
+    ways = [
+        folder(tmp_path / "ada", kept),
+        zipped(tmp_path / "ada.zip", *kept.items()),
+        tarred(tmp_path / "ada.tar.gz", *kept.items()),
+    ]
+    plain = load(folder(tmp_path / "plain" / "ada", FILES), LISTED)
+
+    assert [plain] * 3 == [load(way, [*LISTED, "attempts.jsonl"]) for way in ways]
+
+
 def test_a_folder_a_zip_and_a_tar_of_the_same_files_are_the_same_submission(tmp_path: Path):
     ways = [
         folder(tmp_path / "ada", FILES),

@@ -257,3 +257,36 @@ def test_the_anonymous_page_names_nobody_and_leads_nowhere(opened):
     assert "student" not in text.replace("student_", "")
     assert [] == links
     assert pseudonym in text
+
+
+FOLD = "details.folded"
+
+
+def test_what_passed_is_folded_and_a_key_opens_it(opened):
+    """On a phone the line of the fold is as wide as the checks above it."""
+    page = opened("feedback", 380)
+    fold = page.find_element("css selector", FOLD)
+    check = fold.find_element("css selector", ".check")
+    hidden = not check.is_displayed()
+    fold.find_element("tag name", "summary").send_keys("\ue007")  # Enter
+
+    assert hidden
+    assert check.is_displayed()
+    assert 380 == page.execute_script("return document.documentElement.scrollWidth")
+
+
+def test_a_link_to_a_passed_check_opens_its_fold(opened):
+    page = opened("feedback")
+    target = page.find_element("css selector", f"{FOLD} .check")
+    page.execute_script("location.hash = arguments[0].id", target)
+    page.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
+
+    assert target.is_displayed()
+
+
+def test_what_passed_is_printed(opened):
+    """Paper has no fold to open."""
+    ask = f"return document.querySelector('{FOLD} .check').checkVisibility()"
+    shown = [opened("feedback", media=media).execute_script(ask) for media in ("screen", "print")]
+
+    assert [False, True] == shown

@@ -18,6 +18,7 @@ from autograder.records import to_json
 from autograder.report.html import class_page, feedback_page, write
 from autograder.report.tally import Row
 from autograder.results.drift import Drift
+from autograder.results.overrides import BY_HAND
 from autograder.results.standing import Rules, rules
 from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows, with_bonus
 
@@ -125,8 +126,8 @@ def test_each_outcome_is_a_word_beside_its_points():
     expected = [
         ("failed", "failed"),
         ("partial", "partly"),
-        ("passed", "passed"),
         ("unavailable", "owed"),
+        ("passed", "passed"),
         ("skipped", "skipped"),
         ("unavailable", "owed"),
         ("inconclusive", "owed"),
@@ -328,6 +329,29 @@ def test_one_mistake_that_fails_many_checks_is_told_once():
     assert "p.alone 1 point 1 s: too slow" in text
     assert 2 == text.count("SyntaxError")
     assert 8 == text.count("Why the same as for c0")
+
+
+def test_what_failed_comes_first_and_what_passed_is_folded():
+    """The fold says how many checks it holds; a check that a person passed is not in it."""
+    passed = {"outcome": "passed", "points": 3, "max_points": 3}
+    by_hand = {"reason": "the second plot is right", "graded": "failed, 0 points"}
+    checks = [
+        a_silent_check(id="first", **passed),
+        a_silent_check(id="owed", outcome="unavailable"),
+        a_silent_check(id="read", evidence={BY_HAND: by_hand}, **passed),
+        a_silent_check(id="lost", outcome="failed"),
+        a_silent_check(id="last", **passed),
+    ]
+    page = feedback_page(a_result(a_part("p", "P", *checks)))
+    before, folded = page.split("<details", 1)
+
+    assert ["lost", "owed", "read"] == re.findall(r'id="p\.(\w+)"', before)
+    assert ["first", "last"] == re.findall(r'id="p\.(\w+)"', folded)
+    assert "passed 2 checks 6/6" in Page(page).text
+
+
+def test_a_part_without_a_passed_check_has_no_fold():
+    assert "<details" not in feedback_page(a_result(a_part("p", "P", a_check())))
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,20 @@ def test_the_run_ends_with_points(folder):
     assert re.search(r"total +0/30", result.stdout.str())
 
 
+def test_a_whole_part_is_kept_and_the_next_run_says_how_far_it_came(folder):
+    """One check alone is no attempt at its part."""
+    folder.runpytest("-k", "follows_fp32")
+    file = folder.path / ".perflab" / "attempts.jsonl"
+    assert not file.exists()
+
+    folder.runpytest("-k", "part3")
+    said = folder.runpytest("-k", "part3").stdout.str()
+
+    assert 2 == len(file.read_text().splitlines())
+    assert "done      0 of 7 parts" in said
+    assert re.search("points    part3_amp  ▁▁  0 of 30 in 2 attempts", said)
+
+
 def test_what_is_to_be_said_of_the_files_is_told_at_home(folder):
     """An import that may be missing where it is graded costs the whole part there."""
     folder.makepyfile(part3_amp="import torch\nimport psutil\n")
