@@ -10,6 +10,8 @@ from autograder.errors import CourseError
 from autograder.model import Failed, Passed
 from tests.claims.harness import judged
 
+pytestmark = pytest.mark.fresh
+
 RIGHT = """
 import torch
 
@@ -21,7 +23,6 @@ def projected(x, first, second):
 SLOW = """
 import torch
 
-pytestmark = pytest.mark.fresh
 
 
 def projected(x, first, second):
