@@ -243,7 +243,8 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
         return why, CLIP[mode]
     if narrow:
         return precision.NARROW, f"{precision.FLOAT32}; {WHERE}"
-    if 1.95 <= moved.ratio <= 2.05 and moved.error <= 1.1:  # in the same direction
+    same_direction = abs(moved.error - (moved.ratio - 1)) <= 0.05
+    if 1.8 <= moved.ratio <= 2.2 and same_direction:
         why = f"{CLIPPED[mode]} moves twice as far: each step is taken twice"
         return why, "one step(optimizer) for each batch"
     if moved.ratio > 1.5:

@@ -140,7 +140,7 @@ def own_times(events: Sequence[Event], slip: str = "") -> list[Row]:
         outer.append((start + lasts, name))
     for row in rows.values():
         row |= {name: row[name] / 1000 for name in ("total_us", "own_us")}
-    return sorted(rows.values(), key=lambda row: (-row["own_us"], row["operator"]))
+    return sorted(rows.values(), key=lambda it: (-it["own_us"], it["operator"]))
 
 
 def _ns(us: float) -> int:

@@ -73,8 +73,8 @@ class Rig(worker.Rig):
         """Profile in the right way; return what the student's handler wrote."""
         (folder / made.TABLE).write_text("left,by,another,run\n1,2,3,4\n")
         plan = schedule(**cycles.options)
-        activities = [ProfilerActivity.CPU]
-        with profile(activities=activities, schedule=plan, on_trace_ready=handler) as profiler:
+        of_the_cpu = [ProfilerActivity.CPU]
+        with profile(activities=of_the_cpu, schedule=plan, on_trace_ready=handler) as profiler:
             for number in range(cycles.steps):
                 work(number)
                 profiler.step()

@@ -116,7 +116,7 @@ swiglu.refuses(
     name="notices_changes",
     says="The backward pass raises RuntimeError if gate or up was changed in place after the call.",
     why="an input changed, and the gradient is silently wrong: attributes of ctx are not watched",
-    try_="ctx.save_for_backward(gate, up), and ctx.saved_tensors in backward",
+    try_="save_for_backward with both inputs, and ctx.saved_tensors in backward",
 )
 
 head = Exercise("head_loss", part)

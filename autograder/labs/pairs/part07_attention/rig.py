@@ -33,7 +33,7 @@ def made_mask(length: int, window: int, device: str) -> Any:
     def sees(batch: Any, head: Any, i: Any, j: Any) -> Any:
         return (i >= j) & (i - j < window)
 
-    return create_block_mask(sees, None, None, length, length, device=device)
+    return create_block_mask(sees, B=None, H=None, Q_LEN=length, KV_LEN=length, device=device)
 
 
 @cache

@@ -19,11 +19,11 @@ def drawn_model(seed: int, mode: str, device: torch.device) -> Any:
     given, random = importlib.import_module("given"), np.random.default_rng(seed)
     model = given.TinyLM(WORDS, dropout=0.0 if mode == "train" else 0.3).to(device)
     with torch.no_grad():
-        for parameter in model.parameters():
-            shape = tuple(parameter.shape)
+        for weight in model.parameters():
+            shape = tuple(weight.shape)
             wide = 1.5 * random.normal(size=shape) / shape[-1] ** 0.5
             drawn = random.uniform(0.5, 1.5, shape) if len(shape) == 1 else wide
-            parameter.copy_(torch.from_numpy(drawn))
+            weight.copy_(torch.from_numpy(drawn))
     return model.train(mode == "train")
 
 

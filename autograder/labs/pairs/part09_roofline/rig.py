@@ -55,11 +55,11 @@ def counted(
 ) -> dict[str, Any]:
     """Return the right answer."""
     function, inputs = work(kind, rows, inner, columns)
-    with FlopCounterMode(display=False) as counter:
+    with FlopCounterMode(display=False) as counted_flops:
         result = function(*inputs)
     tensors = [it for it in tree_leaves((inputs, result)) if hasattr(it, "untyped_storage")]
     sizes = {it.untyped_storage().data_ptr(): it.untyped_storage().nbytes() for it in tensors}
-    flops, size = counter.get_total_flops(), sum(sizes.values())
+    flops, size = counted_flops.get_total_flops(), sum(sizes.values())
     compute, move = flops / peak_flops, size / bandwidth
     bound = "compute" if compute > move else "memory"
     return {

@@ -35,7 +35,7 @@ else:
 
 part = Part("part10_compile", writes=["compile_regions", "make_step"])
 SEE = 'see "What usually goes wrong" in the part 10 handout'
-REGION = "block.mlp.compile(backend=backend) for each block"
+REGION = "compile block.mlp in place, for each block, with this backend"
 
 # --- regions ----------------------------------------------------------------------------------------------------------
 

@@ -25,12 +25,12 @@ class Rig(worker.Rig):
         """Return a TinyLM with dropout: norms are drawn from 0.5 to 1.5, and other weights anew."""
         model: nn.Module = self.given("TinyLM")(VOCABULARY, blocks=blocks, dropout=0.2)
         with torch.no_grad():
-            for parameter in model.parameters():
-                shape = tuple(parameter.shape)
+            for weight in model.parameters():
+                shape = tuple(weight.shape)
                 drawn = self.random.normal(size=shape) * 1.5 / shape[-1] ** 0.5
                 if len(shape) == 1:
                     drawn = self.random.uniform(0.5, 1.5, shape)
-                parameter.copy_(self.tensor(drawn))
+                weight.copy_(self.tensor(drawn))
         return model.to(self.device)
 
     @staticmethod

@@ -146,8 +146,8 @@ class Sharding:
 
     def _whole(self, student: ModuleType, _: int, model: nn.Module) -> dict[str, Any]:
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.mul_(FACTOR)
+            for weight in model.parameters():
+                weight.mul_(FACTOR)
         whole = Returned("whole_weights", student.whole_weights(model))
         kinds = sorted({_kind(value) for value in whole.values()})
         plain = kinds == ["Tensor on cpu"]

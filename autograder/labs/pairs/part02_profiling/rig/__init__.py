@@ -159,9 +159,9 @@ class Rig(worker.Rig):
     def calls_of_modules(model: nn.Module, ids: Tensor) -> dict[str, int]:
         """Count how often each module is called in one step."""
         counts: Counter[str] = Counter()
-        for name, module in model.named_modules():
+        for name, layer in model.named_modules():
             if name:
-                module.register_forward_hook(Hook(lambda *_, name=name: counts.update([name])))
+                layer.register_forward_hook(Hook(lambda *_, name=name: counts.update([name])))
         step(model, ids)
         return dict(counts)
 
