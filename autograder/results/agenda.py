@@ -14,7 +14,7 @@ OWED: dict[SettledBy, tuple[str, str]] = {
     "person": ("Points that a person gives", "perflab rubric {folder} --out rubric.csv"),
     "gpu": (
         "Points that need a GPU",
-        "grade them on a machine that has one, or do without those checks: README",
+        "grade them on a machine that has one, or do without those checks: docs/instructors.md",
     ),
     "again": ("Points that are still undecided", "run perflab grade once more"),
 }
