@@ -36,7 +36,7 @@ class KVCache:
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Copy (batch, heads, n, size) behind what is there; return keys and values of all positions, as views.
 
-        It grows without limit. What was returned before keeps its values.
+        It grows without limit. What was returned before keeps its values. keys and values never require gradients.
         """
         # TODO: when the buffer is full, make one at least twice as large.
         ### BEGIN SOLUTION
@@ -70,7 +70,8 @@ def generate(model: TinyLM, prompt: Tensor, count: int) -> tuple[Tensor, Tensor]
 
     tokens: (batch, p + count); logits: (batch, count, vocabulary), those that each new token was chosen by.
     """
-    # TODO: a cache for each block, the prompt in one call, then one token at a time. No graph, no wait.
+    # TODO: a cache for each block, the prompt in one call, then one token at a time: count calls. No graph, no wait.
+    # The size of a cache is width / heads; its dtype and device are those of the model.
     ### BEGIN SOLUTION
     weight = model.embed.weight
     heads = [block.attention.heads for block in model.blocks]

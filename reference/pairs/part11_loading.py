@@ -38,14 +38,14 @@ class Rows(Dataset):
         ### END SOLUTION
 
     def __getitem__(self, index: int):
-        """Return one row, transformed, and its label."""
+        """Return one row, transformed, and its label; index from 0."""
         # TODO: transform takes rows, so give it a batch of one.
         ### BEGIN SOLUTION
         return self.transform(self.features[index : index + 1])[0], self.labels[index]
         ### END SOLUTION
 
     def __getitems__(self, indices: list[int]):
-        """Return these rows and their labels, with one call of transform."""
+        """Return these rows and their labels, with one call of transform, in the form that your collate_fn expects."""
         # TODO: a list of numbers is an index.
         ### BEGIN SOLUTION
         return self.transform(self.features[indices]), self.labels[indices]

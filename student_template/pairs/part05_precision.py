@@ -33,7 +33,7 @@ def train_mixed(
     Forward pass and loss run under autocast in *dtype*. Gradients are unscaled, then clipped to a total norm of 1.0.
     The scaler skips the step of a batch whose gradients are not finite; such a step does not count.
 
-    Losses are one tensor (n,), float32, without a graph. Batches may lie on another device than the model.
+    Losses are one tensor (n,), float32, not scaled, without a graph. Batches may lie on another device than the model.
     """
     # TODO: torch.autocast(device.type, dtype). Does the optimizer say when it takes a step?
     # YOUR CODE HERE
@@ -49,7 +49,7 @@ def kept_bytes(model: nn.Module, inputs: Tensor, dtype: torch.dtype | None = Non
     """Return the bytes that `model(inputs).float().square().mean()` keeps for its backward pass.
 
     It runs under autocast in *dtype*, or without autocast if that is None. Each storage counts once and whole;
-    those of parameters, buffers and inputs do not count.
+    those of parameters, buffers and inputs do not count. A branch whose graph dies before the end does not occur.
     """
     # TODO: torch.autograd.graph.saved_tensors_hooks calls you for each tensor that is kept.
     # YOUR CODE HERE
@@ -64,7 +64,8 @@ def kept_bytes(model: nn.Module, inputs: Tensor, dtype: torch.dtype | None = Non
 def fp8_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return x @ weight.T + bias, with a product that is computed in float8_e4m3fn.
 
-    x: (..., k) of any number of rows, weight: (n, k), bias: (n,); float32 or bfloat16; k and n are multiples of 16.
+    x: (..., k) of any number of rows, weight: (n, k), bias: (n,); float32 or bfloat16. x and weight have one
+    dtype; k and n are multiples of 16.
     Each operand is divided by its scale, its largest absolute value / 448, and the product is multiplied by both
     scales. The second operand is column-major. The result has the dtype of x. x, weight and bias get gradients.
     What is kept for the backward pass is FP8 as well.

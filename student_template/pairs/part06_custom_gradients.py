@@ -35,6 +35,7 @@ class SwiGLU(Function):
     def backward(ctx, above: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradients of gate and up; *above* is the gradient of the result."""
         # TODO: use tensor operations that have gradients themselves, so that a second gradient is right as well.
+        # aten.silu_backward has none.
         # YOUR CODE HERE
         raise NotImplementedError()
 
@@ -78,8 +79,8 @@ def head_loss(hidden: Tensor, weight: Tensor, labels: Tensor, rows: int = 128) -
     """Return the mean cross-entropy of hidden @ weight.T.
 
     hidden: (n, d); weight: (v, d); labels: (n,) whole numbers; those of -100 do not count. If none counts, the loss is
-    NaN. Holds the logits of at most *rows* rows at a time, forward and backward. If weight needs no gradient, no
-    product is computed for it.
+    NaN, and the gradients are not judged. Holds the logits of at most *rows* rows at a time, forward and backward. If
+    weight needs no gradient, no product is computed for it.
     """
     # TODO: HeadLoss.apply(...), or another way that keeps the same promises.
     # YOUR CODE HERE

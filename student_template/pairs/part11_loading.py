@@ -37,13 +37,13 @@ class Rows(Dataset):
         raise NotImplementedError()
 
     def __getitem__(self, index: int):
-        """Return one row, transformed, and its label."""
+        """Return one row, transformed, and its label; index from 0."""
         # TODO: transform takes rows, so give it a batch of one.
         # YOUR CODE HERE
         raise NotImplementedError()
 
     def __getitems__(self, indices: list[int]):
-        """Return these rows and their labels, with one call of transform."""
+        """Return these rows and their labels, with one call of transform, in the form that your collate_fn expects."""
         # TODO: a list of numbers is an index.
         # YOUR CODE HERE
         raise NotImplementedError()

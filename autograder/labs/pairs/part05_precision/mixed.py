@@ -148,7 +148,7 @@ def overflow(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs")
 def counts_real_steps(overflow: Pair) -> Verdict:
-    """A batch whose gradients are infinite moves nothing, halves the scale, and is no step."""
+    """A batch whose gradients are not finite moves nothing, halves the scale, and is no step."""
     verdict = precision.overflow_skipped(overflow, None, WRONG)
     steps, expected = (side.values["steps"] for side in (overflow.student, overflow.baseline))
     if isinstance(verdict, Passed) and steps != expected:

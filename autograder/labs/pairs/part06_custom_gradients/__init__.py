@@ -79,7 +79,8 @@ swiglu.same(
     dtypes=["float64", "bfloat16"],
     as_one=True,
     name="swiglu_matches",
-    says="swiglu and its gradients match the slow version: any layout, float64, bfloat16, gates from -30 to 30.",
+    says="swiglu and its gradients match the slow version: any layout, float64, bfloat16, "
+    "gates from -30 to 30 and of some thousands.",
     why={
         "gradient of up": "the gradient of up is the gradient of the result times silu(gate)",
         "gradient of gate": "silu(x) = x * s has the slope s * (1 + x * (1 - s)), s = sigmoid(x); "
@@ -97,7 +98,8 @@ def swiglu_twice(second_gradients: Pair) -> Verdict:
         second_gradients,
         1e-5,
         why="the backward pass has no graph of its own, or one that leaves out what it was computed from",
-        try_="no torch.no_grad() and no detach() in backward; take gate and up from ctx.saved_tensors",
+        try_="use mul, sigmoid and silu, which have gradients; no torch.no_grad() and no detach(); "
+        "take gate and up from ctx.saved_tensors",
     )
 
 
@@ -169,6 +171,7 @@ head.same(
         CHUNK: "labels of -100 do not count, and a chunk may have no others: add up sums, not means",
         HUNDREDS: "exp of some hundreds is infinite: take the largest logit of each row off first",
         NONE: "where no label counts the loss is 0 / 0, NaN, and no error",
+        "float64": f"{MEAN}; in float64, a step computed in float32 shows: the share 1 / count, perhaps",
         "gradient": "softmax(logits) - onehot, over the number of labels that count, "
         "times the gradient of the loss: 3 times the loss has 3 times the gradient",
         "": MEAN,

@@ -84,7 +84,7 @@ banded.operations_do_not_grow(
     {**LONG, "length": 2048},
     more=2048 - 512 - 1,
     name="rows_per_operation",
-    says="banded_attention takes fewer than one more operation for each more position.",
+    says="The operations of banded_attention grow by less than one for each position that is added.",
     needs=["banded_needs_little"],
     why="a loop over positions: each row pays for calls of its own",
     try_="64 to 256 rows at a time",

@@ -128,7 +128,8 @@ roof.same(
         "seconds": "the slower of both limits decides: the larger of flops / peak_flops and bytes / bandwidth",
         "": "five numbers and words are expected",
     },
-    try_=f"FlopCounterMode(display=False), and a dict of storages by their data_ptr(); {WRONG}",
+    try_="flops: FlopCounterMode(display=False); bytes: a dict of storages by their data_ptr(); "
+    f"seconds: max(flops / peak_flops, bytes / bandwidth); {WRONG}",
 )
 
 # --- product and epilogue ---------------------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ product.fewer_operations(
     LONG,
     views=False,
     name="product_is_one_operation",
-    says="product computes by one operation of torch; one more, such as zeros to add to, does no harm.",
+    says="product takes at most two operations of torch, views not counted: the product, and zeros to add to, say.",
     why="the product is cut into tiles in Python: each one reads and writes the whole result again",
     try_=MM,
 )

@@ -35,6 +35,6 @@ rows.operations_do_not_grow(
     name="fetches_a_batch_at_once",
     says="Rows.__getitems__ calls transform once for a batch: 64 rows take about as many operations as 8.",
     needs=["every_sample_once"],
-    why="transform is called for each row",
+    why="transform is called for each row, or with the observer switched off",
     try_="self.transform(self.features[indices]), and a collate_fn that returns what it gets",
 )
