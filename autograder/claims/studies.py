@@ -120,7 +120,7 @@ class Study:
         """Claim that the rows are what was measured, by a rule on the probe's answers and what else it *reads*.
 
         The rule says why, or why and what to try, or also what to show as measured. *shows* names the columns that a
-        verdict shows of the first rows else; *loose* leaves figures to the rule. Return the check, which others may need.
+        verdict shows of the first rows else; *loose* leaves figures to the rule. Return the check.
         """
 
         def judge(evidence: Any, *others: Any) -> Verdict:
