@@ -108,7 +108,7 @@ class Study:
     def is_measured(
         self,
         name: str,
-        rule: Callable[..., str | tuple[str, str] | None],
+        rule: Callable[..., str | tuple[str, ...] | None],
         *,
         says: str,
         try_: str,
@@ -119,8 +119,8 @@ class Study:
     ) -> Any:
         """Claim that the rows are what was measured, by a rule on the probe's answers and what else it *reads*.
 
-        *shows* names the columns that a verdict shows of the first rows; *loose* leaves figures to the rule. Return the
-        check, which others may need.
+        The rule says why, or why and what to try, or also what to show as measured. *shows* names the columns that a
+        verdict shows of the first rows else; *loose* leaves figures to the rule. Return the check.
         """
 
         def judge(evidence: Any, *others: Any) -> Verdict:
@@ -130,8 +130,8 @@ class Study:
             if odd := form(rows, self._expected(evidence)):
                 return Failed(measured, odd, COLUMNS)
             if problem := rule(evidence, *others):
-                why = (problem, try_) if isinstance(problem, str) else problem
-                return Failed(measured, *why)
+                why, *more = (problem, try_) if isinstance(problem, str) else problem
+                return Failed((more[1:] or [measured])[0], why, more[0])
             return Passed(f"{measured} (on a clock that the grader moves)")
 
         return self.part.add_check(name, says, "scripted", judge, [self.probe, *reads], needs)

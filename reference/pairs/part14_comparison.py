@@ -110,12 +110,26 @@ def regressions(before, after, tolerance=0.05):
 
 
 # %%
+def table_before(file, device):
+    """Return the rows of the table that *file* holds, none without it; stop if they name another device."""
+    try:
+        rows = pd.read_csv(file).to_dict("records")
+    except (FileNotFoundError, pd.errors.EmptyDataError):
+        return []
+    others = {str(row["device"]) for row in rows if "device" in row} - {device_name(device)}
+    if others:
+        sys.exit(f"{file} was measured on another device ({', '.join(sorted(others))}): rename it, and run this again")
+    return rows
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    table = Path(TABLE)
-    before = pd.read_csv(table).to_dict("records") if table.is_file() else []
-    after = compare_pairs(load_pairs(".", device), Meter(device), ".", iterations=30)
+    before = table_before(TABLE, device)
+    pairs = load_pairs(".", device)
+    if not pairs:
+        sys.exit("no pair could be measured: write the other parts first")
+    after = compare_pairs(pairs, Meter(device), ".", iterations=30)
     print(pd.DataFrame(after).drop(columns="device").round(3).to_string(index=False))
     worse = regressions(before, after, tolerance=0.2)
     if worse:

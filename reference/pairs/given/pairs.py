@@ -28,6 +28,10 @@ def load_pairs(folder: str | Path = ".", device: str | torch.device = "cpu") -> 
     pairs = {}
     for name, (goal, part, make) in PAIRS.items():
         files = [Path(folder) / "baseline" / f"{part}.py", Path(folder) / f"{part}.py"]
+        missing = [file for file in files if not file.is_file()]
+        if missing:
+            print(f"{name} is left out: {missing[-1].relative_to(folder).with_suffix('')} is not in this folder")
+            continue
         try:
             baseline, optimized = (make(_module(file), torch.device(device)) for file in files)
             baseline()

@@ -128,36 +128,59 @@ def waits_for_the_device(queued_calls: Pair) -> Verdict:
     return Passed(f"mean {row['mean_time']:.4g} s, and {script['share']:.0%} of it was queued")
 
 
-SCRIPT = ("held", "cold", "kept", "timed")
+SCRIPT = ("held", "cold", "kept", "timed", "output")
+TIMED = 5
+
+
+class Output:
+    """What a call returns: it holds bytes of the device while somebody keeps it."""
+
+    def __init__(self, metered: Any, size: int) -> None:
+        """Hold them."""
+        self._metered, self._size = metered, size
+        metered.held += size
+
+    def __del__(self) -> None:
+        self._metered.held -= self._size
 
 
 @part.probe(
     pair=True, takes=["benchmark"], values={"rows": list_of(ROW), "script": map_of(INTEGER)}
 )
 def peaks(student: Student, rig: Rig) -> Any:
-    """The cold call needs most, and keeps something; then a device that tells nothing of its memory."""
-    sizes = dict(
-        zip(SCRIPT, (it * 10**6 + 1 for it in rig.random.permutation([5, 9, 3, 7])), strict=True)
-    )
-    sizes = {name: int(it) for name, it in sizes.items()} | {"cold": 10**6 * rig.integer(90, 900)}
+    """The cold call needs most, and keeps something, as each timed call does; no memory told; none needed."""
+    drawn = [int(it) * 10**6 + 1 for it in rig.random.permutation([5, 9, 3, 7])]
+    sizes = dict(zip(SCRIPT, [*drawn, 10**6], strict=True))
+    sizes |= {"cold": 10**6 * rig.integer(90, 900), "each": 10**4}
     rows = []
-    for tells in (True, False) if rig.side == "student" else ():
-        metered = rig.metered(held=sizes["held"], tells=tells)
-        left = [(sizes["cold"], sizes["kept"])]
-
-        def call(metered: Any = metered, left: Any = left) -> None:
-            metered.clock.advance(0.01)
-            metered.needs(*(left.pop() if left else (sizes["timed"],)))
-
-        rows.append(figures(rig, student.benchmark("peak", call, metered, iterations=5, warmup=2)))
+    for held, tells in ((sizes["held"], True), (sizes["held"], False), (0, True)):
+        if rig.side != "student":
+            break
+        metered = rig.metered(held=held, tells=tells)
+        call = _needing(metered, sizes) if held else nothing
+        result = student.benchmark("peak", call, metered, iterations=TIMED, warmup=2)
+        rows.append(figures(rig, result))
     return {"rows": rows, "script": sizes}
+
+
+def _needing(metered: Any, sizes: Mapping[str, int]) -> Any:
+    """Return a function: the last of its timed calls needs most, as each keeps a little."""
+    warm = sizes["timed"] - (TIMED - 1) * sizes["each"]
+    left = [(warm, 0), (sizes["cold"], sizes["kept"])]
+
+    def call() -> Output:
+        metered.clock.advance(0.01)
+        metered.needs(*(left.pop() if left else (warm, sizes["each"])))
+        return Output(metered, sizes["output"])
+
+    return call
 
 
 @part.check(basis="scripted")
 def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
     """memory_peak is what the timed calls need beyond what was held before them; None where the meter knows nothing."""
     rows, script = peaks.student.values["rows"], peaks.baseline.values["script"]
-    if len(rows) != 2:
+    if len(rows) != 3:
         return Failed(f"{len(rows)} results", "each call of benchmark returns one", SEE)
     problem = judges.peak_problem(rows[0], script)
     if problem:
@@ -165,6 +188,9 @@ def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
     if rows[1]["memory_peak"] is not None:
         measured = f"memory_peak is {rows[1]['memory_peak']:.0f} where meter.peak() is None"
         return Failed(measured, "nobody knows it there", "return None where meter.peak() is None")
+    if rows[2]["memory_peak"] != 0:
+        measured = f"memory_peak is {rows[2]['memory_peak']} where meter.peak() is 0"
+        return Failed(measured, "0 bytes are known", "ask whether meter.peak() is None")
     return Passed(f"{script['timed']} B, and None where nobody knows")
 
 
@@ -239,13 +265,19 @@ two.same(
     },
     oracle=judges.compared,
     within=1e-4,
+    slips={
+        "the interval takes 1.96 standard deviations, and not 2": judges.of_two_deviations,
+        "each result is divided by its iterations, and not by iterations - 1": judges.of_one_less,
+    },
     name="knows_the_noise",
     says='speedup returns the ratio, its interval, and "cannot tell" where 1 lies in the interval.',
     why={
-        "by chance, entry 4": "the ratio alone decides nothing: 1 lies between low and high",
-        "entry 4": "faster if low > 1, slower if high < 1, else cannot tell",
-        "entry 1": "the ratio is the baseline's mean over the candidate's",
-        "": "s squared is the sum of (std_time / mean_time) squared / iterations; each result has its own iterations",
+        "by chance, entry 4": "entry 4 is the verdict; the ratio alone decides nothing: 1 lies in the interval",
+        "entry 4": "entry 4 is the verdict: faster if low > 1, slower if high < 1, else cannot tell",
+        "entry 1": "entry 1 is the ratio: the ratio is the baseline's mean over the candidate's",
+        "entry": "entries 2 and 3 are low and high: s squared is the sum of "
+        "(std_time / mean_time) squared / iterations; each result has its own iterations",
+        "": "speedup returns ratio, low, high, verdict",
     },
     try_="ratio * math.exp(-1.96 * s), ratio * math.exp(1.96 * s)",
 )

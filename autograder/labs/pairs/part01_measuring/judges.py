@@ -71,6 +71,8 @@ def peak_problem(row: Mapping[str, Any], script: Mapping[str, int]) -> str:
         (held + cold, "that is the peak since the process began: reset it after the warm-up"),
         (after + timed, whole),
         (kept + timed, "that holds what the warm-up kept: read allocated() after it"),
+        (timed + script["output"], "the output of a call is kept during the next: call fn() alone"),
+        (timed - 5 * script["each"], "read allocated() before the timed calls, and not after them"),
         (timed / 1e6, "that is in megabytes"),
     ]
     return RESULT.mismatch(row, "memory_peak", timed, 1e-9, slips)
@@ -83,3 +85,13 @@ def compared(baseline: Times, candidate: Times) -> tuple[float, float, float, st
     if low > 1 or high < 1:
         verdict = "faster" if low > 1 else "slower"
     return ratio, low, high, verdict
+
+
+def of_two_deviations(baseline: Times, candidate: Times) -> tuple[float, float, float, str]:
+    """Return what comes of 2 in the place of 1.96."""
+    return compared(*((mean, std * 2 / 1.96, calls) for mean, std, calls in (baseline, candidate)))
+
+
+def of_one_less(baseline: Times, candidate: Times) -> tuple[float, float, float, str]:
+    """Return what comes of iterations - 1."""
+    return compared(*((mean, std, calls - 1) for mean, std, calls in (baseline, candidate)))

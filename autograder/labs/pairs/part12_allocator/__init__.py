@@ -133,7 +133,8 @@ def trimmed(random: np.random.Generator) -> Drawing:
     new: list[Drawn] = [("allocate", block, size) for block, size in enumerate(sizes)]
     freed: list[Drawn] = [("free", block) for block in (0, 2, 4)]
     trims: list[Drawn] = [("held",), ("trim",), ("held",)]
-    return {"gap": 64}, [*new, *freed, *trims, *new[::2], ("free", 1), *trims]
+    gone = [refused("free", block) for block in (0, 2, 4)]
+    return {"gap": 64}, [*new, *freed, *trims, *gone, *new[::2], ("free", 1), *trims]
 
 
 def limited(random: np.random.Generator) -> Drawing:
@@ -141,24 +142,38 @@ def limited(random: np.random.Generator) -> Drawing:
     unit = 2 ** int(random.integers(13, 18))  # for which nobody has to round up
     fits: list[Drawn] = [("allocate", 0, 8 * unit), ("allocate", 1, 4 * unit), ("free", 0)]
     full = refused("allocate", 3, 8 * unit, error=MemoryError)
-    later: list[Drawn] = [("free", 1), ("allocate", 4, 8 * unit), ("held",), ("trim",)]
+    later: list[Drawn] = [("held",), ("free", 1), ("allocate", 4, 8 * unit), ("held",), ("trim",)]
     return {"gap": 64, "limit": 15 * unit}, [*fits, ("allocate", 2, 4 * unit), full, *later]
 
 
-def trimmed_or_limited(random: np.random.Generator, limit: bool = False) -> Drawing:
-    return limited(random) if limit else trimmed(random)
+def filled(random: np.random.Generator) -> Drawing:
+    """There is room beside a free block; then a request takes the rest, and a limit is just enough."""
+    sizes = (random.uniform(1, 9, 3) * 50_000).astype(int).tolist()
+    room: list[Drawn] = [("allocate", 0, sizes[0]), ("free", 0), ("allocate", 1, 7 * sizes[0])]
+    return {"gap": 64, "limit": 40 * sizes[0] + 1}, [*room, ("fit", *sizes), ("trim",), ("fill", 2)]
+
+
+LIMITS = {"no limit": trimmed, "a limit": limited, "a full pool": filled}
+
+
+def trimmed_or_limited(random: np.random.Generator, script: Any = "no limit") -> Drawing:
+    return LIMITS[script](random)
 
 
 pool.calls(
     trimmed_or_limited,
-    {"no limit": {}, "a limit": {"limit": True}},
+    {name: {"script": name} for name in LIMITS},
     make=on_an_arena,
     name="trims",
     needs=["asks_rarely"],
     says="After trim the arena holds what is in use and nothing else; with a limit the pool trims by itself.",
     why={
+        "free(": "after trim the blocks that went back are unknown: ValueError",
+        "fit": "the limit allows exactly that many bytes",
+        "fill": "the block counts, not the request: round up first, then compare with the limit",
+        "a full pool": "trim only where the raw call would go above the limit",
         "trim": "trim gives back each free block, no block in use, and returns how many bytes that were",
-        "held": "held is the bytes of all blocks, in use and free",
+        "held": "held is the bytes of all blocks, in use and free; a refused request adds none",
         "a limit": "free blocks have to go before a raw call goes above the limit; "
         "MemoryError only if that is not enough",
         "": "after trim the blocks that went back must not serve a request",

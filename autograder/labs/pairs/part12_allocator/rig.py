@@ -15,10 +15,11 @@ class Watched:
 
     def __init__(self, written: Any, arena: Any, limit: int | None) -> None:
         """Make a pool whose raw calls are noted."""
-        self.arena, self._limit = arena, limit
+        self.arena, self._limit, self._written = arena, limit, written
         self._raw: dict[int, int] = {}
         self._given: dict[int, Any] = {}
         self._used: dict[int, tuple[int, int]] = {}
+        self._went_back = 0
         options = {} if limit is None else {"limit": limit}
         self._pool = written(self._allocate, self._release, **options)
 
@@ -30,9 +31,11 @@ class Watched:
     def _release(self, address: int) -> None:
         self.arena.free(address)
         del self._raw[address]
+        self._went_back += 1
 
     def allocate(self, block: int, size: int) -> str:
         """Ask for a block; say whether it lies in memory that nothing else uses."""
+        held, before = self.arena.held, self._went_back
         address = self._given[block] = self._pool.allocate(size)
         if type(address) is not int or (size == 0 and address):
             return repr(address)[:40]
@@ -42,9 +45,37 @@ class Watched:
             it for it, own in self._used.items() if own[0] < address + size and address < sum(own)
         ]
         self._used[block] = address, size
-        if self._limit is not None and self.arena.held > self._limit:
-            return f"{self.arena.held} bytes are held"
+        if problem := self._limit_problem(held + 2 * size, before):
+            return problem
         return f"the memory of block {shared[0]}, in use" if shared else self._lost() or OWN
+
+    def _limit_problem(self, most: int, before: int) -> str:
+        """Say whether more than the limit is held, or blocks went back where the most that is needed had room."""
+        if self._limit is None:
+            return ""
+        if self.arena.held > self._limit:
+            return f"{self.arena.held} bytes held, above the limit of {self._limit}"
+        early = self._went_back > before and most <= self._limit
+        return "free blocks went back, although there was room" if early else ""
+
+    def fill(self, block: int) -> str:
+        """Ask for all the bytes that the limit leaves; whoever rounds up has to refuse."""
+        try:
+            return self.allocate(block, self._limit - self.arena.held)
+        except MemoryError:
+            return OWN
+
+    def fit(self, *sizes: int) -> str:
+        """Make a pool whose limit is just what blocks of these sizes take, and ask for them."""
+        limit = None
+        for _ in range(2):
+            pool = Watched(self._written, type(self.arena)(), limit)
+            try:
+                answers = [pool.allocate(block, size) for block, size in enumerate(sizes)]
+            except MemoryError:
+                return "MemoryError, although the pool would hold exactly its limit"
+            limit = pool.arena.held
+        return ", ".join(dict.fromkeys(answers))
 
     def _lost(self) -> str:
         """Name a block in use that is none of the arena's, or larger than that."""
@@ -71,12 +102,8 @@ class Watched:
 
     def held(self) -> str:
         """Say whether the pool knows what it holds."""
-        held = self._pool.held
-        return (
-            "what the arena holds"
-            if held == self.arena.held
-            else f"{held!r}, not {self.arena.held}"
-        )
+        held, right = self._pool.held, self.arena.held
+        return "right" if held == right else f"held is {held!r}, but the arena holds {right}"
 
     def shares(self) -> list[float]:
         """Return for each block in use how many times its bytes are held for it."""

@@ -39,9 +39,11 @@ SEE = 'see "What usually goes wrong" in the part 14 handout'
 KINDS = {
     "quick": ("time", 0.5, 1.0),
     "slow": ("time", 1.6, 0.4),
-    "noisy": ("time", 0.97, 1.0),
+    "noisy": ("time", 0.92, 1.0),
     "lean": ("memory", 1.8, 0.3),
     "same": ("memory", 0.6, 0.98),
+    "just leaner": ("memory", 1.0, 20 / 21),
+    "just larger": ("memory", 1.0, 21 / 20),
 }
 """What a pair is for, and what share of the baseline's seconds and bytes the optimized side takes."""
 
@@ -62,12 +64,12 @@ def scripted_pairs(student: Student, rig: Rig) -> Any:
     pairs, seconds, sizes = {}, list[list[float]](), list[int]()
     for name in names:
         goal, slower, leaner = KINDS[name]
-        unit, size = rig.seconds(0.01, 0.03, 1)[0], rig.integer(10**6, 10**7)
+        unit, size = rig.seconds(0.01, 0.03, 1)[0], 21 * 10**6
         for times, share in ((1.0, 1.0), (slower, leaner)):
             warm = rig.random.uniform(0.6, 1.4, iterations)
             own = warm / warm.mean() * unit * times
             seconds.append([*[5 * unit] * judges.WARMUP, *own.tolist()])
-            sizes.append(int(size * share))
+            sizes.append(round(size * share))
         two = zip(seconds[-2:], sizes[-2:], strict=True)
         pairs[name] = goal, *(metered.function(each, 0.5, held) for each, held in two)
     returned = student.compare_pairs(pairs, metered, str(rig.made_folder()), iterations=iterations)
@@ -75,14 +77,25 @@ def scripted_pairs(student: Student, rig: Rig) -> Any:
     return {**answer, "names": names, "seconds": seconds, "sizes": sizes}
 
 
-def _measured(scripted_pairs: Pair) -> str:
+STEPS = f"ten calls to warm up, each timed call alone, live_peak in a call of its own; {SEE}"
+INTERVAL = (
+    "time: the interval of part 1 with `iterations` calls on each side; "
+    "memory: memory_ratio >= 1.05 is better, <= 1 / 1.05 is worse"
+)
+
+
+def _measured(scripted_pairs: Pair) -> str | tuple[str, ...]:
     rows, script = scripted_pairs.student.values["rows"], scripted_pairs.baseline.values
     two = [script[name] for name in ("seconds", "sizes")]
-    problems = (
-        judges.pair_problem(row, KINDS[name][0], *(it[2 * at : 2 * at + 2] for it in two))
-        for at, (row, name) in enumerate(zip(rows, script["names"], strict=True))
-    )
-    return next(filter(None, problems), "") or table.other_device(rows, script["rows"][0]["device"])
+    for rule, try_ in (
+        (judges.figures_problem, STEPS),
+        (judges.measured_verdict_problem, INTERVAL),
+    ):
+        for at, (row, name) in enumerate(zip(rows, script["names"], strict=True)):
+            sides = (it[2 * at : 2 * at + 2] for it in two)
+            if problem := rule(row, KINDS[name][0], *sides):
+                return problem, try_, judges.shown_row(row)
+    return table.other_device(rows, script["rows"][0]["device"])
 
 
 study = Study(
@@ -96,7 +109,7 @@ study.is_measured(
     "compares_both",
     _measured,
     says="compare_pairs measures both sides alike, time and memory apart, and its verdict is about the goal.",
-    try_=f"ten calls to warm up, each timed call alone, live_peak in a call of its own; {SEE}",
+    try_=STEPS,
     shows=["baseline_ms", "optimized_ms"],
 )
 study.is_written()
@@ -113,29 +126,37 @@ def sorted_or_refused(written: Any, inputs: Mapping[str, Any]) -> Any:
 
 
 tables = Exercise("regressions", part, call=sorted_or_refused)
-FACTORS = (0.5, 1.0, 1.02, 1.2, 2.0)
+FACTORS = (0.5, 1.0, 1.02, 1.051, 1.2, 2.0)
+ALL = {"at the tolerance": 1.25, "just above the tolerance": 1.3}
 
 
 @tables.inputs
 def draw_tables(random: np.random.Generator, count: Any = (3, 7), kind: str = "") -> dict[str, Any]:
-    """Times and bytes of each pair change by factors of their own; at the tolerance all by a quarter."""
+    """Times and bytes of each pair change by factors of their own; near the tolerance all by one factor."""
     before, after = list[dict[str, Any]](), list[dict[str, Any]]()
     for number in range(count):
         goal = ("time", "memory")[number % 2]
-        row = {"pair": f"pair {number}", "goal": goal, "baseline_ms": 64.0, "baseline_mb": 64.0}
-        row |= {"optimized_ms": 32.0, "optimized_mb": 16.0, "device": "a CPU"}
+        row: dict[str, Any] = {"pair": f"pair {number}", "goal": goal}
+        row |= {"baseline_ms": 64.0, "baseline_std_ms": 1.0}
+        row |= {"optimized_ms": 32.0, "optimized_std_ms": 1.0}
+        row |= {"baseline_mb": 64.0, "optimized_mb": 16.0, "speedup": 2.0, "memory_ratio": 4.0}
+        row |= {"verdict": "better", "device": "a CPU"}
         factors = dict(zip(judges.FIGURE, random.choice(FACTORS, 2).tolist(), strict=True))
         if kind:
-            factors = {"time": 1.25, "memory": 1.25}
+            factors = dict.fromkeys(judges.FIGURE, ALL.get(kind, 1.25))
         changed = {figure: row[figure] * factors[of] for of, figure in judges.FIGURE.items()}
-        slower = {"baseline_ms": 64.0 * float(random.choice(FACTORS))}
+        other = {**row, **changed, "baseline_ms": 64.0 * float(random.choice(FACTORS))}
+        other["speedup"] = other["baseline_ms"] / other["optimized_ms"]
+        other["memory_ratio"] = other["baseline_mb"] / other["optimized_mb"]
         before.append(row)
-        after.append({**row, **changed, **slower})
+        after.append(other)
     if kind == "two devices":
         after = [{**row, "device": "another CPU"} for row in after]
     if kind == "new and missing pairs":
         before, after = before[1:], [*after[:-1], {**after[-1], "pair": "a new pair"}]
     random.shuffle(after)
+    if kind == "one row of two devices":
+        after[-1] = {**after[-1], "device": "another CPU"}
     return {"before": before, "after": after, "tolerance": 0.25 if "tolerance" in kind else 0.05}
 
 
@@ -143,16 +164,19 @@ tables.same(
     {
         **{f"draw {number}": {"count": 7} for number in range(5)},
         "two devices": {"kind": "two devices"},
+        "one row of two devices": {"kind": "one row of two devices"},
         "new and missing pairs": {"kind": "new and missing pairs"},
-        "at the tolerance": {"kind": "at the tolerance"},
+        **{name: {"kind": name} for name in ALL},
     },
     oracle=judges.regressed,
     name="finds_regressions",
     says="regressions names the pairs whose optimized side got worse at its goal, and refuses tables of two devices.",
     needs=[],
     why={
+        "one row": "each row of both tables has to name the same device, not only the first: ValueError",
         "two devices": "times of two machines say nothing about the code: ValueError",
         "new and missing": "a pair that only one table has did not get worse",
+        "just above the tolerance": "the tolerance is a share of the figure before, not of the one after",
         "at the tolerance": "more than the tolerance is worse, exactly the tolerance is not",
         "": "optimized_ms decides for time and optimized_mb for memory; the baseline's figures decide nothing",
     },

@@ -48,21 +48,32 @@ TABLE = Form(
 )
 
 
-def pair_problem(
+def figures_problem(
     row: Row, goal: str, seconds: Sequence[Sequence[float]], sizes: Sequence[int]
 ) -> str:
     """Say how a row is not what the calls of both sides took; the first ten are cold."""
     if row["goal"] != goal:
         return f"goal of {row['pair']} is {row['goal']}, and it is for {goal}"
+    problems = (_side_problem(row, *each) for each in zip(SIDES, seconds, sizes, strict=True))
+    return next(filter(None, problems), "")
+
+
+def measured_verdict_problem(
+    row: Row, goal: str, seconds: Sequence[Sequence[float]], sizes: Sequence[int]
+) -> str:
+    """Say how the verdict is not what the calls of both sides allow."""
     timed = [times[WARMUP:] for times in seconds]
-    problems = [_side_problem(row, *each) for each in zip(SIDES, seconds, sizes, strict=True)]
     means = [(statistics.mean(it), statistics.stdev(it), len(it)) for it in timed]
     expected = verdict(goal, means, sizes[0] / sizes[1])
-    if row["verdict"] != expected:
-        problems.append(
-            f"verdict of {row['pair']} is '{row['verdict']}', and '{expected}' is right: it is {VERDICT}"
-        )
-    return next(filter(None, problems), "")
+    if row["verdict"] == expected:
+        return ""
+    return f"the verdict is '{row['verdict']}', and '{expected}' is right: it is {VERDICT}"
+
+
+def shown_row(row: Row) -> str:
+    """Write a row in words."""
+    sides = (f"{side} {row[f'{side}_ms']:.4g} ms, {row[f'{side}_mb']:.4g} MB" for side in SIDES)
+    return f"{row['pair']}: {'; '.join(sides)}: {row['verdict']}"
 
 
 def _side_problem(row: Row, side: str, seconds: Sequence[float], size: int) -> str:
