@@ -29,7 +29,9 @@ def others(source: str, beside: Collection[str] = ()) -> dict[str, int]:
 
 def without(source: str, template: str) -> str:
     """Return a file with nothing on its lines of imports that its template has, indented alike."""
-    given = {line for line in template.splitlines() if line.lstrip().startswith(("from ", "import "))}
+    given = {
+        line for line in template.splitlines() if line.lstrip().startswith(("from ", "import "))
+    }
     return "\n".join("" if line in given else line for line in source.splitlines())
 
 
