@@ -27,7 +27,7 @@ LEFT = {
     "autograd is off for the whole program": ("it was not turned on again", NO_GRAD),
     "a result is an inference tensor": (
         "whoever uses it in a training gets an error: inference_mode() made it",
-        "torch.no_grad() in place of torch.inference_mode()",
+        "torch.no_grad() in its place, or clone() outside of it",
     ),
     "a result has a graph": ("it was computed with autograd", NO_GRAD),
 }
