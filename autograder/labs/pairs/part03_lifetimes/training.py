@@ -162,7 +162,7 @@ def accumulate_needs_little(large_batch: Pair, small_batch: Pair) -> Verdict:
     why = "the graphs of several parts are alive at once: their losses are added up, and backward() comes at the end"
     verdict = judges.needs_less(large_batch, small_batch, 0.25, why, SUM)
     calls, alive = (large_batch.student.values[name] for name in ("calls", "alive"))
-    if calls > LARGE_PARTS and isinstance(verdict, Passed):
+    if calls > LARGE_PARTS:
         return _too_many("16,384 rows in 16 parts", calls, LARGE_PARTS)
     if alive and isinstance(verdict, Passed):
         measured = f"{many(alive, 'earlier graph')} alive when the model is called again"
