@@ -98,6 +98,8 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
     returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
     form = "the shape or the dtype of the result is wrong"
     missing = _is_plain(asked) or _has_no_gradient(case)
+    if case["shape"] == asked["shape"] and not (_is_plain(case) or _is_plain(asked)):
+        try_ = f".to(torch.{asked['dtype']}) for this result; {try_}"
     return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
 
 

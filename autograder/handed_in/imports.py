@@ -27,6 +27,14 @@ def others(source: str, beside: Collection[str] = ()) -> dict[str, int]:
     return lines
 
 
+def without(source: str, template: str) -> str:
+    """Return a file with nothing on its lines of imports that its template has, indented alike."""
+    given = {
+        line for line in template.splitlines() if line.lstrip().startswith(("from ", "import "))
+    }
+    return "\n".join("" if line in given else line for line in source.splitlines())
+
+
 def imported(source: str) -> Iterator[tuple[str, int]]:
     """Name the first part of each module that is imported, with the line."""
     statement: list[Word] = []

@@ -78,7 +78,7 @@ def load(
     notes: list[str] = []
     for name in released.notebooks:
         notes += _settle(name, files, refused, released)
-    notes += _about_code(files)
+    notes += _about_code(files, released.templates)
     return Submission(
         name_of(path),
         _digest(files),
@@ -98,11 +98,11 @@ def _left_out(
     return tuple(plain("/".join(parts)) for parts in sorted(rest, key=len)[:50])
 
 
-def _about_code(files: Mapping[str, bytes]) -> Iterator[str]:
+def _about_code(files: Mapping[str, bytes], templates: Mapping[str, str]) -> Iterator[str]:
     for name, data in sorted(files.items()):
         if name.endswith(".py"):
             yield from _of_grader(name, data)
-            yield from _outside(name, data)
+            yield from _outside(name, data, templates.get(name, ""))
 
 
 def _named_as_released(visible: Sequence[Entry], released: Released) -> Iterator[Entry]:
@@ -181,9 +181,10 @@ def _of_grader(name: str, source: bytes) -> Iterator[str]:
                 return
 
 
-def _outside(name: str, source: bytes) -> Iterator[str]:
-    """Note what a file imports that may be missing where it is graded."""
-    lines = imports.others(source.decode(errors="replace"), beside={name})
+def _outside(name: str, source: bytes, template: str) -> Iterator[str]:
+    """Note what a file imports that may be missing where it is graded, on lines that its template lacks."""
+    own = imports.without(source.decode(errors="replace"), template)
+    lines = imports.others(own, beside={name})
     if lines:
         first = islice(lines.items(), NAMED)
         modules = ", ".join(f"{module} (line {line})" for module, line in first)

@@ -27,7 +27,7 @@ def summarize(chunks: Iterable[Tensor], transform: Callable[[Tensor], Tensor]) -
     chunks: (n_i, d) tensors, which come once; n_i differ and may be 0, but one row at least comes in all. Sums are in
     float64. NaN in a column makes both of its results NaN. transform(chunk) has the shape and the dtype of the chunk.
     """
-    # TODO: keep sums and maxima, and no chunk. The first chunk may have no rows.
+    # TODO: keep sums and maxima. Keep no chunk that you no longer need. The first chunk may have no rows.
     ### BEGIN SOLUTION
     count, total, maximum = 0, 0.0, None
     for chunk in chunks:
@@ -99,7 +99,7 @@ def accumulate(model: nn.Module, optimizer, inputs: Tensor, labels: Tensor, part
     """Take one step by the gradient of the whole batch's mean cross-entropy, and return that mean as a tensor.
 
     Labels of -100 do not count; at least one label does. The model is called for at most *parts* micro-batches, and
-    only one of their graphs is alive at a time. The model has no BatchNorm.
+    only one of their graphs is alive at a time. The model has no BatchNorm and no dropout.
     """
     # TODO: the mean is over the labels of the whole batch that count, and not over those of a part.
     ### BEGIN SOLUTION

@@ -27,7 +27,8 @@ from given import TinyLM
 def top_operators(averages, count: int) -> list[dict]:
     """Return the *count* operators with most time of their own, most first, of what key_averages() returns.
 
-    A row is {"operator": "aten::mm", "calls": 12, "self_us": 345.6}. Where there is a GPU, its time counts.
+    A row is {"operator": "aten::mm", "calls": 12, "self_us": 345.6}. Where there is a GPU, use its time instead of
+    the CPU's.
     """
     # TODO: only names that begin with aten:: are operators.
     # YOUR CODE HERE
@@ -59,8 +60,9 @@ def profile_memory(model: nn.Module, inputs: Tensor, folder: str) -> dict:
     """Profile model(inputs).float().square().mean().backward(), in one expression; return {"peak_bytes", "rows"}.
 
     peak_bytes: the most bytes that were allocated at one time since the recording began. rows: the ten operators that
-    allocate most by themselves, most first: {"operator": "aten::mm", "self_bytes": 4096}. No parameter has a gradient
-    before. Files may be written into *folder*.
+    allocate most by themselves, most first: {"operator": "aten::mm", "self_bytes": 4096}, by self_cpu_memory_usage,
+    which is net. You may rely on it: no parameter has a gradient when you are called. Files may be written into
+    *folder*.
     """
     # TODO: the trace has an event "[memory]" for each change; args["Bytes"] is negative where memory is freed,
     # TODO: and args["Device Type"] is 0 for the CPU and 1 for a GPU.
@@ -77,8 +79,9 @@ def profile_model(model: nn.Module, input_ids: Tensor, folder: str) -> list[dict
     """Take two steps to warm up and profile one; return its top twenty operators.
 
     A step is model.zero_grad(), model(input_ids, labels=input_ids).loss and its backward(). In the third one there are
-    ranges "forward" and "backward", and one for each call of a submodule, called as in model.named_modules(). Writes
-    model_trace.json into *folder*. Leaves nothing on the model, also when the model raises an exception.
+    ranges "forward" and "backward", one after the other, and inside "forward" one for each call of a submodule, named
+    as in model.named_modules(). Writes model_trace.json into *folder*. Leaves no hook on the model, also when the model
+    raises an exception, and removes none of the caller's. The model stays in its mode.
     """
     # TODO: a forward pre-hook enters record_function(name), a forward hook leaves it.
     # TODO: a forward hook with always_call=True is called after an exception, too.
@@ -96,7 +99,10 @@ def language_model(llama: bool):
     torch.manual_seed(0)
     if not llama:
         return TinyLM(vocabulary=1000, width=128, blocks=4, heads=4)
-    from transformers import AutoModelForCausalLM, LlamaConfig
+    try:
+        from transformers import AutoModelForCausalLM, LlamaConfig
+    except ModuleNotFoundError:
+        raise SystemExit("--llama needs transformers: pip install transformers") from None
 
     sizes = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4}
     return AutoModelForCausalLM.from_config(LlamaConfig(vocab_size=1000, **sizes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.handed_in.imports import imported, others
+from autograder.handed_in.imports import imported, others, without
 
 SOURCES = {
     "each form of import": (
@@ -46,3 +46,12 @@ def test_a_file_that_stands_beside_it_may_be_imported():
     """A program is staged with the part's file."""
     assert {} == others("import optimized_training\n", beside={"optimized_training.py"})
     assert [("optimized_training", 1)] == list(imported("import optimized_training\n"))
+
+
+def test_an_import_of_the_template_is_no_choice_of_the_student():
+    """It stands in a function there; moved to the top it would be one."""
+    template = "def net():\n    from transformers import Llama\n"
+
+    assert {} == others(without(template, template))
+    assert {"transformers": 1} == others(without("from transformers import Llama\n", template))
+    assert {"psutil": 3} == others(without(f"{template}import psutil\n", template))

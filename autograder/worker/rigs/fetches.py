@@ -34,6 +34,8 @@ SPOKEN = {
     "__array__": "numpy",
 }
 WAITS = {"item", "tolist", "cpu", "numpy", *SPOKEN}
+MAKERS = {"tensor", "as_tensor", "asarray", "new_tensor"}
+"""They read a list of tensors value by value, in no operator; a tensor alone stays where it is."""
 TORCH = str(Path(torch.__file__).parent)
 GLUE = tuple(
     f"{TORCH}/{name}"
@@ -147,6 +149,8 @@ class Fetches(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
+        if name in MAKERS and any(map(_lists_tensors, [*args, *(kwargs or {}).values()])):
+            self.fetched(f"{name}() of a list of tensors")
         # Told the classes, it looks on a CPU alone.
         free = name == "one_hot" and len(args) + len(kwargs or {}) > 1
         if not free and not self.counts(name):
@@ -261,6 +265,12 @@ class Queue(Fetches):
     def fetched(self, _: str) -> None:
         self._wait(self._seconds)
         self._seconds = 0.0
+
+
+def _lists_tensors(value: Any) -> bool:
+    if not isinstance(value, list | tuple):
+        return False
+    return any(isinstance(it, torch.Tensor) or _lists_tensors(it) for it in value)
 
 
 def _asked_by_torch() -> bool:

@@ -41,6 +41,10 @@ def run(loader, model, log=[]):
         ("str(loss)", ["print()"]),
         ("log.append(1) if loss > 0 else None", ["bool() or if"]),
         ("sum(x.item() for x in [loss])", [".item()"]),
+        ("torch.tensor([loss])", ["tensor() of a list of tensors"]),
+        ("torch.as_tensor(data=[(loss, 1.0)])", ["as_tensor() of a list of tensors"]),
+        ("images.new_tensor([loss])", ["new_tensor() of a list of tensors"]),
+        ("torch.tensor([1.0, 2.0]); torch.as_tensor(loss); torch.stack([loss])", []),
         ("log.append(loss.detach())", []),
         (
             "model(images).sum().backward(); torch.nn.utils.get_total_norm([p.grad for p in model.parameters()], 2.0, True)",

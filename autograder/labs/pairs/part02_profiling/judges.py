@@ -13,9 +13,11 @@ FINE: Problem = ("", "")
 SELF = "it is not the operator's own time in the file that was written"
 SLIPS = {
     "sum": "it is the sum of all that was allocated: what was freed in between counts twice",
+    "kept": "a variable keeps the outputs alive until the end",
     "left": "it is what is left at the end: gradients, without what was freed on the way",
 }
 """A usual mistake about a peak -> why."""
+GOES_UP, IS_MISSING = "goes up between two rows", "is missing"
 
 
 def rows_problem(
@@ -107,6 +109,14 @@ def steps_problem(
     return _batches_problem([step["rows"] for step in steps], right, sizes)
 
 
+def plan_problem(prepared: Sequence[int]) -> Problem:
+    """Compare how many steps were over whenever the profiler got ready to warm up, where that was noted, with one."""
+    if not prepared or 1 in prepared:
+        return FINE
+    measured = f"the profiler began to warm up after {many(prepared[0], 'step')}"
+    return measured, "one step is skipped and one warms up: wait=1, warmup=1"
+
+
 def _batches_problem(
     rows: Sequence[Sequence[int]], numbers: Sequence[int], sizes: Sequence[int]
 ) -> Problem:
@@ -122,9 +132,12 @@ def _batches_problem(
 
 
 def ranges_problem(
-    ranges: Sequence[Mapping[str, Any]], modules: Mapping[str, int], calls: int
+    ranges: Sequence[Mapping[str, Any]],
+    modules: Mapping[str, int],
+    computing: Sequence[str],
+    calls: int,
 ) -> Problem:
-    """Compare the ranges of one step with how often each of its modules is called; *calls* are the model's."""
+    """Compare ranges of one step with the calls of its modules, some of them *computing*; *calls* are the model's."""
     for name in ("forward", "backward"):
         count = _count(ranges, name)
         if count != 1:
@@ -140,15 +153,29 @@ def ranges_problem(
     if calls != 3:
         why = "two steps warm up, and the third is profiled"
         return f"the model was called {many(calls, 'time')}", why
+    return _work_problem(ranges, inside, computing)
+
+
+def _work_problem(
+    ranges: Sequence[Mapping[str, Any]],
+    inside: Sequence[Mapping[str, Any]],
+    computing: Sequence[str],
+) -> Problem:
+    if any(it["name"] == "backward" for it in inside):
+        return "'backward' is inside of 'forward'", "one range ends before the other begins"
+    for it in ranges:
+        if it["name"] in computing and not it["computes"]:
+            measured = f"no operator runs in a range '{it['name']}'"
+            return measured, "a range is entered before the work and left after it"
     return FINE
 
 
 def left_problem(model: Mapping[str, Any]) -> tuple[str, str, str]:
     """Say what is left of a profile, why, and what to try; the model raised an exception in a *call*, or in none."""
     case = f" after an exception in step {model['call']}" if model["call"] else ""
-    if hooks := model["hooks"]:
-        measured = f"{len(hooks)} modules have hooks{case}, '{hooks[0]}' among them"
-        return measured, "they are not removed", "try: ... finally: handle.remove()"
+    problem = _model_problem(model, case)
+    if problem[0]:
+        return problem
     if model["open"]:
         why = "a forward hook is not called after an exception, unless always_call=True"
         return f"{model['open']} ranges are open{case}", why, "always_call=True"
@@ -157,6 +184,19 @@ def left_problem(model: Mapping[str, Any]) -> tuple[str, str, str]:
     if model["reached"] and not model["raised"]:
         why = "the exception of the model does not reach the caller"
         return f"nothing was raised{case}", why, "try: ... finally: and no except"
+    return "", "", ""
+
+
+def _model_problem(model: Mapping[str, Any], case: str) -> tuple[str, str, str]:
+    if hooks := model["hooks"]:
+        modules = sorted({it.split(":")[0] for it in hooks})
+        measured = f"{many(len(modules), 'module')} with hooks{case}, '{modules[0]}' among them"
+        return measured, "they are not removed", "try: ... finally: handle.remove()"
+    if missing := model["missing"]:
+        measured = f"a hook of the caller is gone{case}, from '{missing[0].split(':')[0]}'"
+        return measured, "hooks that are not yours were removed", "handle.remove() for each handle"
+    if not model["mode"]:
+        return f"the model is in eval mode{case}", "it came in train mode", "leave its mode alone"
     return "", "", ""
 
 
@@ -184,13 +224,18 @@ def _order_problem(
 ) -> Problem:
     values = [row[column] for row in rows]
     if values != sorted(values, reverse=True):
-        return f"{column} goes up between two rows", "the most comes first"
+        return f"{column} {GOES_UP}", "the most comes first"
     name = max(others, key=others.__getitem__, default="")
     least = values[-1] if values else 0.0
     if name and others[name] > least + _room(least):
-        measured = f"{name} is missing, with {others[name]:,.1f} {column.removeprefix('self_')}"
+        measured = f"{name} {IS_MISSING}, with {others[name]:,.1f} {column.removeprefix('self_')}"
         return measured, f"the last row has {least:,.1f}: it is not among the most"
     return FINE
+
+
+def is_order(measured: str) -> bool:
+    """Whether a problem is one of which rows there are, and in what order."""
+    return GOES_UP in measured or IS_MISSING in measured
 
 
 def _room(value: float) -> float:

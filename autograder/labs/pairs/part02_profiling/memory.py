@@ -21,6 +21,7 @@ from autograder.lab import (
 )
 from autograder.labs.pairs.part02_profiling import judges
 from autograder.labs.pairs.part02_profiling.part import SEE, part
+from autograder.traces.words import many
 
 if TYPE_CHECKING:
     from autograder.labs.pairs.part02_profiling.rig import Rig
@@ -35,9 +36,16 @@ else:
             record(
                 name=TEXT,
                 peak=optional(NUMBER),
+                called=INTEGER,
                 rows=list_of(map_of(CELL)),
                 ways=list_of(
-                    record(peak=INTEGER, sum=INTEGER, left=INTEGER, operators=map_of(INTEGER))
+                    record(
+                        peak=INTEGER,
+                        kept=INTEGER,
+                        sum=INTEGER,
+                        left=INTEGER,
+                        operators=map_of(INTEGER),
+                    )
                 ),
             )
         )
@@ -48,6 +56,7 @@ def remembered(student: Student, rig: Rig) -> Any:
     models = []
     for name, model, inputs in rig.models():
         peak, rows, ways = None, [], []
+        called = rig.calls_counted(model)
         if rig.side == "student":
             returned = student.profile_memory(model, inputs, str(rig.made_folder()))
             answer = rig.returned("profile_memory", returned)
@@ -55,19 +64,27 @@ def remembered(student: Student, rig: Rig) -> Any:
             rows = rig.rows(answer["rows"], "profile_memory")
         else:
             ways = rig.trusted.memory(model, inputs, rig.folder / "trusted.json")
-        models.append({"name": name, "peak": peak, "rows": rows, "ways": ways})
+        models.append(
+            {"name": name, "peak": peak, "called": len(called), "rows": rows, "ways": ways}
+        )
     return {"models": models}
+
+
+TRY = f'max(accumulate(event["args"]["Bytes"] for each [memory] event)); {SEE}'
 
 
 @part.check(basis="outputs")
 def peak_to_the_byte(remembered: Pair) -> Verdict:
     """profile_memory returns the peak to the byte, and the bytes of the ten operators that allocate most."""
-    try_ = f'max(accumulate(event["args"]["Bytes"] for each [memory] event)); {SEE}'
     both = (side.values["models"] for side in (remembered.student, remembered.baseline))
     for own, right in zip(*both, strict=False):
-        ways = right["ways"]
+        ways, try_ = right["ways"], TRY
         measured, why = judges.peak_problem(own["peak"], ways)
-        if not measured:
+        if own["called"] != 1:
+            measured = f"the model was called {many(own['called'], 'time')}"
+            why, try_ = "rows and peak are read from one recording", TRY
+        elif not measured:
+            try_ = "sort by self_cpu_memory_usage, largest first"
             same = [way["operators"] for way in ways if way["peak"] == own["peak"]]
             problems = [judges.memory_problem(own["rows"], operators) for operators in same]
             measured, why = judges.FINE if judges.FINE in problems else problems[0]

@@ -38,15 +38,17 @@ else:
         "files": list_of(TEXT),
         "steps": list_of(record(number=INTEGER, rows=list_of(INTEGER))),
         "has_memory": BOOLEAN,
+        "prepared": list_of(INTEGER),
     },
     arrays=NUMBERS,
 )
 def stepped(student: Student, rig: Rig) -> Any:
     """More batches than one cycle of a schedule, which would begin again."""
     active, folder = rig.integer(2, 4), rig.made_folder()
-    steps, rows, calls = rig.steps(2 * active + 5), [], {}
+    steps, rows, calls, prepared = rig.steps(2 * active + 5), [], {}, []
     if rig.side == "student":
-        returned = student.profile_steps(steps.step, steps.batches, str(folder), active)
+        with steps.watching() as prepared:
+            returned = student.profile_steps(steps.step, steps.batches, str(folder), active)
         rows = rig.rows(returned, "profile_steps")
     else:
         calls = rig.trusted.calls_of_steps(steps, active)
@@ -64,6 +66,7 @@ def stepped(student: Student, rig: Rig) -> Any:
         "files": sorted(each.name for each in folder.iterdir()),
         "steps": written.steps(),
         "has_memory": written.has_memory,
+        "prepared": prepared,
     }
 
 
@@ -89,6 +92,10 @@ def trace_holds_the_steps(stepped: Pair) -> Verdict:
     measured, why = judges.steps_problem(own["files"], own["steps"], sizes, active)
     if not measured and not own["has_memory"]:
         measured, why = "no [memory] event in the file", "profile_memory is not set"
+    if not measured:
+        measured, why = judges.plan_problem(own["prepared"])
     if measured:
-        return Failed(measured, why, f"{PLAN}; {LOOP}; {SEE}")
+        is_extra = "step_trace.json" in own["files"][:-1] + own["files"][1:]
+        try_ = "write other files elsewhere" if is_extra else f"{PLAN}; {LOOP}; {SEE}"
+        return Failed(measured, why, try_)
     return Passed(f"steps 2 to {active + 1}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_leaves
 
 from autograder.worker import rig as worker
@@ -20,20 +21,31 @@ Batch = tuple[Tensor, Tensor]
 
 
 class Net(nn.Module):
-    """Two layers; `graphs` says of each output whether it has a graph."""
+    """Two layers; `graphs` says of each output whether it has a graph, `alive` how many earlier graphs are there."""
 
-    def __init__(self, features: int, width: int, *, norm: bool, dropout: float) -> None:
+    def __init__(
+        self, features: int, width: int, *, norm: bool, dropout: float, classes: int
+    ) -> None:
         """Make the layers."""
         super().__init__()
         self.inner = nn.Linear(features, width)
         self.norm = nn.BatchNorm1d(width) if norm else nn.Identity()
         self.dropout = nn.Dropout(dropout)
-        self.outer = nn.Linear(width, CLASSES)
+        self.outer = nn.Linear(width, classes)
         self.graphs = graphs = list[bool]()
         self.register_forward_hook(Hook(lambda *call: graphs.append(call[2].requires_grad)))
 
+        self.alive = alive = list[int]()
+        saved = list[StorageWeakRef]()
+
+        def noted(_: Any, given: tuple[Tensor]) -> None:
+            alive.append(sum(not it.expired() for it in saved))
+            saved.append(StorageWeakRef(given[0].untyped_storage()))
+
+        self.dropout.register_forward_pre_hook(Hook(noted))
+
     def forward(self, x: Tensor) -> Tensor:
-        """Return (rows, CLASSES)."""
+        """Return (rows, classes)."""
         outputs: Tensor = self.outer(self.dropout(torch.tanh(self.norm(self.inner(x)))))
         return outputs
 
@@ -44,6 +56,7 @@ class Training:
 
     net: Net
     batches: list[Batch]
+    drawn: int = 0
 
     def __post_init__(self) -> None:
         """Make the optimizer."""
@@ -57,7 +70,17 @@ class Training:
     def given(self) -> tuple[Any, ...]:
         """Return what train is called with."""
         torch.manual_seed(0)  # for dropout
-        return self.net, self.optimizer, self.criterion, iter(self.batches)
+        return self.net, self.optimizer, self.criterion, self._drawn()
+
+    def _drawn(self) -> Iterator[Batch]:
+        for self.drawn, batch in enumerate(self.batches, 1):  # noqa: B020
+            yield batch
+
+    def draws(self) -> list[int]:
+        """Return a list that gets, in each call of the network, how many batches have been drawn."""
+        draws = list[int]()
+        self.net.register_forward_pre_hook(Hook(lambda *_: draws.append(self.drawn)))
+        return draws
 
     def slipped(self, slip: str) -> Any:
         """Return the weights that a usual mistake gives, and begin anew."""
@@ -107,10 +130,16 @@ class Rig(worker.Rig):
     criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
 
     def net(
-        self, features: int = 6, width: int = 16, *, norm: bool = False, dropout: float = 0.0
+        self,
+        features: int = 6,
+        width: int = 16,
+        *,
+        norm: bool = False,
+        dropout: float = 0.0,
+        classes: int = CLASSES,
     ) -> Net:
         """Return a network whose parameters and statistics are all drawn."""
-        net = Net(features, width, norm=norm, dropout=dropout).to(self.device)
+        net = Net(features, width, norm=norm, dropout=dropout, classes=classes).to(self.device)
         with torch.no_grad():
             for name, it in net.state_dict().items():
                 shape = tuple(it.shape)
@@ -124,7 +153,7 @@ class Rig(worker.Rig):
     def batch(self, net: Net, rows: int) -> Batch:
         """Draw a batch for a network."""
         inputs = self.tensor(self.random.normal(size=(rows, net.inner.in_features)))
-        return inputs, self.tensor(self.random.integers(0, CLASSES, rows), "int64")
+        return inputs, self.tensor(self.random.integers(0, net.outer.out_features, rows), "int64")
 
     def clear_batches(self, net: Net, sizes: Sequence[int]) -> list[Batch]:
         """Draw batches of these sizes, of rows whose class is clear."""

@@ -20,6 +20,7 @@ from autograder.lab import (
 )
 from autograder.labs.pairs.part03_lifetimes import judges
 from autograder.labs.pairs.part03_lifetimes.part import SEE, part
+from autograder.traces.words import many
 
 if TYPE_CHECKING:
     from autograder.labs.pairs.part03_lifetimes.rig import Rig
@@ -29,19 +30,21 @@ else:
 
 # --- train: nothing is kept, nothing is fetched -----------------------------------------------------------------------
 
+STEPS = 5
 WEIGHTS = ("start", "weights", *judges.TRAINED)
 
 
 @part.probe(
     pair=True,
-    values={**CASES, "keeps_graph": BOOLEAN, "fetches": FETCHES},
+    values={**CASES, "keeps_graph": BOOLEAN, "fetches": FETCHES, "draws": list_of(INTEGER)},
     arrays={**NUMBERS, **dict.fromkeys(WEIGHTS, ("float64", 1))},
 )
 def trained(student: Student, rig: Rig) -> Any:
     """Five steps with momentum; the parameters come with gradients from before."""
-    answers, training = rig.answers(), rig.training(5)
+    answers, training = rig.answers(), rig.training(STEPS)
     slips = {slip: training.slipped(slip) for slip in judges.TRAINED}
     start = training.weights()
+    draws = training.draws()
     with rig.fetches(student) as fetches:
         losses = student.train(*training.given())
     answers.add("losses", losses)
@@ -49,6 +52,7 @@ def trained(student: Student, rig: Rig) -> Any:
         **answers.seen(),
         "keeps_graph": bool(getattr(losses, "requires_grad", False)),
         "fetches": fetches.values(),
+        "draws": draws[:1],
         "start": start,
         "weights": training.weights(),
         **slips,
@@ -63,9 +67,14 @@ def train_is_right(trained: Pair) -> Verdict:
     """After five steps with momentum, train has moved the weights as the slow version moves them; losses are (n,)."""
     why = judges.slip(trained) or "each step is by the gradient of its own batch alone"
     verdict = judges.moved_alike(trained, why, f"{STEP}; {SEE}")
-    if isinstance(verdict, Failed) or not trained.student.values["keeps_graph"]:
+    if isinstance(verdict, Failed):
         return verdict
-    return Failed("the losses that are returned have a graph", "they are not detached", STEP)
+    if trained.student.values["draws"] == [STEPS]:
+        measured = f"all {STEPS} batches were drawn before the model was called"
+        return Failed(measured, "a list keeps all batches alive", "for inputs, labels in batches:")
+    if trained.student.values["keeps_graph"]:
+        return Failed("the losses that are returned have a graph", "they are not detached", STEP)
+    return verdict
 
 
 @part.check(basis="report", needs=[train_is_right])
@@ -102,6 +111,7 @@ def accumulated(student: Student, rig: Rig) -> Any:
     return {**answers.seen(), "calls": calls}
 
 
+LARGE_PARTS = 16
 SUM = 'cross_entropy(model(x), y, reduction="sum") / counted, and backward() for each part'
 
 
@@ -111,25 +121,33 @@ def accumulate_is_right(accumulated: Pair) -> Verdict:
     why = {
         ALONE: "the mean over a part whose labels are all -100 is 0 / 0, which is NaN",
         BEFORE: "gradients from before the call were added: zero_grad() comes before the first part",
-        "": "labels of -100 do not count: divide each part's sum by the labels that count in the whole batch",
+        "": "the loss is not that of all rows: are some left out, or labels of -100 counted?",
     }
     verdict = outputs.same(accumulated, judges.NEAR, why=why, try_=f"{SUM}; {SEE}")
     calls = zip(BATCHES.items(), accumulated.student.values["calls"], strict=False)
     for (case, (_, parts, _)), count in calls:
         if isinstance(verdict, Passed) and count > parts:
-            measured = f"{case}: the model was called {count} times"
-            return Failed(measured, f"at most {parts} micro-batches", "inputs.chunk(parts)")
+            return _too_many(case, count, parts)
     return verdict
 
 
-@part.outputs
+def _too_many(case: str, count: int, parts: int) -> Failed:
+    measured = f"{case}: the model was called {count} times"
+    return Failed(measured, f"at most {parts} micro-batches", "inputs.chunk(parts)")
+
+
+@part.probe(pair=True, values={**CASES, "calls": INTEGER, "alive": INTEGER}, arrays=NUMBERS)
 def large_batch(student: Student, rig: Rig) -> Any:
     answers = rig.answers()
     step = rig.one_step(16_384, slice(0), features=16, width=256)
     rig.return_memory_at_once()
-    answers.add("loss", student.accumulate(*step.given(), 16))
+    answers.add("loss", student.accumulate(*step.given(), LARGE_PARTS))
     answers.add("update", step.update())
-    return answers.seen()
+    return {
+        **answers.seen(),
+        "calls": len(step.net.graphs),
+        "alive": max(step.net.alive, default=0),
+    }
 
 
 @part.probe(pair=True)
@@ -142,4 +160,12 @@ def small_batch(student: Student, rig: Rig) -> Any:
 def accumulate_needs_little(large_batch: Pair, small_batch: Pair) -> Verdict:
     """accumulate of 16,384 rows in 16 parts needs at most 25% of the whole batch's memory, measured from outside."""
     why = "the graphs of several parts are alive at once: their losses are added up, and backward() comes at the end"
-    return judges.needs_less(large_batch, small_batch, 0.25, why, SUM)
+    verdict = judges.needs_less(large_batch, small_batch, 0.25, why, SUM)
+    calls, alive = (large_batch.student.values[name] for name in ("calls", "alive"))
+    if calls > LARGE_PARTS:
+        return _too_many("16,384 rows in 16 parts", calls, LARGE_PARTS)
+    if alive and isinstance(verdict, Passed):
+        measured = f"{many(alive, 'earlier graph')} alive when the model is called again"
+        why = "a graph is kept after its backward(): retain_graph=True does that"
+        return Failed(measured, why, "backward() without retain_graph, for each part")
+    return verdict

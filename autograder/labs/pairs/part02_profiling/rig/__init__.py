@@ -42,6 +42,22 @@ class Steps:
         """Return all parameters, flat."""
         return torch.from_numpy(flat(list(self.net.parameters())))
 
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[list[int]]:
+        """Note how many batches were taken whenever a profiler gets ready: before it warms up, or records."""
+        kind: Any = torch.autograd.profiler.profile
+        prepare, taken = kind._prepare_trace, list[int]()
+
+        def prepared(own: Any) -> Any:
+            taken.append(len(self.taken))
+            return prepare(own)
+
+        kind._prepare_trace = prepared
+        try:
+            yield taken
+        finally:
+            kind._prepare_trace = prepare
+
 
 class Logits(nn.Module):
     """A language model that returns its logits alone."""
@@ -134,6 +150,8 @@ class Rig(worker.Rig):
         model, ids = self.language_model(2)
         block: Any = model.blocks[1]  # type: ignore[index]
         block.mlp = Broken(block.mlp, call)
+        block.norm1.register_forward_hook(Hook(lambda *_: None))
+        block.norm1.register_forward_pre_hook(Hook(lambda *_: None))
         return model, ids
 
     @staticmethod
@@ -149,9 +167,16 @@ class Rig(worker.Rig):
         )
         inputs = self.tensor(self.random.normal(size=(rows, 256)))
         tiny, ids = self.language_model(2)
-        made = [("an MLP", self.draw(mlp), inputs), ("TinyLM", Logits(tiny), ids)]
+        late = nn.Sequential(
+            nn.Linear(256, 2048), nn.Tanh(), nn.Linear(2048, 512)
+        )  # of the backward pass
+        made = [
+            ("an MLP", self.draw(mlp), inputs),
+            ("TinyLM", Logits(tiny), ids),
+            ("an MLP with a late peak", self.draw(late), inputs),
+        ]
         for _, model, given in made:
-            squares(model, given, kept=False, product=False)
+            squares(model, given, kept="", product=False)
             forget(model)
         return made
 
@@ -179,11 +204,19 @@ class Rig(worker.Rig):
         return calls
 
     @staticmethod
-    def left_on(model: nn.Module) -> list[str]:
-        """Name the modules that have hooks, or a forward of their own."""
+    def with_weights(model: nn.Module) -> list[str]:
+        """Name the modules that have a weight of their own: each call of one runs an operator."""
         return [
-            name[:200]
-            for name, module in model.named_modules()
-            if "forward" in vars(module)
-            or any("hooks" in key and value for key, value in vars(module).items())
+            name for name, module in model.named_modules() if [*module.parameters(recurse=False)]
         ]
+
+    @staticmethod
+    def hooks_on(model: nn.Module) -> set[str]:
+        """Name what each module has been given: hooks, which are numbered, or a forward of its own."""
+        return {
+            f"{name[:200]}: {key}{number}"
+            for name, module in model.named_modules()
+            for key, value in vars(module).items()
+            if "hooks" in key or key == "forward"
+            for number in (value or () if "hooks" in key else [""])
+        }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from itertools import accumulate
-from itertools import product as product_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +21,17 @@ def step(model: nn.Module, ids: Tensor) -> None:
     model(ids, labels=ids).loss.backward()
 
 
-def squares(model: nn.Module, inputs: Tensor, *, kept: bool, product: bool) -> None:
-    """Go forward and back; what is kept until the end is alive at the peak, too."""
-    if not kept:
+def squares(model: nn.Module, inputs: Tensor, *, kept: str, product: bool) -> None:
+    """Go forward and back; what is kept until the end, the loss or the outputs too, may be alive at the peak."""
+    if kept == "outputs":
+        outputs = model(inputs).float()
+        loss = _mean(outputs, product=product)
+        loss.backward()
+    elif kept == "loss":
+        loss = _mean(model(inputs).float(), product=product)
+        loss.backward()
+    else:
         _mean(model(inputs).float(), product=product).backward()
-        return
-    outputs = model(inputs).float()
-    loss = _mean(outputs, product=product)
-    loss.backward()
 
 
 def _mean(outputs: Tensor, *, product: bool) -> Tensor:
@@ -64,11 +66,15 @@ class Trusted:
     def memory(self, model: nn.Module, inputs: Tensor, path: Path) -> list[dict[str, Any]]:
         """Say for each way to write the mean square what was allocated: at most, in sum, at the end, by operator."""
         ways = []
-        for kept, product in product_of((False, True), repeat=2):
-            forget(model)
-            with profile(activities=self._activities, profile_memory=True) as recorded:
-                squares(model, inputs, kept=kept, product=product)
-            ways.append(self._allocated(recorded, path))
+        for product in (False, True):
+            each = {}
+            for kept in ("", "loss", "outputs"):
+                forget(model)
+                with profile(activities=self._activities, profile_memory=True) as recorded:
+                    squares(model, inputs, kept=kept, product=product)
+                each[kept] = self._allocated(recorded, path)
+            wrong = each.pop("outputs")["peak"]
+            ways += [{**way, "kept": wrong} for way in each.values()]
         return ways
 
     def _allocated(self, recorded: Any, path: Path) -> dict[str, Any]:

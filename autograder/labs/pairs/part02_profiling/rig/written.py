@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+from bisect import bisect_left
 from collections import defaultdict
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +58,26 @@ class Written:
         return {name: it for name, it in own.items() if name.startswith("aten::")}
 
     def ranges(self) -> list[dict[str, Any]]:
-        """Return each range: its name, and the ranges around it."""
+        """Return each range: its name, the ranges around it, and whether an operator runs in it, in any thread."""
         named = self._of("user_annotation")
         return [
-            {"name": it["name"][:200], "inside": [o["name"][:200] for o in named if _around(o, it)]}
+            {
+                "name": it["name"][:200],
+                "inside": [outer["name"][:200] for outer in named if _around(outer, it)],
+                "computes": self._computes(it),
+            }
             for it in named[:400]
         ]
+
+    def _computes(self, span: dict[str, Any]) -> bool:
+        end = span["ts"] + span["dur"]
+        first = bisect_left(self._spans, span["ts"], key=lambda it: it["ts"])
+        within = takewhile(lambda it: it["ts"] <= end, self._spans[first:])
+        return any(
+            it.get("cat") == "cpu_op" and it["name"].startswith("aten::")
+            for it in within
+            if it["ts"] + it["dur"] <= end
+        )
 
     def _of(self, *kinds: str) -> list[dict[str, Any]]:
         return [it for it in self._spans if it.get("cat") in kinds]
