@@ -73,7 +73,7 @@ def remembered(student: Student, rig: Rig) -> Any:
 TRY = f'max(accumulate(event["args"]["Bytes"] for each [memory] event)); {SEE}'
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="bytes of a trusted profile")
 def peak_to_the_byte(remembered: Pair) -> Verdict:
     """profile_memory returns the peak to the byte, and the bytes of the ten operators that allocate most."""
     both = (side.values["models"] for side in (remembered.student, remembered.baseline))

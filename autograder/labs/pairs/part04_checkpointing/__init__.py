@@ -198,6 +198,7 @@ mlp.same(
         "w1 is frozen": {"gradients": ["x", "b1", "w2"]},
     },
     as_one=True,
+    within=1e-4,  # gradients of equal rows add up to what is left of large sums: 1.5e-5 was seen
     name="mlp_gradients_match",
     says="mlp and all its gradients match the plain MLP, also where x needs no gradient.",
     why={
@@ -293,7 +294,9 @@ def cheap_answers_alike(cheap_passes: Pair) -> Verdict:
     why = {**WHY, "": "another result or gradient than layer(x) has"}
     try_ = "checkpoint(layer, x, use_reentrant=False, context_fn=...)"
     verdict = outputs.same(cheap_passes, NEAR, why=why, try_=try_)
-    return replace(verdict, try_=PRODUCTS_ONLY) if "cached" in verdict.measured else verdict
+    if isinstance(verdict, Failed) and "cached" in verdict.measured:
+        return replace(verdict, try_=PRODUCTS_ONLY)
+    return verdict
 
 
 cheap.needs_less_memory(
