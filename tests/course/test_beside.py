@@ -21,7 +21,7 @@ PLAIN = {
     "clear_batches", "copies", "criterion", "device", "draw", "drop_alike", "dtype", "epochs",
     "exact", "file_bytes", "file_text", "first_gradients", "flat", "folder", "generator", "given",
     "global_draws", "gradients", "half_as_on_a_gpu", "hooks_on", "install", "integer", "kept",
-    "language", "language_model", "layers", "left", "left_on", "made_cache", "made_folder",
+    "language", "language_model", "layers", "left", "made_cache", "made_folder",
     "made_mask", "models", "moved", "net", "nets", "no_grad", "number", "nvcc", "one_step",
     "pass_through", "peak_mb", "picture", "pooled", "program", "random", "reached", "refusal",
     "repeated", "return_memory_at_once", "returned", "rows", "rows_of", "sample", "seconds",
