@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from autograder.labs.pairs.part10_compile import part
 from tests.labs.bench import Bench, failing
@@ -13,11 +14,17 @@ CLOCK = ("regions_are_faster", "backward_is_faster")
 bench = Bench("pairs", part, without=CLOCK)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def trained_before():
+    """Where the first backward pass is a traced one, autograd starts threads, and later tests could not fork."""
+    torch.ones(1, requires_grad=True).sum().backward()
+
+
 def test_the_part_declares_nothing_unknown():
     assert [] == part.problems()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_reference_passes(judge, seed):
     assert {} == failing(judge(bench.source, seed))
 

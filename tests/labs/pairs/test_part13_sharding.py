@@ -1,25 +1,27 @@
-"""Part 13 of pairs: right work passes; mistakes are entries of the corpus."""
+"""Part 13 of pairs: right work passes in real workers; mistakes are entries of the corpus."""
 
 from __future__ import annotations
 
 import pytest
 
 from autograder.labs.pairs.part13_sharding import part
+from autograder.model import Limits
 from tests.labs.bench import Bench, failing
 
-bench = Bench("pairs", part)
+# Its processes are forked from one that has not trained yet.
+bench = Bench("pairs", part, without=part.checks)
 
 
 def test_the_part_declares_nothing_unknown():
     assert [] == part.problems()
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_reference_passes(judge, seed):
-    assert {} == failing(judge(bench.source, seed))
+@pytest.mark.slow
+def test_the_reference_passes_in_two_processes(workers):
+    seen = {name: bench.in_workers(workers, name, Limits(60)) for name in part.probes}
+    verdicts = {
+        name: check.judge(**{each: seen[each] for each in check.reads})
+        for name, check in part.checks.items()
+    }
 
-
-def test_the_baseline_trains_as_one_and_no_more(judge):
-    failed = failing(judge(bench.baseline.read_text(encoding="utf-8")))
-
-    assert {"holds_its_share", "gathers_block_by_block", "reduced_precision"} == set(failed)
+    assert {} == failing(verdicts)
