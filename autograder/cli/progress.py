@@ -35,7 +35,7 @@ SAID = {
 }
 
 
-EXAMINATION_SECONDS, CHECK_SECONDS = 45.0, 18.0  # on 2 quiet cores: docs/measurements/batch.md
+EXAMINATION_SECONDS, CHECK_SECONDS = 45.0, 18.0  # reckoned from pairs of 4.5 s, not measured
 QUIET_SECONDS = 20.0  # at the most, where nothing moves and something is said
 
 
