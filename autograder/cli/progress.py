@@ -35,7 +35,7 @@ SAID = {
 }
 
 
-EXAMINATION_SECONDS, CHECK_SECONDS = 45.0, 18.0  # reckoned from pairs of 4.5 s, not measured
+EXAMINATION_SECONDS, CHECK_SECONDS = 100.0, 24.0  # on 2 cores: docs/measurements/batch.md
 QUIET_SECONDS = 20.0  # at the most, where nothing moves and something is said
 
 
