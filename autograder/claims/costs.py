@@ -245,7 +245,7 @@ class Costs(Claimed):
         sizes: Sizes,
         words: Words,
     ) -> None:
-        does, unit, one = SAYS[measure]
+        does, unit, scale = SAYS[measure]
         self.require_drawn(claim, [sizes])
 
         def cost(student: Student, rig: Rig) -> dict[str, Any]:
@@ -256,8 +256,8 @@ class Costs(Claimed):
             plain = pair.baseline.values
             if not mine["operations"]:
                 return Failed("no operation was seen", UNSEEN, words["try_"])
-            here = unit.format(mine[measure] / one)
-            there = unit.format(plain[measure] / one)
+            here = unit.format(mine[measure] / scale)
+            there = unit.format(plain[measure] / scale)
             measured = f"{here} where the slow version has {there}; allowed {at_most:.0%} of it"
             if mine[measure] <= at_most * plain[measure]:
                 return Passed(measured)
@@ -276,7 +276,7 @@ class Costs(Claimed):
         at_most: float,
         grown: Grown,
     ) -> None:
-        does, unit, one = SAYS[measure]
+        does, unit, scale = SAYS[measure]
         larges = {"": large, **grown.get("also", {})}
         self.require_drawn(claim, [small, *larges.values()])
 
@@ -296,16 +296,16 @@ class Costs(Claimed):
             if not observation.values["seen"] or len(costs) != 1 + len(larges):
                 return Failed("no operation was seen", UNSEEN, grown["try_"])
             few, *many = costs
-            measured = f"{unit.format(few / one)} for {described(small)}"
+            measured = f"{unit.format(few / scale)} for {described(small)}"
             for (kind, sizes), cost in zip(larges.items(), many, strict=True):
-                told = f"{measured}, {unit.format(cost / one)} for {described(sizes)}"
+                beside = f"{measured}, {unit.format(cost / scale)} for {described(sizes)}"
                 if cost > at_most * few + grown.get("more", 0):
                     return Failed(
-                        told,
+                        beside,
                         outputs.reason(grown["why"], kind),
                         grown["try_"],
                     )
-            return Passed(f"{measured}, {unit.format(many[0] / one)} for {described(large)}")
+            return Passed(f"{measured}, {unit.format(many[0] / scale)} for {described(large)}")
 
         values = {"costs": list_of(INTEGER), "seen": INTEGER}
         probe = self.add_probe(self.named(f"{claim}_growth"), growth, values=values)

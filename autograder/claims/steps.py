@@ -52,8 +52,8 @@ class CompiledStep:
                 for _ in range(steps):
                     compiler.forget()
                     losses.append(nodes.counted(step))
-                    told = compiler.values()
-                    built, runs = len(told["built"]), sum(told["runs"].values())
+                    values = compiler.values()
+                    built, runs = len(values["built"]), sum(values["runs"].values())
                     noted.append({"nodes": nodes.count, "built": built, "runs": runs})
             return {
                 "steps": noted,

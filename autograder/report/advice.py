@@ -49,9 +49,9 @@ def lines(trace: Trace) -> Iterator[str]:
     """Say the advice in plain lines."""
     if trace.rules:
         yield f"\nwhat Nsight Compute advises: {ADVISED[0].lower()}{ADVISED[1:]}"
-    for found in advice(trace):
-        scope = f" ({found.scope})" if found.scope else ""
-        yield f"  {found.estimate}{scope}: {found.rule.name}, {found.kernel}"
+    for hint in advice(trace):
+        scope = f" ({hint.scope})" if hint.scope else ""
+        yield f"  {hint.estimate}{scope}: {hint.rule.name}, {hint.kernel}"
         yield from textwrap.wrap(
-            found.rule.text, 100, initial_indent=INDENT, subsequent_indent=INDENT
+            hint.rule.text, 100, initial_indent=INDENT, subsequent_indent=INDENT
         )

@@ -106,10 +106,10 @@ def _share(bar: Bar, whole: float) -> str:
 
 def what_if_lines(trace: Trace) -> Iterator[str]:
     """Say the bars in plain lines."""
-    for name, found in what_if(trace).items():
+    for name, gains in what_if(trace).items():
         yield f"\n{name}: what would help most: the same work without one thing that slows it down"
-        for bar in found.bars:
+        for bar in gains.bars:
             gain = "" if bar.words == AS_IT_IS else f"{bar.ratio:.2f}x"
-            block = "█" * round(BAR * found.width(bar) / 100)
+            block = "█" * round(BAR * gains.width(bar) / 100)
             yield f"  {bar.words:<27} {shown(bar.ns, 'ns'):>9} {gain:>8}  {block}".rstrip()
-        yield f"  {found.advice}"
+        yield f"  {gains.advice}"

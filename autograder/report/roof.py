@@ -121,8 +121,13 @@ def drawn(trace: Trace) -> Drawn | None:
     line = [(x.at(at), 100 - y.at(rate)) for at, rate in zip(corners, roof, strict=True)]
     longest = points[0].ns
     dots = [
-        Dot(one, x.at(one.intensity), 100 - y.at(one.rate), 0.5 + 0.9 * math.sqrt(one.ns / longest))
-        for one in points
+        Dot(
+            point,
+            x.at(point.intensity),
+            100 - y.at(point.rate),
+            0.5 + 0.9 * math.sqrt(point.ns / longest),
+        )
+        for point in points
     ]
     across = [(x.at(tick), f"{tick:g}") for tick in x.ticks]
     up = [(100 - y.at(tick), scaled(tick, "")) for tick in y.ticks]
@@ -207,17 +212,17 @@ def _rest(trace: Trace, roofline: Roofline) -> str:
 
 def lines(trace: Trace) -> Iterator[str]:
     """Say a roofline in plain lines."""
-    found = drawn(trace)
-    if found is None:
+    drawing = drawn(trace)
+    if drawing is None:
         return
     yield "\nroofline: operators by the time they take, and how near they come to the roof"
-    yield f"  {found.roof}"
+    yield f"  {drawing.roof}"
     yield f"  {'time':>9} {'flop/byte':>10} {'rate':>12} {'of roof':>8}  {'limit':<10}  operator"
-    for point in found.roofline.points[:TOP]:
-        row = found.row(point)
+    for point in drawing.roofline.points[:TOP]:
+        row = drawing.row(point)
         yield (
             f"  {shown(point.ns, 'ns'):>9} {point.intensity:>10.3g} {row.rate:>12} "
             f"{100 * row.share:>6.0f} %  {row.limit:<10}  {point.operator} {row.shape}"
         )
-    yield f"  {found.said}"
-    yield f"  {found.placed}"
+    yield f"  {drawing.said}"
+    yield f"  {drawing.placed}"

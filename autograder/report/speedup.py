@@ -117,14 +117,14 @@ def _odd_steps(stack: Stack, now: Trace, before: Trace) -> str:
 
 def lines(now: Trace, before: Trace) -> Iterator[str]:
     """Say the stacks in plain lines."""
-    for found in speedups(now, before):
-        yield f"\n{found.place}: where the speedup comes from"
+    for speedup in speedups(now, before):
+        yield f"\n{speedup.place}: where the speedup comes from"
         yield f"  {'':<14} {'before':>10} {'now':>10} {'speedup':>9}"
-        for part in found.parts:
-            contents = found.stack.definition(part.layer)
+        for part in speedup.parts:
+            contents = speedup.stack.definition(part.layer)
             old, new = shown(part.layer.before, "ns"), shown(part.layer.now, "ns")
             yield f"  {part.layer.name:<14} {old:>10} {new:>10} {part.gain:>9}  {contents}"
-        old, new = shown(found.stack.before, "ns"), shown(found.stack.now, "ns")
-        yield f"  {'together':<14} {old:>10} {new:>10} {found.stack.ratio:>8.2f}x  {found.sum}"
-        yield f"  {found.said}"
+        old, new = shown(speedup.stack.before, "ns"), shown(speedup.stack.now, "ns")
+        yield f"  {'together':<14} {old:>10} {new:>10} {speedup.stack.ratio:>8.2f}x  {speedup.sum}"
+        yield f"  {speedup.said}"
         yield f"  {SUMMED}"

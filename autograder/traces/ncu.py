@@ -162,7 +162,7 @@ def trace(source: Source, kernels: list[Kernel]) -> Trace:
         tables={"kernels": table},
         notes=notes,
         rules=rules.largest(
-            (one.name, one.values.get("duration", 0.0), one.advice) for one in kernels
+            (kernel.name, kernel.values.get("duration", 0.0), kernel.advice) for kernel in kernels
         ),
     )
 

@@ -45,7 +45,7 @@ def work(name: str, args: Mapping[str, Any]) -> Work | None:
         flops, size = count(call)
     except UnplacedError:
         return None
-    shapes = " ".join("x".join(map(str, one.sizes)) or "1" for one in call.tensors[:3])
+    shapes = " ".join("x".join(map(str, tensor.sizes)) or "1" for tensor in call.tensors[:3])
     possible = 0 < flops < MOST and 0 < size < MOST
     return Work(kind, shapes, flops, size) if possible else None
 
@@ -57,7 +57,7 @@ def _product(left: Tensor, right: Tensor, more: Sequence[Tensor] = ()) -> Counts
     if batch != others or inner != depth:
         raise UnplacedError
     out = Tensor((*batch, rows, columns), left.item)
-    moved = left.bytes + right.bytes + out.bytes + sum(one.bytes for one in more)
+    moved = left.bytes + right.bytes + out.bytes + sum(tensor.bytes for tensor in more)
     return 2 * out.count * inner, moved
 
 
@@ -103,7 +103,7 @@ def _convolution(call: Call) -> Counts:
         sizes = [(size + 2 * pad - span - 1) // step + 1 for size, step, pad, span, _ in moves]
     channels = weight.sizes[1] * groups if transposed else weight.sizes[0]
     out = Tensor((image.sizes[0], channels, *(max(size, 0) for size in sizes)), image.item)
-    moved = sum(one.bytes for one in call.tensors) + out.bytes
+    moved = sum(tensor.bytes for tensor in call.tensors) + out.bytes
     return _taps(image if transposed else out, weight), moved
 
 
@@ -156,15 +156,15 @@ def _attention_backward(call: Call) -> Counts:
 def _elementwise(call: Call) -> Counts:
     """Count one operation for each number of the result."""
     tensors = call.tensors
-    sizes = broadcast([one.sizes for one in tensors])
-    out = Tensor(sizes, max((one.item for one in tensors), default=0))
-    return out.count, sum(one.bytes for one in tensors) + out.bytes
+    sizes = broadcast([tensor.sizes for tensor in tensors])
+    out = Tensor(sizes, max((tensor.item for tensor in tensors), default=0))
+    return out.count, sum(tensor.bytes for tensor in tensors) + out.bytes
 
 
 def _comparison(call: Call) -> Counts:
     """Count a truth value, of one byte, for each number."""
-    count = math.prod(broadcast([one.sizes for one in call.tensors]))
-    return count, sum(one.bytes for one in call.tensors) + count
+    count = math.prod(broadcast([tensor.sizes for tensor in call.tensors]))
+    return count, sum(tensor.bytes for tensor in call.tensors) + count
 
 
 def _dropout(call: Call) -> Counts:
@@ -175,14 +175,14 @@ def _dropout(call: Call) -> Counts:
 
 def _reduction(call: Call) -> Counts:
     """Count one operation for each number that is read; the result is small and not counted."""
-    if len([one for one in call.tensors if one.sizes]) > 1:
+    if len([it for it in call.tensors if it.sizes]) > 1:
         return _elementwise(call)  # the larger of two, say
     return call.tensor(0).count, call.tensor(0).bytes
 
 
 def _norm(call: Call) -> Counts:
     whole = call.tensor(0)
-    return NORM * whole.count, sum(one.bytes for one in call.tensors) + whole.bytes
+    return NORM * whole.count, sum(tensor.bytes for tensor in call.tensors) + whole.bytes
 
 
 def _norm_backward(call: Call) -> Counts:

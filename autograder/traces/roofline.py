@@ -51,11 +51,11 @@ def _nested(ops: Events) -> tuple[Array, list[int], Array]:
     around: list[int] = []
     ends = ops.end.tolist()
     columns = (ops.start.tolist(), ends, ops.track.tolist(), (ops.work >= 0).tolist())
-    for at, (start, end, track, known) in enumerate(zip(*columns, strict=True)):
+    for at, (start, end, track, counts) in enumerate(zip(*columns, strict=True)):
         while around and (ops.track[around[-1]] != track or ends[around[-1]] <= start):
             around.pop()
         above = outer[around[-1]] if around else -1
-        outer.append(at if above < 0 and known else above)
+        outer.append(at if above < 0 and counts else above)
         own.append(end - start)
         top.append(not around)
         if around:
@@ -75,9 +75,9 @@ def _of_kernels(kernels: Events, ops: Events, outer: Array) -> Roofline | None:
     times = np.zeros(len(ops), np.int64)
     np.add.at(times, root[root >= 0], kernels.durations[root >= 0])
     rest = Counter[str]()
-    for one in np.flatnonzero(root < 0).tolist():
-        name = ops.names[ops.name[launcher[one]]] if linked[one] else NO_OPERATOR
-        rest[name] += int(kernels.durations[one])
+    for kernel in np.flatnonzero(root < 0).tolist():
+        name = ops.names[ops.name[launcher[kernel]]] if linked[kernel] else NO_OPERATOR
+        rest[name] += int(kernels.durations[kernel])
     whole = int(kernels.durations.sum())
     return _placed(ops, np.flatnonzero(times > 0), times, whole, rest)
 
@@ -116,6 +116,6 @@ def _placed(
 
 
 def _point(ops: Events, name: int, work: int, count: int, ns: int) -> Point:
-    known = ops.works[work]
-    flops, size = float(count * known.flops), float(count * known.bytes)
-    return Point(ops.names[name], known.kind, known.shape, count, ns, flops, size)
+    counted = ops.works[work]
+    flops, size = float(count * counted.flops), float(count * counted.bytes)
+    return Point(ops.names[name], counted.kind, counted.shape, count, ns, flops, size)

@@ -53,15 +53,15 @@ class Call:
 
     def tensor(self, at: int, dimensions: int = 0) -> Tensor:
         """Return the tensor of an argument."""
-        found = self.args[at] if at < len(self.args) else None
-        if found is None or (dimensions and len(found.sizes) != dimensions):
+        argument = self.args[at] if at < len(self.args) else None
+        if argument is None or (dimensions and len(argument.sizes) != dimensions):
             raise UnplacedError
-        return found
+        return argument
 
     @property
     def tensors(self) -> list[Tensor]:
         """Return all that are tensors."""
-        return [one for one in self.args if one is not None]
+        return [it for it in self.args if it is not None]
 
     def value(self, at: int, kind: type) -> Any:
         """Return an argument that is no tensor."""
@@ -77,7 +77,7 @@ class Call:
         """Return a list of so many whole numbers; one may stand for all."""
         values = self.value(at, list)
         values = values * length if len(values) == 1 else values
-        if len(values) != length or any(type(one) is not int or one < 0 for one in values):
+        if len(values) != length or any(type(it) is not int or it < 0 for it in values):
             raise UnplacedError
         return list(values)
 
@@ -96,7 +96,7 @@ def _tensor(sizes: Any, kind: Any) -> Tensor | None:
     item = BYTES.get(kind) if type(kind) is str else None
     if item is None:
         return None
-    if type(sizes) is not list or any(type(one) is not int or one < 0 for one in sizes):
+    if type(sizes) is not list or any(type(it) is not int or it < 0 for it in sizes):
         raise UnplacedError
     tensor = Tensor(tuple(sizes), item)
     if tensor.count > LARGEST:

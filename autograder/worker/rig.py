@@ -1,7 +1,7 @@
 """What a probe is handed: fresh trainings from the seed, a clock it can move, recorders, readers of returned values.
 
     window = rig.window()                       a model, data, criterion, optimizer, device, scaler; alike at each call
-    with rig.op_dtypes(window) as seen: ...     recorders say what student code did; they never judge
+    with rig.op_dtypes(window) as dtypes: ...   recorders say what student code did; they never judge
     rig.number(x), rig.series(x, "losses")      any object of a student's in, plain values out
 
 Nothing here knows a lab.
@@ -339,10 +339,10 @@ class Rig:
     @staticmethod
     def would_launch(function: Callable[..., Any], *inputs: Any) -> dict[str, Any]:
         """Call once, and say what compiled code would launch; see `worker/rigs/would_launch.py`."""
-        found = launches(function, *inputs)
-        lists = {name: getattr(found, name)[:64] for name in ("extern", "fused", "breaks")}
+        launched = launches(function, *inputs)
+        lists = {name: getattr(launched, name)[:64] for name in ("extern", "fused", "breaks")}
         texts = {name: [returned.text(it) for it in some] for name, some in lists.items()}
-        return {**texts, "graphs": found.graphs}
+        return {**texts, "graphs": launched.graphs}
 
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""
