@@ -5,6 +5,7 @@ Judges of one part stand beside it: labs/<lab>/<part>/judges.py.
 Arrays and tensors
     numerics        numbers against a trusted run's
     outputs         tensors that a function returned, case by case
+    error_map       where a wrong one is wrong, for a picture
     errors          the same where rounding is the lesson: not too far, not too near
     reported        lists of answers, one for each case
     precision       rounding of losses, dtypes of operators, calls on a scaler

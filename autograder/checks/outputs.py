@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checks.error_map import error_map
 from autograder.checks.numerics import Array, share, shares
 from autograder.model import (
     Failed,
@@ -73,12 +74,10 @@ def same(
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
             measured = f"{asked['case']}: {_difference(got, want, asked['shape'], apart, allowed)}"
-            return Failed(
-                measured,
-                reason(why, asked["case"]),
-                try_,
-                shares(numbers=share(apart, allowed)),
-            )
+            evidence = shares(numbers=share(apart, allowed))
+            where = _relative(got, want, width(asked["shape"]))
+            evidence |= error_map(where, allowed, asked["case"], asked["shape"])
+            return Failed(measured, reason(why, asked["case"]), try_, evidence)
         worst = max(worst, apart)
         most = max(most, share(apart, allowed))
     measured = f"{many(len(cases), 'case')}, apart by {worst:.1e} of a row's largest number at most"
@@ -134,8 +133,7 @@ def furthest(got: Array, want: Array, *, row: int = 0) -> float:
         return float("inf")
     if not finite.any():
         return 0.0
-    with np.errstate(all="ignore"):
-        return float(np.max(_gaps(got, want) / np.maximum(_sizes(want, row or want.size), 1e-30)))
+    return float(np.max(_relative(got, want, row or want.size)))
 
 
 def width(shape: Sequence[int]) -> int:
@@ -230,11 +228,15 @@ def _difference(
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:
     """Return the index of the number that is furthest from the right one; what is not finite is."""
+    relative = _relative(got, want, width(shape))
+    return [int(it) for it in np.unravel_index(int(np.argmax(relative)), tuple(shape))]
+
+
+def _relative(got: Array, want: Array, row: int) -> Array:
+    """Return how far each number is from the right one, as a share of the largest of its row."""
+    gaps = _gaps(got, want)
     with np.errstate(all="ignore"):
-        gaps = np.nan_to_num(_gaps(got, want), nan=np.inf) / np.maximum(
-            _sizes(want, width(shape)), 1e-30
-        )
-    return [int(it) for it in np.unravel_index(int(np.argmax(gaps)), tuple(shape))]
+        return np.where(np.isnan(gaps), np.inf, gaps) / np.maximum(_sizes(want, row), 1e-30)
 
 
 def _gaps(got: Array, want: Array) -> Array:

@@ -29,6 +29,7 @@ from autograder.report.words import (
     repeated,
     time,
 )
+from autograder.report.wrong import wrong
 from autograder.results import agenda, drift, standing
 from autograder.results.drift import Drift
 from autograder.results.overrides import by_hand
@@ -231,6 +232,7 @@ def render(name: str, **values: Any) -> str:
         "explained": explained,
         "strip": strip,
         "memory": drawn.memory,
+        "wrong": wrong,
         "breakdown": drawn.breakdown,
         "colour": profile.colour,
         "shown": shown,

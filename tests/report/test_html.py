@@ -462,6 +462,19 @@ DRAWN = {
         {"student_peak_bytes": 500_000_000, "baseline_peak_bytes": 1_000_000_000},
         "yours 500 MB baseline 1 GB The most memory that each process held.",
     ),
+    "a wrong corner": (
+        {
+            "error_map": {
+                "case": "odd sizes",
+                "shape": [2, 3],
+                "levels": ["000", "003"],
+                "wrong": 1,
+                "rows": [1, 1],
+                "columns": [2, 2],
+            }
+        },
+        "odd sizes: 1 of 6 numbers are wrong: in row 1 of 0 to 1, in column 2 of 0 to 2.",
+    ),
     "a trace": (
         TRACE,
         "GPU 0: what the time of the trace handed in consists of kernels 75.0 % 3 ms launching 25.0 % 1 ms",
