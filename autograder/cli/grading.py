@@ -60,6 +60,12 @@ A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes fi
 )
 @click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
 @click.option(
+    "--failing",
+    default="",
+    metavar="CHECK",
+    help="Grade only those who lost points at this check in --out, as part3_amp.amp_is_faster.",
+)
+@click.option(
     "--resume",
     is_flag=True,
     help="Go on with a grading that was stopped or killed; what is done stays.",
@@ -105,6 +111,7 @@ def grade(
     isolation: Literal["bubblewrap", "none"],
     parts: tuple[str, ...],
     only: str,
+    failing: str,
     resume: bool,
     watch: bool,
     site: Path | None,
@@ -140,7 +147,11 @@ def grade(
     intake = Intake(kit.config, kit.files, rules.roster, attempts == "all", out)
     if not paths:
         raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
+    if failing and watch:
+        raise UserError("--failing chooses from results that are there; leave out --watch")
     submissions = [] if watch else _found(intake.find(paths), paths[0])
+    if failing:
+        submissions = _failing(submissions, out, failing)
     work = Work(
         kit,
         lambda: open_session(course.config.tier, device, isolation, rehearsal=False),
@@ -279,6 +290,22 @@ def _results(out: Path, names: Collection[str]) -> dict[str, Result]:
         return {}
     results = [standing.result for standing in read(out).standings]
     return {result.submission: result for result in results if result.submission in names}
+
+
+def _failing(attempts: Sequence[Attempt], out: Path, check: str) -> Sequence[Attempt]:
+    """Choose those whose result is there and lost points at the check."""
+    results = _results(out, [attempt.name for attempt in attempts])
+    checks = {name: result.checks.get(check) for name, result in results.items()}
+    if not any(checks.values()):
+        raise UserError(f"{out}: no result there has a check {check!r}; its page names all checks")
+    lost = [
+        attempt
+        for attempt in attempts
+        if (of := checks.get(attempt.name)) and of.outcome in ("failed", "partial")
+    ]
+    if not lost:
+        raise UserError(f"{out}: nobody there failed {check}; nothing is graded again")
+    return lost
 
 
 def _has_a_fault(standing: Standing) -> bool:

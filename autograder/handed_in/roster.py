@@ -25,7 +25,10 @@ FORMS = {
         re.compile(r"\d+"),
         "a number, that after 'Participant' in Moodle's grading worksheet",
     ),
-    "leaderboard": (re.compile(r"yes|no"), "'no' for who does not want to stand there, or empty"),
+    "leaderboard": (
+        re.compile(r"no|pseudonym|name|yes"),
+        "'no', 'pseudonym' or 'name': how they stand there; empty is a pseudonym",
+    ),
 }
 MOST_HOURS = 24 * 366
 
@@ -42,7 +45,7 @@ class Student:
     moodle_id: str = ""
     extension_hours: float = 0.0
     leaderboard: str = ""
-    """'no': not to be named there, not even by a pseudonym."""
+    """'no': not to stand there; 'name': by the name; else by a pseudonym."""
 
 
 @dataclass(frozen=True)

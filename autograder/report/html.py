@@ -53,10 +53,11 @@ def feedback_page(
     *,
     files: Mapping[str, bytes] | None = None,
     pseudonym: str = "",
+    places: Mapping[str, speeds.Place] | None = None,
 ) -> str:
     """Show one student what holds, what does not, why, and what to try; lateness has a line of its own.
 
-    *files* are those handed in, whose tables stand beside what was measured here.
+    *files* are those handed in, whose tables stand beside what was measured here; *places* are theirs, by check.
     """
     return render(
         "feedback.html.j2",
@@ -70,6 +71,7 @@ def feedback_page(
         own=defaultdict(list, own.tables(result.lab, files or {})),
         measured=own.measured,
         pseudonym=pseudonym,
+        places=places or {},
     )
 
 
@@ -101,6 +103,8 @@ def class_page(
         tasks=tasks,
         absent=absent,
         waiting=[] if anonymous else [item for item in tally.waiting(rows) if not item.said_once],
+        mistakes=[] if anonymous else tally.mistakes(rows),
+        lab=results[0].lab if results else "",
         scores=_scores(rows) if rows else "",
         speeds=[(item, _speedups(item)) for item in measured],
         spent=None if anonymous or not rows else tally.spent(rows),
@@ -131,10 +135,13 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     """
     everyone = standing.read(folder, rules)
     key = names.key(folder, make=anonymous)
-    files = [_put(each.home / FEEDBACK, _feedback(each, key)) for each in everyone.standings]
+    rows = [_row(each, key) for each in everyone.standings]
+    boards = speeds.speeds(rows) if key else []
+    files = [
+        _put(each.home / FEEDBACK, _feedback(each, key, boards)) for each in everyone.standings
+    ]
     files.append(_put(folder / CLASS, _class_page(folder, everyone)))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
-        rows = [_row(each, key) for each in everyone.standings]
         page = class_page(rows, _title(folder, everyone), anonymous=True)
         files.append(_put(folder / ANONYMOUS, page))
     if everyone.broken:
@@ -165,29 +172,39 @@ def _broken(folder: Path, everyone: Class) -> str:
     return f"{folder}: {broken} of {total} results could not be read: {problems}"
 
 
-def _feedback(graded: Standing, key: bytes | None) -> str:
-    pseudonym = stats.pseudonym(key, graded.student.student) if key else ""
+def _feedback(graded: Standing, key: bytes | None, boards: Sequence[speeds.Speeds]) -> str:
+    student = graded.student.student
+    pseudonym = stats.pseudonym(key, student) if key else ""
     return feedback_page(
         graded.result,
         graded.late,
         files=standing.kept(graded.home, ".csv"),
         pseudonym=pseudonym,
+        places=speeds.places(boards, student, graded.result.device.name),
     )
 
 
 def _row(graded: Standing, key: bytes | None = None) -> tally.Row:
-    ranked = graded.student.leaderboard != "no"
+    student = graded.student
+    ranked = student.leaderboard != "no"
     if key is None:
-        name, unclear = graded.student.name, bool(graded.unclear)
         return tally.Row(
             graded.result,
             graded.home.name,
             graded.late,
             ranked=ranked,
-            person=name,
-            unclear=unclear,
+            person=student.name,
+            student=student.student,
+            unclear=bool(graded.unclear),
         )
-    return tally.Row(graded.result, "", None, stats.pseudonym(key, graded.student.student), ranked)
+    return tally.Row(
+        graded.result,
+        "",
+        pseudonym=stats.pseudonym(key, student.student),
+        ranked=ranked,
+        student=student.student,
+        public=(student.name or student.student) if student.leaderboard == "name" else "",
+    )
 
 
 def _order(checks: Sequence[CheckResult]) -> tuple[list[CheckResult], list[CheckResult]]:

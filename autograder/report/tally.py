@@ -38,6 +38,10 @@ class Row:
     """Whether its speedups may stand on the leaderboard."""
     person: str = ""
     """What the student is called in the roster."""
+    student: str = ""
+    """Whose it is: of several attempts the fastest stands on the leaderboard."""
+    public: str = ""
+    """What others read on the leaderboard, where that is not the name of the page."""
     unclear: bool = False
     """Whether nobody can say yet what lateness takes."""
 
@@ -221,6 +225,26 @@ def lost(result: Result) -> list[Lost]:
         for key, of in groups.items()
     ]
     return sorted(items, key=lambda item: -item.points)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One check that several students failed for the same likely cause."""
+
+    check: str
+    why: str
+    rows: tuple[Row, ...]
+
+
+def mistakes(rows: Sequence[Row]) -> list[Mistake]:
+    """Group students by what went wrong, the largest group first; alone, a mistake makes no group."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        for name, check in row.result.checks.items():
+            if check.outcome in ("failed", "partial") and check.cause != "missing":
+                groups.setdefault((name, check.why), []).append(row)
+    together = [Mistake(*key, tuple(some)) for key, some in groups.items() if len(some) > 1]
+    return sorted(together, key=lambda mistake: (-len(mistake.rows), mistake.check))
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,23 @@ def test_a_run_ends_with_what_a_person_has_to_do(grade, tmp_path):
     assert "marked as late" in (out / "grades.csv").read_text()
 
 
+def test_only_those_who_failed_a_check_are_graded_again(grade, tmp_path):
+    work, check = tmp_path / "in", "part3_amp.csv_is_consistent"
+    hand_in(work / "ada", "amp_results.csv")
+    hand_in(work / "ben", "amp_results.csv")
+    (work / "ben/amp_results.csv").write_text("precision,speedup\nAMP,fast\n")
+    grade(work)
+
+    code, said, _ = grade(work, "--failing", check)
+    wrong, _, why = grade(work, "--failing", "part3_amp.is_nice")
+    watching, _, refused = grade(work, "--watch", "--failing", check)
+
+    assert (0, True) == (code, "1 graded; " in said)
+    assert 2 == wrong
+    assert "no result there has a check 'part3_amp.is_nice'; its page names all checks" in why
+    assert (2, True) == (watching, "leave out --watch" in refused)
+
+
 def test_nobodys_work_is_no_class(grade, tmp_path):
     """One line, and what it takes."""
     status, _, errors = grade(hand_in(tmp_path / "in", "lovelaceada_1001_21_amp_results.csv"))

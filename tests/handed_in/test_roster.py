@@ -82,7 +82,7 @@ MISTAKES = {
     ),
     "a leaderboard in other words": (
         "ada,,,,,,never\n",
-        "row 2: leaderboard 'never' is not 'no' for who does not want to stand there, or empty",
+        "row 2: leaderboard 'never' is not 'no', 'pseudonym' or 'name': how they stand there; empty is a pseudonym",
     ),
     "a student twice": ("ada\nADA\n", "row 3: student 'ADA' stands twice; keep one"),
     "an id twice": ("ada,,,7\nben,,,7\n", "row 3: canvas_id '7' stands twice; keep one"),

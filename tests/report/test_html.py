@@ -550,8 +550,8 @@ def test_nothing_on_the_page_without_names_is_about_one_of_them(tmp_path):
     assert [] == re.findall(r"student\d|Settled by|The run|\bbo\b", page.text)
 
 
-def timed(submission):
-    evidence = {"pairs": [0.5] * 9, "interval": [1.6, 1.7], "bar": 1.5}
+def timed(submission, interval=(1.6, 1.7)):
+    evidence = {"pairs": [0.5] * 9, "interval": [*interval], "bar": 1.5}
     return a_result(
         a_part("p", "P", a_check(outcome="passed", points=6, evidence=evidence)),
         submission=submission,
@@ -570,6 +570,39 @@ def test_who_opted_out_is_on_no_leaderboard(tmp_path):
         text = Page((tmp_path / page).read_text(encoding="utf-8")).text
         assert 1 == text.count("1.65x 1.60 to 1.70")
         assert "on NVIDIA H100 80GB HBM3: 2 speedups" in text
+
+
+def test_each_reads_their_own_place_once_there_are_pseudonyms(tmp_path):
+    """Who wants to stands there by name; others read it, and the page of the class still has a pseudonym."""
+    for name in ("ada", "bo"):
+        put(tmp_path, timed(name))
+    put(tmp_path, timed("cy", interval=[2.6, 2.7]))
+    students = {"ada": Student("ada"), "cy": Student("cy", "Cy Young", leaderboard="name")}
+    rules = Rules(roster=Roster({**students, "bo": Student("bo", leaderboard="no")}))
+
+    write(tmp_path, rules)
+    before = (tmp_path / "ada/feedback.html").read_text(encoding="utf-8")
+    write(tmp_path, rules, anonymous=True)
+    pages = {name: (tmp_path / name / "feedback.html").read_text() for name in ("ada", "bo", "cy")}
+    board = Page((tmp_path / "anonymous.html").read_text(encoding="utf-8")).text
+
+    assert "leaderboard" not in before + pages["bo"]
+    assert "Place 2 of 2 on the leaderboard; just ahead: Cy Young 2.65x." in pages["ada"]
+    assert "Place 1 of 2 on the leaderboard: nobody is measurably faster." in pages["cy"]
+    assert 1 == board.count("Cy Young")
+
+
+def test_students_with_one_mistake_are_one_line_and_can_be_graded_again():
+    wrong = a_check(outcome="failed", points=0, why="no GradScaler")
+    other = a_check(outcome="failed", points=0, why="no autocast")
+    class_ = [a_result(a_part("part3_amp", "P", wrong), submission=name) for name in ("ada", "bo")]
+    class_.append(a_result(a_part("part3_amp", "P", other), submission="cy"))
+
+    page = Page(class_page(rows(class_), "resnet18"))
+
+    assert "part3_amp.amp_is_faster no GradScaler 2 ada , bo" in page.text
+    assert "no autocast" not in page.text
+    assert "handed_in/ --failing part3_amp.amp_is_faster --out" in page.text
 
 
 def test_a_class_that_nobody_leads_has_no_leaderboard():

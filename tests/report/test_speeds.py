@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.model import Device
-from autograder.report.speeds import speeds
+from autograder.report.speeds import places, speeds
 from autograder.report.tally import Row
 from tests.samples import a_check, a_part, a_result
 
@@ -65,3 +65,39 @@ def test_the_board_reaches_from_the_lowest_end_to_the_highest():
     (found,) = speeds([measured("a", 1.0, 2.0), measured("b", 2.0, 4.0)])
 
     assert [0.0, 50.0, 100.0] == [round(found.at(ratio), 6) for ratio in (1.0, 2.0, 4.0)]
+
+
+def test_of_several_attempts_of_a_student_the_fastest_stands_on_the_board():
+    attempts = [
+        measured(f"ada-{n}", low, low + 0.1, student="ada") for n, low in enumerate((1.6, 1.9, 1.7))
+    ]
+    (board,) = speeds([*attempts, measured("bo", 1.5, 1.6, student="bo")])
+
+    assert ["ada-1", "bo"] == [entry.row.name for entry in board.board]
+    assert 4 == len(board.ratios)
+
+
+SIX = [
+    measured(name, low, low + 0.05, student=name, public="Fay" if name == "f" else "")
+    for name, low in zip("abcdef", (1.5, 1.6, 1.7, 1.8, 1.9, 2.0), strict=True)
+]
+PLACES = {
+    "last": (
+        "a",
+        "Place 6 of 6 on the leaderboard; just ahead: d 1.82x, c 1.72x, b 1.62x.",
+    ),
+    "second, behind one who is named": (
+        "e",
+        "Place 2 of 6 on the leaderboard; just ahead: Fay 2.02x.",
+    ),
+    "first": ("f", "Place 1 of 6 on the leaderboard: nobody is measurably faster."),
+}
+
+
+@pytest.mark.parametrize(("student", "said"), PLACES.values(), ids=PLACES)
+def test_ones_own_place_names_at_most_three_who_are_just_ahead(student, said):
+    device = SIX[0].result.device.name
+
+    assert said == str(places(speeds(SIX), student, device)["p.amp_is_faster"])
+    assert {} == places(speeds(SIX), student, "Tesla T4")
+    assert {} == places(speeds(SIX), "nobody", device)
