@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from autograder.results.standing import Standing
 
 BY_NUMBER = ("canvas", "moodle")
+BY_STUDENT = (*BY_NUMBER, "csv")
 TABLE = "utf-8-sig"  # by its first bytes a spreadsheet knows that names are in UTF-8
 
 
@@ -76,6 +77,8 @@ def export(
         raise UserError(f"--to {system} takes --roster: it says which student is whom there")
     everybody = standing.read(folder, rules)
     standings = settled(everybody.whole, provisional=provisional)
+    if system in BY_STUDENT:
+        standings = everybody.by_student
     files, notes = _exported(standings, system, assignment)
     if everybody.absent:
         notes.append(f"without a result: {', '.join(each.student for each in everybody.absent)}")
@@ -280,10 +283,13 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
+@roster_option
 @course_option
 @json_option
-def similar(folder: Path, root: Path | None, as_json: bool) -> int:
+def similar(folder: Path, roster: Path | None, root: Path | None, as_json: bool) -> int:
     """List submissions in FOLDER that are the same, or share what is rarely shared by chance; no score depends on it.
+
+    Nothing is said of submissions of one group of the roster.
 
     \b
     Example:  perflab similar results
@@ -295,12 +301,13 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
     from autograder.results import standing
 
     course = open_course(root)
-    results = standing.read(folder).whole
+    results = standing.read(folder, rules_for(course, folder, roster)).whole
     handed_out: dict[str, bytes] = {}
     for lab in {each.result.lab for each in results}:
         handed_out |= read_tree(course.template(lab))
     files = {each.result.submission: standing.kept(each.home) for each in results}
-    groups = find(files, handed_out)
+    owners = {each.result.submission: each.student.owner for each in results}
+    groups = [it for it in find(files, handed_out) if len({owners[name] for name in it.who}) > 1]
     if as_json:
         click.echo(json.dumps([asdict(group) for group in groups], indent=1))
         return DONE

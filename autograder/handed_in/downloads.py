@@ -35,7 +35,7 @@ class Attempt:
     """One attempt of one student."""
 
     name: str
-    """The name of its result: the student's, with a number where every attempt is graded."""
+    """The name of its result: the student's or group's, with a number where every attempt is graded."""
     handed: Handed
     files: tuple[File, ...]
     """One folder or archive, or loose files."""
@@ -92,8 +92,9 @@ def find(
         elif every:
             chosen += _every(attempts)
         else:
-            student = roster.students[name] if roster else Student(name)
-            chosen.append(latest(attempts, due(student)))
+            members = roster.members(name) if roster else (Student(name),)
+            longest = max(members, key=lambda student: student.extension_hours)
+            chosen.append(latest(attempts, due(longest)))
     return Found(tuple(chosen), tuple(notes))
 
 
@@ -102,7 +103,7 @@ def _owned(
     lab: str,
     roster: Roster | None,
 ) -> tuple[dict[str, list[Attempt]], list[str]]:
-    """Return the attempts of each student, and notes on what is nobody's."""
+    """Return the attempts of each student or group, and notes on what is nobody's."""
     read = reader(folder, lab) or read_plain
     owned: dict[str, list[Attempt]] = defaultdict(list)
     notes: list[str] = []
@@ -119,7 +120,7 @@ def _owned(
                 numbers = " and ".join(names)
                 notes.append(f"{entry.source}: its name has the numbers of {numbers}; {SAY_WHOSE}")
             else:
-                owned[student.student].append(_attempt(student.student, entry))
+                _add(owned[student.owner], _attempt(student, entry))
     return owned, notes
 
 
@@ -132,9 +133,15 @@ def _possible_owners(
     return sorted({student.student for student in students if student})
 
 
-def _attempt(student: str, entry: Entry) -> Attempt:
-    handed = Handed(student, entry.at, entry.marked_late, plain(entry.source, 255))
-    return Attempt(student, handed, entry.files)
+def _attempt(student: Student, entry: Entry) -> Attempt:
+    handed = Handed(student.student, entry.at, entry.marked_late, plain(entry.source, 255))
+    return Attempt(student.owner, handed, entry.files)
+
+
+def _add(attempts: list[Attempt], attempt: Attempt) -> None:
+    """Add one, unless it is there already for another member of the group."""
+    if all(attempt.files != other.files for other in attempts):
+        attempts.append(attempt)
 
 
 def latest(attempts: Sequence[Attempt], due: datetime | None) -> Attempt:
@@ -187,7 +194,8 @@ def _student(owner: Mapping[str, str], roster: Roster | None) -> Student | None:
         is_sound = name and "/" not in name and not name.startswith(".")
         return Student(name) if is_sound else None
     students = (roster.by(column, value) for column, value in owner.items())
-    return next((student for student in students if student is not None), None)
+    members = roster.members(owner.get("student", ""))
+    return next((student for student in (*students, *members) if student is not None), None)
 
 
 def _nobody(owner: Mapping[str, str], roster: Roster | None) -> str:

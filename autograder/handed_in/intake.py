@@ -98,10 +98,11 @@ class Intake:
         notes = []
         for path in paths:
             student = self.roster.by("student", name_of(path))
-            if student is None:
-                notes.append(f"{path.name}: nobody in the roster has student {name_of(path)!r}")
+            members = (student,) if student else self.roster.members(name_of(path))
+            if members:
+                attempts.append(Attempt(members[0].owner, Handed(), ((path.name, path),)))
             else:
-                attempts.append(Attempt(student.student, Handed(), ((path.name, path),)))
+                notes.append(f"{path.name}: nobody in the roster has student {name_of(path)!r}")
         return attempts, notes
 
     def _is_class(self, path: Path) -> bool:
@@ -137,7 +138,9 @@ def _apart(attempts: Sequence[Attempt], notes: Sequence[str]) -> tuple[list[Atte
     for name, group in named.items():
         if len(group) > 1:
             paths = " and ".join(str(_path(attempt)) for attempt in group)
-            twins.append(f"{paths}: results of all would be called '{name}'; rename them")
+            twins.append(
+                f"{paths}: results of all would be called '{name}'; rename them, or keep one of a group"
+            )
     single = [group[0] for group in named.values() if len(group) == 1]
     return single, [*notes, *twins]
 

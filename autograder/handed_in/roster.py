@@ -15,7 +15,16 @@ from pathlib import Path
 from autograder import sheet
 from autograder.errors import UserError
 
-COLUMNS = ("student", "name", "email", "canvas_id", "moodle_id", "extension_hours", "leaderboard")
+COLUMNS = (
+    "student",
+    "name",
+    "email",
+    "canvas_id",
+    "moodle_id",
+    "extension_hours",
+    "leaderboard",
+    "group",
+)
 # A column -> what stands in it, and the words for it.
 FORMS = {
     "student": (re.compile(r"[^\W_][\w.@-]*"), "a short name of letters, digits and . _ - @"),
@@ -25,6 +34,7 @@ FORMS = {
         re.compile(r"\d+"),
         "a number, that after 'Participant' in Moodle's grading worksheet",
     ),
+    "group": (re.compile(r"[^\W_][\w.@-]*"), "a short name of letters, digits and . _ - @"),
     "leaderboard": (
         re.compile(r"no|pseudonym|name|yes"),
         "'no', 'pseudonym' or 'name': how they stand there; empty is a pseudonym",
@@ -46,6 +56,13 @@ class Student:
     extension_hours: float = 0.0
     leaderboard: str = ""
     """'no': not to stand there; 'name': by the name; else by a pseudonym."""
+    group: str = ""
+    """Who has the same one hands in together."""
+
+    @property
+    def owner(self) -> str:
+        """What their submissions and results are called: as the group, or as the student."""
+        return self.group or self.student
 
 
 @dataclass(frozen=True)
@@ -62,6 +79,12 @@ class Roster:
     def count(self, column: str, value: str) -> int:
         """Return how many have this value."""
         return len(self._all(column, value))
+
+    def members(self, name: str) -> tuple[Student, ...]:
+        """Return who shares the result that is called so: a group, a student, or nobody."""
+        if student := self.students.get(name):
+            return self.members(student.group) if student.group else (student,)
+        return tuple(it for it in self.students.values() if it.group and it.group == name)
 
     def _all(self, column: str, value: str) -> list[Student]:
         plain = _plain(value)
@@ -83,6 +106,9 @@ def read(path: Path) -> Roster:
             if roster.count(column, value):
                 raise UserError(f"{where}: {column} {value!r} stands twice; keep one")
         students[student.student] = student
+    names = {_plain(name) for name in students}
+    if both := next((it.group for it in students.values() if _plain(it.group) in names), ""):
+        raise UserError(f"{path}: group {both!r} is called as a student is; rename it")
     return roster
 
 

@@ -36,7 +36,7 @@ def take(
     came, else nbgrader does.
     """
     submission = gradebook.find_submission(assignment, student)
-    handed = _handed(submission, times.read(folder).get(student, Handed()))
+    handed = _handed(submission, times.read(folder).get(result.submission, Handed()))
     taken = ""
     if governs(rules, result.lab):
         standing = stand(result, folder / student, handed, rules)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,16 +61,23 @@ def sync(
         for file in files:
             try:
                 result = read_by_a_machine(standing.load(file))
-                student = result.submission
                 name = assignment or result.lab
-                moved = _sync_one(book, name, result, add_students=add_students)
-                taken = late.take(book, name, student, result, folder, rules)
-                if feedback:
-                    _write_notebooks(book, name, result, file.parent, feedback)
-                yield Synced(student, moved=tuple(moved), late=taken)
+                for student in _students(result, rules):
+                    own = replace(result, submission=student)
+                    moved = _sync_one(book, name, own, add_students=add_students)
+                    taken = late.take(book, name, student, result, folder, rules)
+                    if feedback:
+                        _write_notebooks(book, name, own, file.parent, feedback)
+                    yield Synced(student, moved=tuple(moved), late=taken)
             except (NotGradedError, ReadError) as problem:
                 book.db.rollback()
                 yield Synced(file.parent.name, str(problem))
+
+
+def _students(result: Result, rules: Rules) -> list[str]:
+    """Name whose result it is: each member's of a group."""
+    members = rules.roster.members(result.submission) if rules.roster else ()
+    return [member.student for member in members] or [result.submission]
 
 
 def _open(url: str) -> Any:

@@ -173,7 +173,7 @@ def _broken(folder: Path, everyone: Class) -> str:
 
 
 def _feedback(graded: Standing, key: bytes | None, boards: Sequence[speeds.Speeds]) -> str:
-    student = graded.student.student
+    student = graded.student.owner
     pseudonym = stats.pseudonym(key, student) if key else ""
     return feedback_page(
         graded.result,
@@ -185,25 +185,25 @@ def _feedback(graded: Standing, key: bytes | None, boards: Sequence[speeds.Speed
 
 
 def _row(graded: Standing, key: bytes | None = None) -> tally.Row:
-    student = graded.student
-    ranked = student.leaderboard != "no"
+    student = graded.student.owner
+    ranked = graded.leaderboard != "no"
     if key is None:
         return tally.Row(
             graded.result,
             graded.home.name,
             graded.late,
             ranked=ranked,
-            person=student.name,
-            student=student.student,
+            person=graded.persons,
+            student=student,
             unclear=bool(graded.unclear),
         )
     return tally.Row(
         graded.result,
         "",
-        pseudonym=stats.pseudonym(key, student.student),
+        pseudonym=stats.pseudonym(key, student),
         ranked=ranked,
-        student=student.student,
-        public=(student.name or student.student) if student.leaderboard == "name" else "",
+        student=student,
+        public=(graded.persons or student) if graded.leaderboard == "name" else "",
     )
 
 

@@ -6,8 +6,8 @@ Whoever shows or hands on results reads them here; `result.json` itself is what 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
@@ -43,6 +43,21 @@ class Standing:
     late: Late | None = None
     unclear: str = ""
     """Why nobody can say yet what lateness takes."""
+    members: tuple[Student, ...] = ()
+    """All of the group that handed it in."""
+
+    @property
+    def persons(self) -> str:
+        """Whose it is, as the roster names them; nothing where it only says what results are called."""
+        if not self.members:
+            return self.student.name
+        return ", ".join(member.name or member.student for member in self.members)
+
+    @property
+    def leaderboard(self) -> str:
+        """How it may stand there: not where one of a group does not want to, by name where all do."""
+        wishes = {member.leaderboard for member in self.members or (self.student,)}
+        return "no" if "no" in wishes else "name" if wishes == {"name"} else ""
 
     @property
     def final(self) -> float:
@@ -66,6 +81,11 @@ class Class:
     broken: tuple[str, ...]
     absent: tuple[Student, ...] = ()
     """Who is in the roster and has no result."""
+
+    @property
+    def by_student(self) -> tuple[Standing, ...]:
+        """One for each student: a group's is each member's own."""
+        return tuple(own for standing in self.whole for own in _shared(standing))
 
     @property
     def whole(self) -> tuple[Standing, ...]:
@@ -114,7 +134,7 @@ def read(folder: Path, rules: Rules | None = None) -> Class:
 def _absent(standings: Sequence[Standing], roster: Roster | None) -> tuple[Student, ...]:
     if roster is None:
         return ()
-    present = {standing.student.student for standing in standings}
+    present = {own.student.student for standing in standings for own in _shared(standing)}
     names = sorted(name for name in roster.students if name not in present)
     return tuple(roster.students[name] for name in names)
 
@@ -134,21 +154,30 @@ def kept(home: Path, ending: str = "") -> dict[str, bytes]:
 def stand(result: Result, home: Path, handed: Handed, rules: Rules) -> Standing:
     """Return how a result stands under the rules."""
     name = handed.student or result.submission
-    student = Student(name)
-    listed = True
-    if rules.roster is not None:
-        listed = name in rules.roster.students
-        student = rules.roster.students.get(name, student)
-    late, unclear = _late(result, handed, student, rules.labs.get(result.lab))
-    return Standing(result, home, student, listed, handed, late, unclear)
+    listed = rules.roster.members(name) if rules.roster is not None else (Student(name),)
+    student = next(
+        (it for it in listed if it.student == name), listed[0] if listed else Student(name)
+    )
+    hours = max((it.extension_hours for it in listed), default=0.0)
+    late, unclear = _late(result, handed, hours, rules.labs.get(result.lab))
+    members = listed if student.group else ()
+    return Standing(result, home, student, bool(listed), handed, late, unclear, members)
+
+
+def _shared(standing: Standing) -> Iterator[Standing]:
+    """Return it for each member: what a system calls the upload is only the number of who made it."""
+    for member in standing.members or (standing.student,):
+        own = member.student == standing.handed.student or not standing.members
+        handed = standing.handed if own else replace(standing.handed, source="")
+        yield replace(standing, student=member, handed=handed)
 
 
 def _late(
-    result: Result, handed: Handed, student: Student, lab: LabConfig | None
+    result: Result, handed: Handed, extension_hours: float, lab: LabConfig | None
 ) -> tuple[Late | None, str]:
     if lab is None or lab.late is None or lab.due is None:
         return None, ""
     if handed.at is None:
         return None, NO_TIME if handed.marked_late else ""
     due = datetime.fromisoformat(lab.due)
-    return late(lab.late, due, handed.at, result.score, student.extension_hours), ""
+    return late(lab.late, due, handed.at, result.score, extension_hours), ""

@@ -321,3 +321,5 @@ def test_similar_lists_pairs_and_scores_nothing(monkeypatch, capsys, results):
         "what more than 2 have in common makes no pair: it may be how everybody writes it\n"
     )
     assert ("amp_results.csv", 6) == (found["file"], found["shared"])
+    (results / "roster.csv").write_text("student,group\nada,blue\nben,blue\n")
+    assert "0 groups of the same work" in run(monkeypatch, capsys, "similar", results)[1]

@@ -136,7 +136,9 @@ def test_of_one_name_from_two_places_neither_is_graded(tmp_path):
     both = f"{tmp_path}/one/ada and {tmp_path}/two/ada"
 
     assert ["ben"] == [one.name for one in found]
-    assert [f"{both}: results of all would be called 'ada'; rename them"] == notes
+    assert [
+        f"{both}: results of all would be called 'ada'; rename them, or keep one of a group"
+    ] == notes
 
 
 TWINS = {
@@ -285,3 +287,65 @@ def test_a_folder_that_may_not_be_entered_stops_nobody(tmp_path):
         (tmp_path / "ben").chmod(0o700)
 
     assert ["ada", "ben"] == [one.name for one in found]
+
+
+PAIR = Roster(
+    {
+        "ada": Student("ada", "Ada", "ada@example.org", "1001", extension_hours=48, group="blue"),
+        "ben": Student("ben", "Ben", "ben@example.org", "1002", group="blue"),
+        "cy": Student("cy", "Cy", "cy@example.org", "1003"),
+    }
+)
+
+
+def gradescope(folder, *submissions):
+    """Write a download; each submission is its addresses and its time."""
+    text = ""
+    for number, (addresses, at) in enumerate(submissions, 1):
+        named = ", ".join(f'{{":email": {address}@example.org}}' for address in addresses)
+        text += f"submission_{number}:\n  :submitters: [{named}]\n  :created_at: {at} Z\n"
+        lay(folder, f"submission_{number}/{FILE}")
+    (folder / "submission_metadata.yml").write_text(text)
+    return folder
+
+
+def test_of_a_group_the_last_upload_counts_whoever_made_it(tmp_path):
+    """It is in time by the longest extension of a member."""
+    folder = gradescope(
+        tmp_path / "export",
+        (["ada"], "2027-01-20 10:00:00"),
+        (["ben"], "2027-01-22 10:00:00"),
+        (["cy"], "2027-01-20 11:00:00"),
+    )
+    attempts, notes = intake(roster=PAIR).find([folder])
+
+    assert [("blue", "ben"), ("cy", "cy")] == [(it.name, it.handed.student) for it in attempts]
+    assert [] == notes
+
+
+def test_one_upload_by_all_of_a_group_is_one_attempt(tmp_path):
+    folder = gradescope(tmp_path / "export", (["ada", "ben"], "2027-01-20 10:00:00"))
+    attempts, notes = intake(roster=PAIR, every=True).find([folder])
+
+    assert ["blue"] == [it.name for it in attempts]
+    assert [] == notes
+
+
+FOLDERS = {
+    "named after the group": (["blue"], ["blue"], []),
+    "named after a member": (["ben"], ["blue"], []),
+    "of two members, without their times": (
+        ["ada", "ben"],
+        [],
+        ["blue: several submissions without their times: ada, ben; keep one"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("folders", "names", "notes"), FOLDERS.values(), ids=FOLDERS)
+def test_a_plain_folder_is_the_groups(tmp_path, folders, names, notes):
+    lay(tmp_path / "in", *(f"{name}/{FILE}" for name in folders))
+    attempts, said = intake(roster=PAIR).find([tmp_path / "in"])
+
+    assert names == [it.name for it in attempts]
+    assert notes == said

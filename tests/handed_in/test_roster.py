@@ -84,6 +84,10 @@ MISTAKES = {
         "ada,,,,,,never\n",
         "row 2: leaderboard 'never' is not 'no', 'pseudonym' or 'name': how they stand there; empty is a pseudonym",
     ),
+    "a group called as a student is": (
+        "ada,,,,,,,ben\nben\n",
+        "group 'ben' is called as a student is; rename it",
+    ),
     "a student twice": ("ada\nADA\n", "row 3: student 'ADA' stands twice; keep one"),
     "an id twice": ("ada,,,7\nben,,,7\n", "row 3: canvas_id '7' stands twice; keep one"),
 }
@@ -97,3 +101,12 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path, rows, message):
         roster.read(file)
 
     assert f"{file}: {message}" == str(raised.value)
+
+
+def test_who_shares_a_result_is_asked_by_its_name_or_a_members(tmp_path):
+    class_ = roster.read(write(tmp_path, "student,group\nada,blue\nben,blue\ncy,\n"))
+    names = {name: [it.student for it in class_.members(name)] for name in ("blue", "ada", "cy")}
+
+    assert {"blue": ["ada", "ben"], "ada": ["ada", "ben"], "cy": ["cy"]} == names
+    assert () == class_.members("zoe")
+    assert ["blue", "blue", "cy"] == [it.owner for it in class_.students.values()]

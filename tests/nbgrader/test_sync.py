@@ -23,8 +23,10 @@ pytestmark = pytest.mark.filterwarnings(
 from autograder import cli  # noqa: E402
 from autograder.batch import store  # noqa: E402
 from autograder.errors import UserError  # noqa: E402
+from autograder.handed_in.roster import Roster, Student  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
 from autograder.nbgrader.sync import Synced, sync  # noqa: E402
+from autograder.results.standing import Rules  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
 from tests.nbgrader.course import LAB, PART, nbgrader  # noqa: E402
 
@@ -201,6 +203,15 @@ def test_a_student_whom_the_gradebook_does_not_know_is_named_and_not_added(
     unknown = "no such student in the gradebook; --add-students adds them"
     assert [Synced("ada"), Synced("bob", unknown), Synced("cleo", unknown)] == seen
     assert {"ada": 6.0} == totals(url)
+
+
+def test_a_groups_result_is_every_members(released: Path, url: str):
+    """Who of them uploaded it makes no difference."""
+    students = {name: Student(name, group="blue") for name in ("ada", "zoe")}
+    rules = Rules(roster=Roster({**students, "bob": Student("bob")}))
+    list(sync(released / "results", url, add_students=True, feedback=None, rules=rules))
+
+    assert {**SCORES, "zoe": SCORES["ada"]} == totals(url)
 
 
 def test_a_broken_result_does_not_keep_the_others_out(released: Path, tmp_path: Path):

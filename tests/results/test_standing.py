@@ -123,3 +123,50 @@ def test_what_is_kept_beside_the_files_is_none_of_them(tmp_path):
     )
 
     assert {"a.py": b"x"} == standing.kept(tmp_path)
+
+
+BLUE = {
+    "ada": Student("ada", "Ada Lovelace", moodle_id="5", extension_hours=48, group="blue"),
+    "ben": Student("ben", "Ben Okri", moodle_id="6", group="blue"),
+    "cy": Student("cy", "Cy"),
+}
+
+
+def test_a_groups_result_is_each_members_with_the_longest_extension(tmp_path):
+    """A person's decision holds for all of them, and nobody of them is absent."""
+    home = put(tmp_path, submission="blue")
+    source = "Ben Okri_99_assignsubmission_file_"
+    late = replace(LATE, student="ben", source=source)
+    times.write(tmp_path, {"blue": late})
+    decision = decide(a_result(submission="blue"), "follows_fp32", 1, "read", by="meera", at="now")
+    overrides.append(home, [decision])
+    class_ = standing.read(tmp_path, Rules({"resnet18": LAB}, Roster(BLUE)))
+    (shared,) = class_.standings
+
+    assert "Ada Lovelace, Ben Okri" == shared.persons
+    assert "10 h 1 min late, -10 %" == str(shared.late)
+    assert ["cy"] == [it.student for it in class_.absent]
+    assert [("ada", ""), ("ben", source)] == [
+        (it.student.student, it.handed.source) for it in class_.by_student
+    ]
+    assert 1 == len({(it.final, it.result.score) for it in class_.by_student})
+
+
+WISHES = {
+    "nobody said": (("", ""), ""),
+    "one does not want to": (("no", "name"), "no"),
+    "both by name": (("name", "name"), "name"),
+    "one by name": (("name", ""), ""),
+}
+
+
+@pytest.mark.parametrize(("wishes", "leaderboard"), WISHES.values(), ids=WISHES)
+def test_a_group_stands_on_the_leaderboard_as_all_of_it_want(tmp_path, wishes, leaderboard):
+    students = [
+        Student(name, leaderboard=wish, group="blue")
+        for name, wish in zip("ab", wishes, strict=True)
+    ]
+    rules = Rules(roster=Roster({it.student: it for it in students}))
+    put(tmp_path, submission="blue")
+
+    assert leaderboard == standing.read(tmp_path, rules).standings[0].leaderboard
