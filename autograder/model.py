@@ -68,6 +68,8 @@ class Submission:
     """Files that the lab does not list."""
     notes: tuple[str, ...] = ()
     """What became of a notebook."""
+    request: str = ""
+    """What the student asks a person to look at again: no part of the work."""
 
 
 @dataclass(frozen=True)

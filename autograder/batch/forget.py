@@ -11,7 +11,7 @@ from autograder.batch.journal import Journal
 from autograder.errors import UserError, nearest
 from autograder.handed_in import times
 from autograder.model import Result
-from autograder.results import drift, standing
+from autograder.results import drift, requests, standing
 
 OF_ALL = ("index.html", "grades.csv", "anonymous.html")
 """Made from all results; written again by whoever removes one. The last has no names, and is kept up to date."""
@@ -47,6 +47,7 @@ def forget(out: Path, names: Collection[str]) -> int:
         drift.write(out, journal.drift())
     handed_in = times.read(out)
     times.write(out, {name: handed_in[name] for name in handed_in if name not in names})
+    requests.forget(out, list(names))
     for name in names:
         if (out / name).is_dir():
             shutil.rmtree(out / name)

@@ -38,6 +38,7 @@ from autograder.model import (
     Submission,
 )
 from autograder.result_file import load_result
+from autograder.results import requests
 from autograder.results.diff import moved
 
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
@@ -243,6 +244,8 @@ def _read(work: Work, order: Order) -> tuple[Submission, Result | None]:
     lab, released = work.kit.lab, work.kit.released
     if order.path:
         handed_in = store.load_or_say(Path(order.path), lab.files, released)
+        if handed_in.request:
+            requests.keep(work.out / order.name, handed_in.request)
         return replace(handed_in, name=order.name), None
     before = load_result(work.out / order.name / store.RESULT)
     return store.kept(order.name, work.out, lab.files), before

@@ -8,7 +8,17 @@ from typing import NoReturn
 
 import click
 
-from autograder.cli import author, grades, grading, jobs, nbgrader, runner, student, trace
+from autograder.cli import (
+    author,
+    grades,
+    grading,
+    jobs,
+    nbgrader,
+    requests,
+    runner,
+    student,
+    trace,
+)
 from autograder.cli.base import DONE, INTERRUPTED, OUR_FAULT, USER_ERROR, cli
 from autograder.errors import ReadError, UserError
 
@@ -24,6 +34,7 @@ __all__ = [
     "jobs",
     "main",
     "nbgrader",
+    "requests",
     "runner",
     "student",
     "trace",

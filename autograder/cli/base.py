@@ -62,7 +62,14 @@ FOR = {
         "forget",
         "grade-one",
     ),
-    "Instructors, with grades": ("rubric", "override", "export", "sync", "gradescope"),
+    "Instructors, with grades": (
+        "rubric",
+        "requests",
+        "override",
+        "export",
+        "sync",
+        "gradescope",
+    ),
     "Authors of labs": ("new-course", "new", "build", "course", "calibrate"),
 }
 

@@ -40,6 +40,8 @@ GRADER_TEXT = re.compile(rf"['\"]{{1,3}}{GRADER}['\".]", re.IGNORECASE)
 GRADER_PIECE = re.compile(rf"\{{[^{{}}]*\b{GRADER}\b", re.IGNORECASE)
 RECORD = ".submission.json"
 """In what is kept, beside the files: hidden, so no file of a lab."""
+REQUEST = "request.md"
+"""Of any lab: what a student asks a person to look at again."""
 NAMED = 4
 """Modules that one note names."""
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
@@ -84,9 +86,19 @@ def load(
         _digest(files),
         files,
         refused,
-        _left_out(named, chosen),
+        _left_out([entry for entry in named if entry.path[-1] != REQUEST], chosen),
         tuple(plain(note, 1000) for note in notes),
+        _request(named, caps),
     )
+
+
+def _request(named: Sequence[Entry], caps: Caps) -> str:
+    """Read the request that lies on top; one that is no text says so in its place."""
+    entries = [entry for entry in named if entry.path[-1] == REQUEST and not entry.problem]
+    if not entries:
+        return ""
+    data, problem = _read(REQUEST, [min(entries, key=lambda entry: len(entry.path))], caps)
+    return f"\n{REQUEST} cannot be read: {problem}" if problem else data.decode()
 
 
 def _left_out(

@@ -26,7 +26,7 @@ from autograder.handed_in.folders import JOURNAL
 from autograder.machine.turns import only_one
 from autograder.model import Result, Submission
 from autograder.result_file import load_result
-from autograder.results import standing
+from autograder.results import requests, standing
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
         kit = course.kit(source.lab)
         loaded = store.load_or_say(handed_in, kit.lab.files, kit.released)
         submission = replace(loaded, name=student)
+        if loaded.request:
+            requests.keep(source.folder / student, loaded.request)
         reason = stale(source, submission, kit)
         if reason:
             if not source.grade_when_absent:

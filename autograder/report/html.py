@@ -30,9 +30,10 @@ from autograder.report.words import (
     time,
 )
 from autograder.report.wrong import wrong
-from autograder.results import agenda, drift, standing
+from autograder.results import agenda, drift, requests, standing
 from autograder.results.drift import Drift
 from autograder.results.overrides import by_hand
+from autograder.results.requests import Request
 from autograder.results.standing import Class, Rules, Standing
 from autograder.traces.words import shown
 
@@ -54,10 +55,12 @@ def feedback_page(
     files: Mapping[str, bytes] | None = None,
     pseudonym: str = "",
     places: Mapping[str, speeds.Place] | None = None,
+    asked: Sequence[Request] = (),
 ) -> str:
     """Show one student what holds, what does not, why, and what to try; lateness has a line of its own.
 
-    *files* are those handed in, whose tables stand beside what was measured here; *places* are theirs, by check.
+    *files* are those handed in, whose tables stand beside what was measured here; *places* are theirs, by check,
+    and *asked* what they want looked at again.
     """
     return render(
         "feedback.html.j2",
@@ -72,6 +75,7 @@ def feedback_page(
         measured=own.measured,
         pseudonym=pseudonym,
         places=places or {},
+        asked=asked,
     )
 
 
@@ -155,7 +159,10 @@ def _class_page(folder: Path, everyone: Class) -> str:
         _title(folder, everyone),
         broken=everyone.broken,
         twice=drift.read(folder),
-        tasks=agenda.tasks(everyone.standings, folder.name),
+        tasks=[
+            *agenda.tasks(everyone.standings, folder.name),
+            *agenda.asked(requests.read(folder, everyone.standings), folder.name),
+        ],
         absent=everyone.absent,
     )
 
@@ -181,6 +188,7 @@ def _feedback(graded: Standing, key: bytes | None, boards: Sequence[speeds.Speed
         files=standing.kept(graded.home, ".csv"),
         pseudonym=pseudonym,
         places=speeds.places(boards, student, graded.result.device.name),
+        asked=requests.of(graded),
     )
 
 

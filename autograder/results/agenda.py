@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from autograder.grading.scoring import worth
 from autograder.model import Cause, Outcome, Result, SettledBy
+from autograder.results.requests import Request
 from autograder.results.standing import Standing
 
 MOST_NAMES = 8  # in one line
@@ -78,6 +79,17 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
         owing = [_owed(standing.result, who) for standing in standings]
         tasks.append(Task(what, mend.format(folder=folder), _items(standings, owing), usual=True))
     return [task for task in tasks if task.items]
+
+
+def asked(requests: Sequence[Request], folder: str) -> list[Task]:
+    """List whose request for a second look has no answer yet."""
+    items = [
+        Item(request.submission, request.home.name, request.check or request.asked)
+        for request in requests
+        if not request.answer
+    ]
+    mend = f"perflab requests {folder} --replay"
+    return [Task("Second looks asked for", mend, tuple(items))] if items else []
 
 
 def is_aside(result: Result) -> bool:

@@ -23,6 +23,7 @@ COMMANDS = [
     "grade-one",
     "report",
     "replay",
+    "requests",
     "forget",
     "build",
     "calibrate",

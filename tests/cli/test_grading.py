@@ -178,6 +178,18 @@ def test_only_those_who_failed_a_check_are_graded_again(grade, tmp_path):
     assert (2, True) == (watching, "leave out --watch" in refused)
 
 
+def test_a_request_is_kept_where_nothing_is_graded_again(grade, tmp_path):
+    hand_in(tmp_path / "in/ada", "amp_results.csv")
+    grade(tmp_path / "in")
+    (tmp_path / "in/ada/request.md").write_text("csv_is_consistent\nI doubt it.")
+    code, _, _ = grade(tmp_path / "in")
+
+    assert 0 == code
+    assert "I doubt it." in (tmp_path / "out/ada/request.md").read_text()
+    assert "You asked for a second look" in (tmp_path / "out/ada/feedback.html").read_text()
+    assert "Second looks asked for" in (tmp_path / "out/index.html").read_text()
+
+
 def test_nobodys_work_is_no_class(grade, tmp_path):
     """One line, and what it takes."""
     status, _, errors = grade(hand_in(tmp_path / "in", "lovelaceada_1001_21_amp_results.csv"))

@@ -89,6 +89,25 @@ def test_the_attempts_that_a_student_kept_are_no_part_of_a_submission(tmp_path: 
     assert [plain] * 3 == [load(way, [*LISTED, "attempts.jsonl"]) for way in ways]
 
 
+REQUESTS = {
+    "on top": ({"request.md": b"part3_amp.x\nwhy"}, "part3_amp.x\nwhy"),
+    "the one on top of two": ({"request.md": b"top", "old/request.md": b"below"}, "top"),
+    "not a text": ({"request.md": b"\xff\xfea"}, "\nrequest.md cannot be read: it is UTF-16 text"),
+    "none": ({}, ""),
+}
+
+
+@pytest.mark.parametrize(("more", "said"), REQUESTS.values(), ids=REQUESTS)
+def test_a_request_for_a_second_look_is_read_and_is_no_part_of_the_work(
+    tmp_path: Path, more: dict[str, bytes], said: str
+):
+    plain = load(folder(tmp_path / "plain", FILES), LISTED)
+    asking = load(folder(tmp_path / "asking", {**FILES, **more}), LISTED)
+
+    assert asking.request.startswith(said)
+    assert (plain.sha256, plain.files, ()) == (asking.sha256, asking.files, asking.left_out)
+
+
 def test_a_folder_a_zip_and_a_tar_of_the_same_files_are_the_same_submission(tmp_path: Path):
     ways = [
         folder(tmp_path / "ada", FILES),

@@ -1,0 +1,94 @@
+"""A student's request for a second look: request.md in a hand-in, or a row of requests.csv beside the results.
+
+Its first line names a check. The answer is a decision of a person about that check, with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import sheet
+from autograder.errors import nearest
+from autograder.model import CheckResult, Result
+from autograder.results.overrides import by_hand
+from autograder.results.standing import Standing
+
+FILE = "request.md"
+"""Beside a result: what the student wrote."""
+TABLE = "requests.csv"
+COLUMNS = ("submission", "check", "text")
+MARKS = "#*-_`: \t"
+"""What people put around a check's name in Markdown."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One student's words about one check."""
+
+    submission: str
+    home: Path
+    asked: str
+    """What the student calls the check."""
+    text: str
+    check: str = ""
+    """part3_amp.follows_fp32; empty where the result has no such check."""
+    result: CheckResult | None = None
+    near: str = ""
+    """What may have been meant."""
+
+    @property
+    def answer(self) -> str:
+        """What a person decided about the check; empty while nobody did."""
+        return by_hand(self.result) if self.result else ""
+
+
+def keep(home: Path, text: str) -> None:
+    """Put a request beside its result, whether or not there is anything to grade."""
+    home.mkdir(parents=True, exist_ok=True)
+    sheet.replace(home / FILE, text.encode())
+
+
+def read(folder: Path, standings: Sequence[Standing]) -> list[Request]:
+    """Return the requests of a class, and those of the table beside its results."""
+    requests = [request for standing in standings for request in of(standing)]
+    by_name = {standing.result.submission: standing for standing in standings}
+    path = folder / TABLE
+    rows = sheet.read(path, COLUMNS[:2], COLUMNS) if path.is_file() else []
+    for _, row in rows:
+        if standing := by_name.get(row["submission"]):
+            requests.append(_request(standing, row["check"], row.get("text", "")))
+    return requests
+
+
+def of(standing: Standing) -> list[Request]:
+    """Return the request that was handed in with a submission, if there is one."""
+    file = standing.home / FILE
+    if not file.is_file():
+        return []
+    first, _, text = file.read_text(encoding="utf-8", errors="replace").strip().partition("\n")
+    return [_request(standing, first.strip(MARKS), text.strip())]
+
+
+def forget(folder: Path, names: Sequence[str]) -> None:
+    """Remove the rows of the table about these submissions."""
+    path = folder / TABLE
+    if path.is_file():
+        rows = [row for _, row in sheet.read(path, COLUMNS[:2], COLUMNS)]
+        kept = [row for row in rows if row["submission"] not in names]
+        sheet.write(path, COLUMNS, [[row.get(it, "") for it in COLUMNS] for row in kept])
+
+
+def _request(standing: Standing, asked: str, text: str) -> Request:
+    result = standing.result
+    name = _named(result, asked)
+    near = "" if name else nearest(asked, result.checks)
+    check = result.checks.get(name)
+    return Request(result.submission, standing.home, asked[:100], text, name, check, near)
+
+
+def _named(result: Result, asked: str) -> str:
+    """Find the one check that is called so, with its part or without."""
+    names = [name for name in result.checks if asked in (name, name.partition(".")[2])]
+    return names[0] if len(names) == 1 else ""
