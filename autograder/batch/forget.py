@@ -13,7 +13,7 @@ from autograder.handed_in import times
 from autograder.model import Result
 from autograder.results import drift, requests, standing
 
-OF_ALL = ("index.html", "grades.csv", "anonymous.html")
+OF_ALL = ("index.html", "grades.csv", "queue.html", "anonymous.html")
 """Made from all results; written again by whoever removes one. The last has no names, and is kept up to date."""
 
 
@@ -52,6 +52,6 @@ def forget(out: Path, names: Collection[str]) -> int:
         if (out / name).is_dir():
             shutil.rmtree(out / name)
     is_empty = not any(out.glob(f"*/{standing.RESULT}"))
-    for file in OF_ALL if is_empty else OF_ALL[:2]:
+    for file in OF_ALL if is_empty else OF_ALL[:3]:
         (out / file).unlink(missing_ok=True)
     return attempts

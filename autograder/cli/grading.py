@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autograder.batch.lanes import Work
+    from autograder.cli.waiting import Waiting
     from autograder.grading.kit import Session
     from autograder.handed_in.downloads import Attempt
     from autograder.model import Result
@@ -135,6 +136,7 @@ def grade(
               perflab grade resnet18 incoming/ --watch --out results
     """
     from autograder.batch.lanes import Work
+    from autograder.cli.waiting import Waiting
     from autograder.course import own
     from autograder.grading.session import open_session
     from autograder.handed_in.arrivals import Arrivals, forever
@@ -166,7 +168,9 @@ def grade(
         if not watch:
             return run.grade(submissions, resume=resume)
         arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, _not_graded)
-        for some in forever(arrivals, A_LANE * run.lanes, time.sleep):
+        out.mkdir(parents=True, exist_ok=True)
+        run = replace(run, waiting=Waiting(out, lab, arrivals))
+        for some in forever(arrivals, A_LANE * run.lanes, run.wait):
             run.grade(some, resume=True)
     return DONE
 
@@ -205,6 +209,14 @@ class Run:
     lanes: int
     options: dict[str, Any]
     as_json: bool
+    waiting: Waiting | None = None
+    """Where a folder is watched."""
+
+    def wait(self, seconds: float) -> None:
+        """Wait for more to come, and say that nobody is graded."""
+        if self.waiting:
+            self.waiting.write()
+        time.sleep(seconds)
 
     def grade(self, attempts: Sequence[Attempt], *, resume: bool) -> int:
         """Grade these, and show all that is there."""
@@ -239,6 +251,8 @@ class Run:
         ):
             for note in notes:
                 _not_graded(note)
+            if self.waiting:
+                self.waiting.begins([*named])
             before = _results(out, [*named])
             seed = journal.seed_for(lab, self.options["asked_seed"], resume=resume)
             rounds = Rounds(
@@ -247,6 +261,10 @@ class Run:
             with closing(rounds.run(named)) as events:
                 for event in events:
                     progress.show(event)
+                    if self.waiting:
+                        self.waiting.show(event)
+        if self.waiting:
+            self.waiting.ends()
         return {name: result for name, result in before.items() if not result.waits_for_the_clock}
 
     def _show_moves(

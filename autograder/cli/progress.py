@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import click
 
+from autograder.report.queue import about
 from autograder.report.words import clean
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Progress:
         if not self._answered or remaining <= 0:
             return ""
         seconds = (self._now() - self._since) / self._answered * remaining
-        return f"about {_duration(seconds)} left in this round"
+        return f"about {about(seconds)} left in this round"
 
     def _note(self, event: Event) -> None:
         if event.what == "begins":
@@ -182,11 +183,7 @@ def _foretold(facts: dict[str, Any]) -> str:
     if not checks:
         return ""
     seconds = EXAMINATION_SECONDS + checks * CHECK_SECONDS / max(facts["lanes"], 1)
-    return f", {checks} timed check(s): about {_duration(seconds)}"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+    return f", {checks} timed check(s): about {about(seconds)}"
 
 
 def _named(event: Event) -> dict[str, Any]:

@@ -44,14 +44,22 @@ class Arrivals:
         """Take those that stopped growing and were not taken as they are, the last to come
         first.
         """
+        chosen = self._look()[:most]
+        self._taken |= {attempt.name: self._since[attempt.name][0] for attempt in chosen}
+        return chosen
+
+    def outside(self) -> tuple[list[str], list[str]]:
+        """Name who is whole and was not taken yet, the next one first, and whose files still change."""
+        whole = [attempt.name for attempt in self._look()]
+        news = [name for name, (current, _) in self._since.items() if self._is_new(name, current)]
+        return whole, sorted(set(news) - set(whole))
+
+    def _look(self) -> list[Attempt]:
         attempts = self._attempts()
         states = {attempt.name: state(path for _, path in attempt.files) for attempt in attempts}
         self._since = {name: self._quiet(name, current) for name, current in states.items()}
         whole = [attempt for attempt in attempts if self._is_whole(attempt.name)]
-        whole.sort(key=lambda attempt: _last_written(states[attempt.name]), reverse=True)
-        chosen = whole[:most]
-        self._taken |= {attempt.name: states[attempt.name] for attempt in chosen}
-        return chosen
+        return sorted(whole, key=lambda attempt: _last_written(states[attempt.name]), reverse=True)
 
     def _attempts(self) -> Sequence[Attempt]:
         try:
@@ -73,8 +81,10 @@ class Arrivals:
 
     def _is_whole(self, name: str) -> bool:
         current, since = self._since[name]
-        is_new = bool(current) and self._taken.get(name) != current
-        return is_new and self._now() - since >= QUIET_SECONDS
+        return self._is_new(name, current) and self._now() - since >= QUIET_SECONDS
+
+    def _is_new(self, name: str, current: State) -> bool:
+        return bool(current) and self._taken.get(name) != current
 
 
 def _last_written(files: State) -> int:

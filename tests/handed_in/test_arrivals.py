@@ -190,3 +190,16 @@ def test_it_goes_on_for_ever(folder):
 def test_without_a_folder_to_watch_it_says_so(folder):
     with pytest.raises(UserError, match="there is no such file or folder"):
         Intake(toy_kit().config, [FILE]).find([folder.path / "none"])
+
+
+def test_who_waits_outside_is_known_and_not_taken(folder):
+    """The last to come is next; who still writes is apart."""
+    folder.write("ada.zip", at=1)
+    folder.write("ben.zip", at=2)
+    folder.ready()
+    folder.time += QUIET_SECONDS
+    folder.write("cy.zip", at=3)
+
+    assert (["ben", "ada"], ["cy"]) == folder.arrivals.outside()
+    assert ["ben", "ada"] == folder.ready()
+    assert ([], ["cy"]) == folder.arrivals.outside()

@@ -1,0 +1,59 @@
+"""Who waits while a folder is watched, what is being graded, how long that takes: a page that loads itself again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import sheet
+from autograder.report.html import render
+
+FILE = "queue.html"
+AGAIN_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Running:
+    """One submission that is being graded."""
+
+    name: str
+    seconds: float
+    says: str = ""
+    """What it is at."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """How things stand at one moment."""
+
+    at: str
+    running: Sequence[Running] = ()
+    waiting: Sequence[str] = ()
+    """The next one first."""
+    arriving: Sequence[str] = ()
+    """Whose files still change."""
+    each: float | None = None
+    """Seconds that a submission has taken so far, on average."""
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        left = len(self.running) + len(self.waiting)
+        if not left:
+            return "Nobody waits."
+        counted = f"{len(self.running)} being graded, {len(self.waiting)} waiting"
+        if self.each is None:
+            return f"{counted}."
+        spent = sum(min(one.seconds, self.each) for one in self.running)
+        return f"{counted}: done in about {about(max(self.each * left - spent, self.each / 2))}."
+
+
+def about(seconds: float) -> str:
+    """Say a time that nobody knows better than to a second or a minute."""
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def write(out: Path, lab: str, queue: Queue) -> None:
+    """Write the page, whole."""
+    page = render("queue.html.j2", lab=lab, queue=queue, about=about, again=AGAIN_SECONDS)
+    sheet.replace(out / FILE, page.encode())

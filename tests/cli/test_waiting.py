@@ -1,0 +1,74 @@
+"""While a folder is watched the queue is followed, event by event, under a clock of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.batch.events import Event
+from autograder.cli import waiting
+from autograder.cli.waiting import Waiting
+
+
+class Outside:
+    """Who is not being looked at yet."""
+
+    def outside(self):
+        return ["eve"], ["fay"]
+
+
+class Clock:
+    time = 0.0
+
+    def __call__(self):
+        return self.time
+
+
+@pytest.fixture
+def queue(tmp_path, monkeypatch):
+    """The queue, its clock, and what was written last."""
+    written = []
+    monkeypatch.setattr(waiting, "write", lambda out, lab, queue: written.append(queue))
+    clock = Clock()
+    return Waiting(tmp_path, "lab", Outside(), clock), clock, written
+
+
+def test_who_is_graded_waits_or_arrives(queue):
+    follows, clock, written = queue
+    follows.begins(["ada", "ben", "cy"])
+    for seconds, event in enumerate(
+        (
+            Event("starts", "ada", 1),
+            Event("starts", "ben", 2),
+            Event("graded", "ada", 1),
+            Event("says", "ben", 2, {"says": "pair 3"}),
+        )
+    ):
+        clock.time = 10.0 * (seconds + 1)
+        follows.show(event)
+    last = written[-1]
+
+    assert [("ben", 20.0, "pair 3")] == [(it.name, it.seconds, it.says) for it in last.running]
+    assert (["cy", "eve"], ["fay"]) == (last.waiting, last.arriving)
+    assert 40.0 == last.each
+
+
+def test_after_a_batch_nobody_of_it_is_left(queue):
+    follows, clock, written = queue
+    follows.begins(["ada", "ben"])
+    follows.show(Event("starts", "ada", 1))
+    clock.time = 30.0
+    follows.ends()
+
+    assert ([], ["eve"], 15.0) == (written[-1].running, written[-1].waiting, written[-1].each)
+
+
+def test_many_events_in_a_moment_are_one_page(queue):
+    follows, clock, written = queue
+    follows.begins(["ada"])
+    before = len(written)
+    for _ in range(50):
+        follows.show(Event("tick"))
+    clock.time = waiting.EVERY_SECONDS
+    follows.show(Event("tick"))
+
+    assert before + 1 == len(written)
