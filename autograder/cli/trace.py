@@ -39,9 +39,20 @@ FIRST = "-"
     is_flag=True,
     help="Write a copy without environment, paths and names beside each file.",
 )
+@click.option(
+    "--open",
+    "perfetto",
+    is_flag=True,
+    help="Then open FILE in Perfetto, in the browser; it is read from this machine.",
+)
 @json_option
 def trace(
-    files: tuple[Path, ...], before: Path | None, page: Path | None, redact: bool, as_json: bool
+    files: tuple[Path, ...],
+    before: Path | None,
+    page: Path | None,
+    redact: bool,
+    perfetto: bool,
+    as_json: bool,
 ) -> int:
     """Show what a profile says: what would help most, busy share, gaps, copies, top operators.
 
@@ -57,10 +68,14 @@ def trace(
 
     if before == Path(FIRST):
         before, files = _first_of_two(files)
-    if (before or page) and len(files) > 1:
+    if (before or page or perfetto) and len(files) > 1:
         raise UserError(
-            "--compare and --page take one FILE; without them, several are set side by side at the end"
+            "--compare, --page and --open take one FILE; without them, several are set side by side at the end"
         )
+    if perfetto:
+        from autograder.cli.perfetto import refuse
+
+        refuse(files[0])
     if page and page.suffix not in PAGES:
         raise UserError(f"{page}: a page ends in .html, a picture in .png")
     if redact:
@@ -88,6 +103,10 @@ def trace(
         console.print(
             "\n".join(profile.beside(several)), markup=False, highlight=False, soft_wrap=True
         )
+    if perfetto:
+        from autograder.cli.perfetto import show
+
+        show(files[0], lambda line: console.print(f"\n{line}", markup=False, soft_wrap=True))
     return DONE
 
 

@@ -105,7 +105,7 @@ def test_pages_pictures_and_copies_are_written(folder):
         ),
         pytest.param(
             ["now_trace.json", "cpu_trace.json", "--page", "a.html"],
-            "--compare and --page take one FILE; without them, several are set side by side at the end",
+            "--compare, --page and --open take one FILE; without them, several are set side by side at the end",
             id="two files, one page",
         ),
         pytest.param(
