@@ -169,6 +169,8 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
             )
         with console.status("the reference against the baseline ..."):
             fast = list(measure.speeds(course, lab, session))
+        with console.status("what the device can do at most ..."):
+            kept = measure.ceilings(session.device, datetime.now(UTC).date())
     name = f"calibration-{lab}-{session.device.tier}"
     out.mkdir(parents=True, exist_ok=True)
     measure.draw(measured, out / f"{name}.png")
@@ -176,6 +178,7 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
     text = measure.page(lab, session.device, day, measured, fast, f"{name}.png")
     (out / f"{name}.md").write_text(text, encoding="utf-8")
     console.print(f"wrote  {out / name}.md, .png", soft_wrap=True, highlight=False)
+    console.print(kept, soft_wrap=True, highlight=False)
     return DONE if all(line.holds for line in measured) else CHECK_FAILED
 
 

@@ -8,9 +8,12 @@ reference, with 15 % to spare on both sides.
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -25,6 +28,11 @@ from autograder.grading.part import PartGrader
 from autograder.handed_in import submission
 from autograder.lab import Check, Part, Probe
 from autograder.model import CheckResult, Compared, Device, Submission
+from autograder.traces import ceilings as traces
+from autograder.traces.ceilings import Ceiling
+
+Run = Callable[..., Any]
+"""As subprocess.run."""
 
 DEMANDED = 4.0
 """C / A at least."""
@@ -42,6 +50,24 @@ class Share(NamedTuple):
 
 NOBODY_HONEST = Share("nobody", honest=True, share=0.0)
 NOBODY_WRONG = Share("nobody", honest=False, share=math.inf)
+
+
+def ceilings(device: Device, day: date, run: Run = subprocess.run) -> str:
+    """Measure what the device can do at most, and keep it for rooflines of profiles; say what became of it."""
+    if device.kind == "cpu":
+        return "no ceilings for rooflines are measured: a profile does not name a CPU"
+    command = [sys.executable, "-m", "autograder.worker.ceilings", device.kind]
+    said = json.loads(run(command, check=True, capture_output=True, text=True).stdout)
+    how = f"{day}, torch {said['torch']}"
+    news = [
+        Ceiling(device.name, int(size), rate, said["bandwidth"], how)
+        for size, rate in said["rates"].items()
+    ]
+    try:
+        traces.keep(news)
+    except OSError as problem:
+        return f"ceilings of {device.name} are not kept: {traces.TABLE}: {problem.strerror}"
+    return f"wrote  {traces.TABLE}: the ceilings of {device.name}, for rooflines"
 
 
 def _by_share(share: Share) -> float:

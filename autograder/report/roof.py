@@ -163,6 +163,11 @@ class _Axis:
 
 def _roof(roofline: Roofline) -> str:
     """Say what the roof is made of."""
+    if roofline.measured:
+        limits = (
+            f"{scaled(roofline.best_rate, 'flop/s')} and {scaled(roofline.best_bandwidth, 'B/s')}"
+        )
+        return f"The roof was measured on {roofline.measured}: {limits}."
     fastest = max(roofline.points, key=lambda point: point.rate)
     widest = max(roofline.points, key=lambda point: point.bandwidth)
     rate = f"{scaled(roofline.best_rate, 'flop/s')}{_of(fastest, fastest.rate, roofline.best_rate)}"

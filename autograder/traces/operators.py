@@ -29,6 +29,8 @@ class Work:
     shape: str
     flops: int
     bytes: int
+    item: int = 4
+    """Bytes of a number that it reads."""
 
 
 Counts = tuple[int, int]
@@ -47,7 +49,8 @@ def work(name: str, args: Mapping[str, Any]) -> Work | None:
         return None
     shapes = " ".join("x".join(map(str, tensor.sizes)) or "1" for tensor in call.tensors[:3])
     possible = 0 < flops < MOST and 0 < size < MOST
-    return Work(kind, shapes, flops, size) if possible else None
+    item = call.tensors[0].item if call.tensors else 4
+    return Work(kind, shapes, flops, size, item) if possible else None
 
 
 def _product(left: Tensor, right: Tensor, more: Sequence[Tensor] = ()) -> Counts:

@@ -134,13 +134,15 @@ class Roofline:
     whole_ns: int
     """Time of all operators, placed or not: kernels without communication, else calls."""
     best_rate: float
-    """The most operations a second of any point."""
+    """The most operations a second of any point, or of the device if that is more."""
     best_bandwidth: float
-    """The most bytes a second of any point."""
+    """The most bytes a second of any point, or of the device if that is more."""
     saved_ns: float = 0.0
     """How much less all points would take at their roofs."""
     unplaced: tuple[Slice, ...] = ()
     """The operators, or kernels, that take longest among those without a place."""
+    measured: str = ""
+    """Of which device the roof was measured, and when; else it is the best of the profile itself."""
 
     def roof(self, point: Point) -> float:
         """Return the most operations a second that its intensity allows."""

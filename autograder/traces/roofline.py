@@ -7,9 +7,12 @@ belongs to it: the outermost one whose work is known counts.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from autograder.traces import ceilings
 from autograder.traces.events import Array, Events, Kind
 from autograder.traces.metrics import own_ops
 from autograder.traces.record import Point, Roofline, Slice
@@ -18,10 +21,58 @@ from autograder.traces.windows import gpus, loading
 DRAWN = 40
 NAMED = 5
 NO_OPERATOR = "kernels without an operator"
+PRODUCTS = ("matmul", "convolution", "attention")
 
 
-def roofline(events: Events) -> Roofline | None:
-    """Return every operator whose work is known; nothing where none is."""
+class Placed(NamedTuple):
+    """Operators with one shape, those that take longest first, and what has no place."""
+
+    points: list[Point]
+    whole_ns: int
+    unplaced: Counter[str]
+
+
+def roofline(events: Events, devices: Sequence[str] = ()) -> Roofline | None:
+    """Return every operator whose work is known; nothing where none is. *devices* may have measured ceilings."""
+    placed = _roofline(events)
+    return None if placed is None else _under_ceiling(placed, devices, _item(events))
+
+
+def _item(events: Events) -> int:
+    """Return the bytes of a number in the products: 2 where one is in half precision."""
+    ops = events.of(Kind.OP)
+    works = [ops.works[at] for at in set(ops.work[ops.work >= 0].tolist())]
+    return min((work.item for work in works if work.kind in PRODUCTS), default=4)
+
+
+def _under_ceiling(placed: Placed, devices: Sequence[str], item: int) -> Roofline:
+    """Put the roof where the device's own limits are, unless the profile went beyond."""
+    points = placed.points
+    rate = max(point.rate for point in points)
+    bandwidth = max(point.bandwidth for point in points)
+    measured = ""
+    if ceiling := ceilings.of(devices, item):
+        rate = max(rate, ceiling.rate)
+        bandwidth = max(bandwidth, ceiling.bandwidth)
+        measured = f"{ceiling.device} ({8 * item}-bit numbers; {ceiling.measured})"
+    least = sum(max(point.flops / rate, point.bytes / bandwidth) for point in points)
+    placed_ns = sum(point.ns for point in points)
+    return Roofline(
+        tuple(points[:DRAWN]),
+        max(len(points) - DRAWN, 0),
+        placed_ns=placed_ns,
+        whole_ns=placed.whole_ns,
+        best_rate=rate,
+        best_bandwidth=bandwidth,
+        saved_ns=placed_ns - 1e9 * least,
+        unplaced=tuple(
+            Slice(name, ns) for name, ns in placed.unplaced.most_common(NAMED) if ns > 0
+        ),
+        measured=measured,
+    )
+
+
+def _roofline(events: Events) -> Placed | None:
     ops = own_ops(events)
     if not gpus(events):
         ops = ops.where(~loading(events).spans.hold(ops.start))
@@ -64,7 +115,7 @@ def _nested(ops: Events) -> tuple[Array, list[int], Array]:
     return np.array(outer, np.int64), own, np.array(top, bool)
 
 
-def _of_kernels(kernels: Events, ops: Events, outer: Array) -> Roofline | None:
+def _of_kernels(kernels: Events, ops: Events, outer: Array) -> Placed | None:
     """Give each operator the time of the kernels that were launched in it."""
     order = np.argsort(ops.op, kind="stable")
     ids = np.append(ops.op[order], -1)
@@ -88,7 +139,7 @@ def _placed(
     times: Array,
     whole: int,
     rest: Counter[str],
-) -> Roofline | None:
+) -> Placed | None:
     """Add up calls of one operator with one shape."""
     sums: dict[tuple[int, int], list[int]] = {}
     for at in calls.tolist():
@@ -100,19 +151,7 @@ def _placed(
     if not points:
         return None
     points.sort(key=lambda point: -point.ns)
-    rate = max(point.rate for point in points)
-    bandwidth = max(point.bandwidth for point in points)
-    least = sum(max(point.flops / rate, point.bytes / bandwidth) for point in points)
-    return Roofline(
-        tuple(points[:DRAWN]),
-        max(len(points) - DRAWN, 0),
-        placed_ns=sum(point.ns for point in points),
-        whole_ns=whole,
-        best_rate=rate,
-        best_bandwidth=bandwidth,
-        saved_ns=sum(point.ns for point in points) - 1e9 * least,
-        unplaced=tuple(Slice(name, ns) for name, ns in rest.most_common(NAMED) if ns > 0),
-    )
+    return Placed(points, whole, rest)
 
 
 def _point(ops: Events, name: int, work: int, count: int, ns: int) -> Point:

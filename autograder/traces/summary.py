@@ -97,7 +97,7 @@ def summarise(
         ),
         breakdown=breakdown(events, kept),
         gaps=tuple(gaps(events, kept)),
-        roofline=roofline(events),
+        roofline=roofline(events, devices),
         timeline=timeline(events, kept),
         notes=(*notes, *_notes(tool, events, kept, bool(notes)), *_no_gpu(events, devices, cut)),
         signals={**(signals or {}), **_signals(events)},

@@ -56,6 +56,17 @@ def test_the_picture_has_a_dot_for_each_operator_under_one_line(tmp_path):
     assert "Each dot is an operator with one shape" in page
 
 
+def test_a_measured_roof_names_its_device(tmp_path):
+    trace = read_made(tmp_path, kineto(on_a_gpu()))
+    measured = replace(trace.roofline, measured="A1 (32-bit numbers; 2027-01-20)", best_rate=4e10)
+    drawn = roof.drawn(replace(trace, roofline=measured))
+
+    assert (
+        "The roof was measured on A1 (32-bit numbers; 2027-01-20): 40 Gflop/s and 2.4 GB/s."
+        == drawn.roof
+    )
+
+
 POINT = Point("aten::<b>mm", "matmul", "9x9 " * 30, 1, 1000, 1e6, 1e3)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.traces import ceilings
+from autograder.traces.ceilings import Ceiling
 from autograder.traces.record import Slice
 from tests.traces.made import event, kernel, kineto, processor, read_made, step, training
 from tests.traces.test_operators import args
@@ -115,3 +117,32 @@ def test_shorter_points_are_counted(tmp_path, monkeypatch):
         found.more,
         found.placed_ns,
     )
+
+
+def test_a_device_with_measured_ceilings_has_them_as_its_roof(tmp_path, monkeypatch):
+    """Those of the size of its numbers; where the profile itself was faster, that counts."""
+    table = tmp_path / "ceilings.csv"
+    ceilings.keep(
+        [Ceiling("A1", 4, 4e10, 1e9, "2027-01-20"), Ceiling("A1", 2, 9e10, 1e9, "2027-01-20")],
+        table,
+    )
+    monkeypatch.setattr(ceilings.of, "__defaults__", (table,))
+    named = kineto(on_a_gpu(), deviceProperties=[{"name": "A1"}])
+    other = kineto(on_a_gpu(), deviceProperties=[{"name": "A1"}, {"name": "B2"}])
+    under, free = (read_made(tmp_path, made).roofline for made in (named, other))
+
+    assert ("A1 (32-bit numbers; 2027-01-20)", "") == (under.measured, free.measured)
+    assert pytest.approx((4e10, 2.4e9)) == (under.best_rate, under.best_bandwidth)
+    assert pytest.approx((2e10, 2.4e9)) == (free.best_rate, free.best_bandwidth)
+    assert pytest.approx(299_833.3) == under.saved_ns  # addmm is bound by its 120,400 bytes
+
+
+def test_ceilings_of_a_device_are_replaced_and_others_stay(tmp_path):
+    table = tmp_path / "ceilings.csv"
+    ceilings.keep([Ceiling("A1", 4, 1e10, 1e9, "old"), Ceiling("B2", 4, 2e10, 2e9, "old")], table)
+    ceilings.keep([Ceiling("A1", 4, 3e10, 3e9, "new")], table)
+
+    assert {("B2", 2e10, "old"), ("A1", 3e10, "new")} == {
+        (it.device, it.rate, it.measured) for it in ceilings.read(table)
+    }
+    assert [] == ceilings.read(tmp_path / "none.csv")
