@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from statistics import stdev
 from typing import Any, Literal
 
-from autograder.clock.pairs import Now, Take, gather
+from autograder.clock.pairs import FEW, TIMED, Now, Take, gather
 from autograder.clock.rule import FIRST_LOOK, Decision, Ruling, Z, far, rule
 from autograder.config import LOWEST_BAR
 
 MOST_NOISE = 0.10
 """sd of one pair's log-ratio."""
+QUIET_NOISE = 0.02
+"""The same, at its upper bound: so few windows do that a pair of them is below it."""
 EXAMINE_EVERY = 30 * 60.0
 """Seconds."""
 CANARIES: Mapping[str, Decision] = {"known-good": "PASS", "known-slow": "FAIL"}
@@ -37,6 +39,8 @@ class Gate:
     problem: str = ""
     margin: float = math.inf
     """How far from a bar is far, in log-ratio."""
+    windows: int = TIMED
+    """How many of them a pair needs on this machine."""
 
 
 def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
@@ -56,8 +60,11 @@ def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
     if "PASS" in (faster, slower):
         problem = "the baseline differs from itself as much as a bar asks for"
         return Gate("REFUSED", n, noise, problem)
-    if noise_bound(pairs) < MOST_NOISE and faster == slower == "FAIL":
-        return Gate("OPEN", n, noise, margin=far(noise_bound(pairs)))
+    bound = noise_bound(pairs)
+    if bound < MOST_NOISE and faster == slower == "FAIL":
+        of_few = bound * math.sqrt(TIMED / FEW)
+        few = of_few < QUIET_NOISE
+        return Gate("OPEN", n, noise, "", far(of_few if few else bound), FEW if few else TIMED)
     if not last:
         return Gate("GO ON", n, noise)
     return Gate("REFUSED", n, noise, _noise_problem(n, noise))
@@ -98,6 +105,8 @@ class Session:
     """The largest share of a pair of two baselines in which the kernel served interrupts."""
     margin: float = math.inf
     """How far from a bar is far, in log-ratio, since the last examination."""
+    windows: int = TIMED
+    """How many a pair has since then."""
     figures: Mapping[str, Any] = field(default_factory=dict)
     """Of the last examination; they go with every result that rests on it."""
 
@@ -119,10 +128,12 @@ class Session:
         """Note one examination; a missing canary is a canary with the wrong verdict."""
         self.examined = now
         self.margin = gate.margin
+        self.windows = gate.windows
         self.figures = {
             "state": gate.state,
             "pairs": gate.pairs,
             "noise": round(gate.noise, 4),
+            "windows": gate.windows,
             "far": round(math.exp(gate.margin), 3) if math.isfinite(gate.margin) else None,
             "canaries": {name: f"{ruling.decision}, {ruling}" for name, ruling in canaries.items()},
         }

@@ -20,6 +20,8 @@ WARM_UP = 2
 """Windows an arm that do not count, at the least: nobody can foresee how many a pair has."""
 TIMED = 12
 """Windows an arm that do."""
+FEW = 6
+"""As many where the examination proves that the machine is quiet; an even number, so that each arm is first in half."""
 MOST_PAIRS = 25
 """In one go; pooled ones not counted."""
 MOST_DROPPED = 25
@@ -133,7 +135,9 @@ def gather(
     return Gathered(tuple(kept), tuple(dropped))
 
 
-def alternating(baseline: Arm, student: Arm, seed: int, warm_up: int = WARM_UP) -> float:
+def alternating(
+    baseline: Arm, student: Arm, seed: int, warm_up: int = WARM_UP, timed: int = TIMED
+) -> float:
     """Time a pair on a CPU: both processes live, the other arm frozen while one has its window.
 
     It is the median of adjacent log-ratios, since the machine itself speeds up and slows down from
@@ -141,7 +145,7 @@ def alternating(baseline: Arm, student: Arm, seed: int, warm_up: int = WARM_UP) 
     """
     ratios = []
     with _live(baseline, seed), _live(student, seed):
-        for baseline_first in order(seed, warm_up):
+        for baseline_first in order(seed, warm_up, timed):
             arms = (baseline, student) if baseline_first else (student, baseline)
             first = _alone(arms[0], arms[1])
             second = _alone(arms[1], arms[0])
@@ -150,16 +154,16 @@ def alternating(baseline: Arm, student: Arm, seed: int, warm_up: int = WARM_UP) 
     return median(ratios[warm_up:])
 
 
-def order(seed: int, warm_up: int) -> list[bool]:
+def order(seed: int, warm_up: int, timed: int = TIMED) -> list[bool]:
     """Draw for each turn whether the baseline is first, in half of those that count.
 
     Whoever could foresee it would leave work to the kernel that is done in the other arm's window.
     """
     # The seed is secret, and what follows from it is never shown.
     drawn = Random(seed)  # noqa: S311
-    timed = [turn % 2 == 0 for turn in range(TIMED)]
-    drawn.shuffle(timed)
-    return [drawn.random() < 0.5 for _ in range(warm_up)] + timed
+    counted = [turn % 2 == 0 for turn in range(timed)]
+    drawn.shuffle(counted)
+    return [drawn.random() < 0.5 for _ in range(warm_up)] + counted
 
 
 def sequential(
@@ -168,13 +172,14 @@ def sequential(
     seed: int,
     index: int,
     warm_up: int = WARM_UP,
+    timed: int = TIMED,
 ) -> float:
     """Time a pair on a GPU: one process after the other is gone, A B, then B A for the next pair.
 
     Freezing would not do: the queued kernels of a frozen process keep running.
     """
     order = (baseline, student) if index % 2 == 0 else (student, baseline)
-    seconds = {arm.name: _whole_process(arm, seed, warm_up) for arm in order}
+    seconds = {arm.name: _whole_process(arm, seed, warm_up, timed) for arm in order}
     return math.log(seconds[baseline.name] / seconds[student.name])
 
 
@@ -201,9 +206,9 @@ def _alone(arm: Arm, other: Arm) -> float:
     return seconds
 
 
-def _whole_process(arm: Arm, seed: int, warm_up: int) -> float:
+def _whole_process(arm: Arm, seed: int, warm_up: int, timed: int) -> float:
     try:
         arm.start(seed)
-        return median([arm.window() for _ in range(warm_up + TIMED)][warm_up:])
+        return median([arm.window() for _ in range(warm_up + timed)][warm_up:])
     finally:
         arm.end()

@@ -13,6 +13,7 @@ from autograder.grading.kit import Clock, Run, Session, Squeeze
 from autograder.grading.stopwatch import Stopwatch
 from autograder.machine import device
 from autograder.machine.device import Tier
+from autograder.machine.examined import InCache
 from autograder.machine.turns import Turns, during
 from autograder.sandbox import BoxError, Workers, gpu, try_out
 from autograder.sandbox.ballast import Ballast
@@ -36,7 +37,8 @@ def open_session(
     card = None if worker_device == "cpu" else Card(device.identity(worker_device))
     with Workers(fence, lent=lent, card=card) as workers:
         run: Run = workers
-        clock: Clock = Stopwatch(workers, rehearsal)
+        memory = InCache(device.identity(worker_device))
+        clock: Clock = Stopwatch(workers, rehearsal, memory=memory)
         squeeze: Squeeze | None = None
         alone: Run | None = None
         now = time.monotonic

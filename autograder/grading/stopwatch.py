@@ -13,12 +13,12 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import stdev
 from typing import Any, NamedTuple
 
-from autograder.clock.gate import Session, examine
+from autograder.clock.gate import CANARIES, Gate, Session, examine
 from autograder.clock.pairs import (
     TIMED,
     WARM_UP,
@@ -29,10 +29,11 @@ from autograder.clock.pairs import (
     rehearse,
     sequential,
 )
-from autograder.clock.rule import FIRST_LOOK, Ruling, practice, rule
+from autograder.clock.rule import CLEAR_LOOK, FIRST_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
 from autograder.errors import MovedError, SpoiltError
 from autograder.lab import Probe
+from autograder.machine.examined import Examined, Memory, Nowhere
 from autograder.model import Compared, Job
 from autograder.probe import Close, Tolerance
 from autograder.sandbox import Workers
@@ -83,6 +84,7 @@ class Stopwatch:
     """Practice: a few pairs, no gate, never a verdict."""
     now: Callable[[], float] = time.monotonic
     secret: Callable[[], int] = lambda: secrets.randbits(64)
+    memory: Memory = field(default_factory=Nowhere)
     _session: Session = field(default_factory=Session)
     _sizes: dict[tuple[str, float], Size] = field(default_factory=dict)
     _pooled: dict[str, tuple[float, ...]] = field(default_factory=dict)
@@ -102,7 +104,7 @@ class Stopwatch:
 
     def _rehearsed(self, sides: Sides, size: Size, bar: float) -> Compared:
         gathered = rehearse(self._take(sides, size), self.now)
-        evidence = _evidence(gathered, rule(gathered.pairs, bar, last=True), size)
+        evidence = self._evidence(gathered, rule(gathered.pairs, bar, last=True), size)
         return Compared(
             "INCONCLUSIVE",
             practice(gathered.pairs, bar),
@@ -113,7 +115,7 @@ class Stopwatch:
     def _judged(self, sides: Sides, size: Size, bar: float, began: float) -> Compared:
         if self._session.needs_gate(self.now()):
             try:
-                self._examine(sides._replace(student=sides.baseline), size)
+                self._look(sides._replace(student=sides.baseline))
             except Stopped as stopped:
                 raise RuntimeError(f"the baseline against itself: {stopped}") from stopped
             began = self.now()
@@ -127,14 +129,50 @@ class Stopwatch:
         margin = self._session.margin
         comparison = compare(take, bar, CHECK_SECONDS, self.now, pooled, margin)
         self._pooled[key] = comparison.gathered.pairs
-        evidence = _evidence(comparison.gathered, comparison.ruling, size)
+        evidence = self._evidence(comparison.gathered, comparison.ruling, size)
         evidence |= {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
         evidence["seconds"] = round(self.now() - began, 1)
         evidence["examination"] = self._session.figures
         return _compared(comparison.ruling, comparison.gathered, evidence)
 
-    def _examine(self, itself: Sides, size: Size) -> None:
-        """Hold the baseline against itself, and against itself with half of the work."""
+    def _look(self, itself: Sides) -> None:
+        """Examine the machine, or look again whether its last examination holds."""
+        kept = self.memory.recall()
+        if kept is None or not self._holds(itself, kept):
+            self._examine(itself)
+
+    def _holds(self, itself: Sides, kept: Examined) -> bool:
+        """Time half of the work: it has to pass after as few pairs as then, and these have to agree."""
+        session = self._session
+        session.windows, session.interrupted = kept.windows, kept.interrupted
+        pairs = self._half(itself, kept.margin, "looked at again")
+        canaries = {
+            "known-good": rule(pairs, KNOWN_GOOD_BAR, last=True, margin=kept.margin),
+            "known-slow": rule(
+                [-it for it in pairs], KNOWN_GOOD_BAR, last=True, margin=kept.margin
+            ),
+        }
+        agree = 0 < len(pairs) <= CLEAR_LOOK and max(pairs) - min(pairs) < kept.margin
+        if not agree or any(canaries[it].decision != CANARIES[it] for it in CANARIES):
+            return False
+        gate = Gate("OPEN", kept.pairs, kept.noise, "", kept.margin, kept.windows)
+        session.record(self.now(), gate, canaries)
+        return True
+
+    def _half(self, itself: Sides, margin: float, how: str) -> Sequence[float]:
+        """Take pairs of the baseline against half of its work until the rule decides."""
+        size = self._size(itself, LOWEST_BAR)
+        take = self._take(itself, size, fewer=size.amount // 2)
+        half = _announced(take, f"the machine is {how}: the baseline against half of its work")
+        return compare(half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now, margin=margin).gathered.pairs
+
+    def _examine(self, itself: Sides) -> None:
+        """Hold the baseline against itself, and against itself with half of the work.
+
+        In the shortest windows that any bar has: longer ones scatter less.
+        """
+        size = self._size(itself, LOWEST_BAR)
+        self._session.windows = TIMED
         take = _announced(self._take(itself, size), EXAMINED)
         pairs: list[float] = []
 
@@ -145,12 +183,13 @@ class Stopwatch:
         gate = examine(noted, GATE_SECONDS, self.now)
         canaries = {"known-slow": rule(pairs, LOWEST_BAR, last=True)}
         if not gate.problem:
-            half_take = self._take(itself, size, fewer=size.amount // 2)
-            half = _announced(half_take, f"{EXAMINED} with half of the work")
-            canaries["known-good"] = compare(
-                half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now, margin=gate.margin
-            ).ruling
+            self._session.windows = gate.windows
+            half = self._half(itself, gate.margin, "examined")
+            canaries["known-good"] = rule(half, KNOWN_GOOD_BAR, last=True, margin=gate.margin)
         self._session.record(self.now(), gate, canaries)
+        if self._session.counts:
+            interrupted = self._session.interrupted
+            self.memory.keep(gate.pairs, gate.noise, gate.margin, gate.windows, interrupted)
 
     def _size(self, sides: Sides, bar: float) -> Size:
         """Find how much work takes the baseline long enough."""
@@ -203,10 +242,10 @@ class Stopwatch:
         student = TimedWorker("student", sides.student, self.workers, work, patience)
         try:
             if sides.student.device == "cpu":
-                ratio = alternating(baseline, student, seed, warm_up)
+                ratio = alternating(baseline, student, seed, warm_up, self._session.windows)
                 self._uninterrupted(sides, baseline.interrupted())
             else:
-                ratio = sequential(baseline, student, seed, index, warm_up)
+                ratio = sequential(baseline, student, seed, index, warm_up, self._session.windows)
             if sides.probe.timed == "train":
                 TimedWorker("evaluator", sides.baseline, self.workers, work, patience).settle()
             return ratio
@@ -223,6 +262,16 @@ class Stopwatch:
             raise SpoiltError(
                 f"the kernel served interrupts in {share:.0%} of the time that the baseline was timed"
             )
+
+    def _evidence(self, gathered: Gathered, ruling: Ruling, size: Size) -> dict[str, Any]:
+        return {
+            "pairs": [round(d, 5) for d in gathered.pairs],
+            "interval": [round(ruling.low, 4), round(ruling.high, 4)],
+            "noise": round(stdev(gathered.pairs), 4) if len(gathered.pairs) > 1 else None,
+            "dropped": list(gathered.dropped),
+            "windows": self._session.windows,
+            "count": size.amount,
+        }
 
     def _work(self, probe: Probe, count: int, seed: int = 0, fewer: int = 0) -> Work:
         if isinstance(probe.within, Tolerance):
@@ -264,14 +313,3 @@ def _undecided(ruling: Ruling, gathered: Gathered) -> str:
     if gathered.dropped:
         reason += f"; {len(gathered.dropped)} were dropped: {gathered.dropped[0]}"
     return reason
-
-
-def _evidence(gathered: Gathered, ruling: Ruling, size: Size) -> dict[str, Any]:
-    return {
-        "pairs": [round(d, 5) for d in gathered.pairs],
-        "interval": [round(ruling.low, 4), round(ruling.high, 4)],
-        "noise": round(stdev(gathered.pairs), 4) if len(gathered.pairs) > 1 else None,
-        "dropped": list(gathered.dropped),
-        "windows": TIMED,
-        "count": size.amount,
-    }

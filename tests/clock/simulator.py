@@ -10,8 +10,8 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
-from autograder.clock.gate import examine
-from autograder.clock.pairs import MOST_PAIRS, Take, alternating, compare
+from autograder.clock.gate import QUIET_NOISE, examine
+from autograder.clock.pairs import FEW, MOST_PAIRS, TIMED, Take, alternating, compare
 from autograder.clock.rule import CLEAR, CLEAR_LOOK, FIRST_LOOK, SURE, far, rule
 from autograder.config import LOWEST_BAR
 
@@ -26,6 +26,7 @@ FAMILIES = {  # log-noise of a process: sd of its own, sd of a slow drift, share
     "shared": (0.10, 0.10, 0.15, 0.6),
 }
 RARE = [name for name, (_, _, share, _) in FAMILIES.items() if share]
+CALM = 0.25  # of the scatter of `hogged`: where the examination lets fewer windows do
 QUIET_BOUND = (
     0.05  # of the noise, as an examination proves it where nothing disturbs the machine of `hogged`
 )
@@ -62,6 +63,10 @@ of {CLEAR}, or by {SURE:.0f} times the noise that the examination of the machine
 trial examines its machine first; where that is refused, nothing is decided early. At 2 % noise the examination
 proves 5 to 8 %, so the factor is what counts; from 3 % on the noise does. A FAIL is early only where at least two of the
 three pairs show no speedup at all: whoever may have earned a share of the points gets more pairs.
+
+A pair has {TIMED} windows an arm. Where the examination proves that a pair of {FEW} has less noise than {100 * QUIET_NOISE:.0f} %, it has {FEW}:
+the rows "with {FEW} windows" are of a machine that was so quiet when it was examined (windows scatter by 1 %, processes
+by 0.5 %), and is disturbed as the others are when a submission is timed.
 
 For all else the first look is after {FIRST_LOOK} pairs, for PASS and for FAIL. After 5, as it was once, 2.00 % and 0.20 % of the
 sets of A8 below the bar differed (bell). In 3000 sets, not 500 as on this page, at 0.95 x bar and 2 % noise (bell):
@@ -198,7 +203,13 @@ def examined(family: str, random: Random, noise: float) -> End:
 
 
 def hogged(
-    kind: str, random: Random, ratio: float, rough: float = 1.0, *, first: bool = False
+    kind: str,
+    random: Random,
+    ratio: float,
+    rough: float = 1.0,
+    *,
+    first: bool = False,
+    windows: int = TIMED,
 ) -> End:
     """Grade by alternating windows while something else has its share for a random third of the run, or the first."""
     time, came = [0.0], 0.0 if first else random.uniform(0, RUN - THIRD)
@@ -209,7 +220,7 @@ def hogged(
 
     baseline, student = arm("baseline", 0.1), arm("student", 0.1 / (ratio * BAR))
     ruling = compare(
-        lambda index: alternating(baseline, student, index),
+        lambda index: alternating(baseline, student, index, timed=windows),
         BAR,
         120.0,
         lambda: time[0],
@@ -253,6 +264,19 @@ def cases(n: int) -> list[Case]:
         )
         for ratio, word in ((1.25, "FAIL"), (0.80, "PASS"))
     ]
+    few_windows = [
+        Case(
+            "E",
+            f"{word} at {ratio:.2f} x bar, with {FEW} windows, {what}",
+            NEVER,
+            n,
+            (word,),
+            partial(hogged, ratio=ratio, rough=CALM, windows=FEW, first=first),
+            HOGS,
+        )
+        for first, what in ((True, "disturbed from the first pair on"), (False, "disturbed"))
+        for ratio, word in ((1.25, "FAIL"), (0.80, "PASS"), (1.07, "FAIL"), (0.93, "PASS"))
+    ]
     clear = [
         Case(
             "",
@@ -278,6 +302,7 @@ def cases(n: int) -> list[Case]:
     return [
         *early,
         *beside,
+        *few_windows,
         *clear,
         *shares,
         Case(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from random import Random
 
 import pytest
 
-from autograder.clock.pairs import TIMED
+from autograder.clock.pairs import FEW, TIMED
+from autograder.config import LOWEST_BAR
 from autograder.errors import MovedError, SpoiltError
 from autograder.grading import stopwatch as module
 from autograder.grading.stopwatch import (
@@ -17,6 +19,7 @@ from autograder.grading.stopwatch import (
     WINDOW_SECONDS,
     Stopwatch,
 )
+from autograder.machine.examined import Examined
 from autograder.model import Job, Limits
 from autograder.sandbox.watch import Stopped
 from tests import timed_toy
@@ -165,9 +168,8 @@ def test_what_is_timed_is_told_pair_by_pair(watch, caplog):
     compared(stopwatch, 1.3)
 
     itself = "the machine is examined: the baseline against itself"
-    assert [itself, f"{itself} with half of the work", "it is timed against the baseline"] == list(
-        told
-    )
+    half = "the machine is examined: the baseline against half of its work"
+    assert [itself, half, "it is timed against the baseline"] == list(told)
     assert [f"it is timed against the baseline, pair {n}" for n in (1, 2)] == caplog.messages[:2]
 
 
@@ -394,3 +396,68 @@ def test_an_evaluator_follows_each_pair_of_trainings(watch):
     stopwatch(training, job("student", 0.001), job("baseline", 0.001), 1.5)
 
     assert ["baseline", "student", "evaluator"] * 2 == machine.started[1:7]
+
+
+def test_on_a_quiet_machine_a_pair_has_half_as_many_windows(watch):
+    """The examination itself has all of them, in the shortest windows that a bar asks for."""
+    stopwatch, machine = watch(noise=0.002)
+    compared(stopwatch, 3.0, bar=2.0)
+    found = compared(stopwatch, 3.1, bar=2.0)
+    noisy = compared(watch(noise=0.02)[0], 3.0, bar=2.0)
+
+    assert (FEW, TIMED) == (found.evidence["windows"], noisy.evidence["windows"])
+    assert FEW == found.evidence["examination"]["windows"]
+    assert ("PASS", 3) == (found.decision, len(found.evidence["pairs"]))
+    assert pytest.approx(WINDOW_SECONDS * LOWEST_BAR / 0.001, rel=0.15) in list(machine.calls)
+
+
+class Kept:
+    """A memory in which an examination lies, and what is kept instead."""
+
+    def __init__(self, examined):
+        self.examined, self.news = examined, []
+
+    def recall(self):
+        return self.examined
+
+    def keep(self, *found):
+        self.news.append(found)
+
+
+def test_a_kept_examination_is_looked_at_again_and_not_made_again(watch, caplog):
+    caplog.set_level("INFO", "autograder")
+    stopwatch, _ = watch(noise=0.002)
+    stopwatch.memory = Kept(Examined("boot", 0.0, 0.1, 7, 0.004, math.log(1.25), FEW, 0.0))
+    found = compared(stopwatch, 3.0)
+    told = list(dict.fromkeys(message.partition(", pair ")[0] for message in caplog.messages))
+
+    again = "the machine is looked at again: the baseline against half of its work"
+    assert [again, "it is timed against the baseline"] == told
+    assert (3, "PASS", FEW) == (
+        sum(message.startswith(again) for message in caplog.messages),
+        found.decision,
+        found.evidence["windows"],
+    )
+    assert [] == stopwatch.memory.news
+
+
+def test_a_kept_examination_that_no_longer_holds_is_made_anew(watch):
+    """Half of the work does not pass as it should: the machine is another one by now."""
+    stopwatch, machine = watch(noise=0.15)
+    stopwatch.memory = Kept(Examined("boot", 0.0, 0.1, 7, 0.004, math.log(1.25), FEW, 0.0))
+    found = compared(stopwatch, 3.0)
+
+    assert ("INCONCLUSIVE", []) == (found.decision, stopwatch.memory.news)
+    assert machine.started.count("student") == 0
+    assert "REFUSED" == found.evidence["examination"]["state"]
+
+
+def test_a_good_examination_is_kept(watch):
+    stopwatch, _ = watch(noise=0.002)
+    stopwatch.memory = Kept(None)
+    compared(stopwatch, 3.0)
+
+    [(pairs, noise, margin, windows, interrupted)] = stopwatch.memory.news
+    assert (7, True, math.log(1.25), FEW, 0.0) == (
+        pairs, noise < 0.01, margin, windows, interrupted,
+    )  # fmt: skip
