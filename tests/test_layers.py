@@ -31,7 +31,7 @@ LAYERS = [
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 WORKER_MAY_IMPORT = {"labs", "lab", "probe", "protocol", "machine", "model", "errors", "worker"}
 TORCH = {"torch", "torchvision"}
-LABS = ["foundations", "gpu_profiling", "pairs", "resnet18"]
+LABS = ["distributed", "foundations", "gpu_profiling", "pairs", "resnet18"]
 LONGEST_MEAN = 46  # characters of a line that is not blank
 
 

@@ -1,0 +1,1 @@
+"""Lab distributed: several processes that train as one."""

@@ -1,0 +1,290 @@
+"""What the probes of part 3 work with: a training whose gradients are sent in buckets, and a hook for DDP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from autograder.worker import rig as worker
+from autograder.worker.rigs import forked
+from autograder.worker.rigs.collectives import MOST, Collectives
+from autograder.worker.rigs.late import Late
+from autograder.worker.rigs.returned import BadReturn, flat
+
+WORLD, ROWS, FEATURES, CLASSES = 2, 5, 6, 4
+SECONDS = 30.0  # in all, on a machine where much else runs
+BUCKET_BYTES = 500
+FIGURES = ("weights", "first", "begun")
+Uses = Sequence[Sequence[bool]]
+"""Step by step, which processes run the side branch."""
+
+
+class Reducing:
+    """One training of `given.Branches`: each process has weights and batches of its own."""
+
+    def __init__(self, rig: worker.Rig, uses: Uses) -> None:
+        """Draw the batches."""
+        self._seed, self._folder, self._make = rig.seed, rig.folder, rig.given("Branches")
+        self._uses = uses
+        shape = (WORLD, len(uses), ROWS)
+        self._inputs = _drawn(rig, (*shape, FEATURES))
+        self._targets = _drawn(rig, (*shape, CLASSES))
+
+    def alone(self) -> dict[str, Any]:
+        """Train in one process on the batches of all, from the weights of rank 0."""
+        net = self._net(0)
+        figures = {"begun": flat(net.state_dict())}
+        optimizer, start = _optimizer(net), _weights(net)
+        for step in range(len(self._uses)):
+            optimizer.zero_grad()
+            losses = [self._loss(net, rank, step) for rank in range(WORLD)]
+            (sum(losses[1:], losses[0]) / WORLD).backward()
+            optimizer.step()
+            figures.setdefault("first", _weights(net))
+        return _answer(start, [{**figures, "weights": _weights(net)}] * WORLD, [[]] * WORLD)
+
+    def together(self, student: ModuleType, *, late: bool = False) -> dict[str, Any]:
+        """Let each process train; results of collective calls may come *late*, when they are waited for."""
+
+        def work(rank: int) -> dict[str, Any]:
+            dist.init_process_group("gloo")
+            return self._trained(student, rank, late=late)
+
+        ranks = _forked(work, self._folder)
+        told = [own.pop("steps") for own in ranks]
+        events = [own.pop("events") for own in ranks]
+        return _answer(_weights(self._net(0)), ranks, told, events)
+
+    def _trained(self, student: ModuleType, rank: int, *, late: bool) -> dict[str, Any]:
+        net, events = self._net(rank), list[list[str]]()
+
+        def note(event: str) -> None:
+            events[-1].append(event)
+
+        for parameter in net.parameters():
+            if parameter.requires_grad:
+                parameter.register_post_accumulate_grad_hook(lambda _: note("gradient"))
+        with mock.patch.object(dist, "Reducer", _refused):
+            model = student.BucketedDDP(net, BUCKET_BYTES)
+        figures = {"begun": flat(net.state_dict())}
+        optimizer = _optimizer(net)
+        with Collectives() as seen, _arriving(note, late=late):
+            for step in range(len(self._uses)):
+                events.append([])
+                optimizer.zero_grad()
+                self._loss(model, rank, step).backward()
+                model.finish()
+                optimizer.step()
+                figures.setdefault("first", _weights(net))
+        figures["weights"] = _weights(net)
+        return {
+            **{name: it.tolist() for name, it in figures.items()},
+            "steps": [_calls(step) for step in seen.steps[: len(self._uses)]],
+            "events": [own[:MOST] for own in events],
+        }
+
+    def _net(self, rank: int) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self._seed + rank)
+            net: nn.Module = self._make()
+            return net
+
+    def _loss(self, model: Any, rank: int, step: int) -> Tensor:
+        outputs = model(self._inputs[rank, step], side=self._uses[step][rank])
+        return nn.functional.mse_loss(outputs, self._targets[rank, step])
+
+
+def _optimizer(net: nn.Module) -> torch.optim.Optimizer:
+    trained = [parameter for parameter in net.parameters() if parameter.requires_grad]
+    return torch.optim.SGD(trained, lr=0.1, momentum=0.9)
+
+
+def _weights(net: nn.Module) -> Any:
+    return flat(dict(net.named_parameters()))
+
+
+def _drawn(rig: worker.Rig, shape: Sequence[int]) -> Tensor:
+    return torch.from_numpy(rig.random.normal(size=shape)).float()
+
+
+def _refused(*_: Any, **__: Any) -> Any:
+    raise BadReturn("BucketedDDP uses DistributedDataParallel; reduce the gradients yourself")
+
+
+@contextmanager
+def _arriving(note: Callable[[str], None], *, late: bool) -> Iterator[None]:
+    """Let results come late, or as they do."""
+    if late:
+        with Late(note):
+            yield
+    else:
+        yield
+
+
+def _calls(step: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"kind": call["kind"], "bytes": call["bytes"]} for call in step[:MOST]]
+
+
+def _forked(work: Callable[[int], dict[str, Any]], folder: Any) -> list[dict[str, Any]]:
+    torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
+    return forked.together(WORLD, lambda rank: {"LOCAL_RANK": rank}, work, folder, SECONDS)
+
+
+def _answer(
+    start: Any, ranks: Sequence[dict[str, Any]], steps: Any, events: Any = ((), ())
+) -> dict[str, Any]:
+    return {
+        "start": start,
+        "ranks": [
+            {"steps": own, "events": list(noted)} for own, noted in zip(steps, events, strict=True)
+        ],
+        **{
+            f"{name}{rank}": np.array(own[name])
+            for rank, own in enumerate(ranks)
+            for name in FIGURES
+        },
+    }
+
+
+# --- a hook for DistributedDataParallel -------------------------------------------------------------------------------
+
+SHAPES = ((40, 30), (900,), (30, 20), (300,))  # of parameters: 12,000 bytes
+CAP_MB = 0.005
+ORDINARY, LARGE, TINY = (0.5, 2.0), (35_000.0, 40_000.0), (1e-9, 2e-9)
+RANGES = {
+    "float16": (ORDINARY, ORDINARY, ORDINARY, LARGE),
+    "bfloat16": (ORDINARY, ORDINARY, TINY, LARGE),
+}
+"""By dtype, the size of the gradients in each step. DDP makes its final buckets after the first."""
+
+
+class Sum(nn.Module):
+    """A network whose gradients are what it is called with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList(torch.ones(shape) for shape in SHAPES)
+
+    def forward(self, gradients: Sequence[Tensor]) -> Tensor:
+        """Add up weights times gradients."""
+        products = [
+            (weight * gradient).sum()
+            for weight, gradient in zip(self.weights, gradients, strict=True)
+        ]
+        return torch.stack(products).sum()
+
+
+class Compressing:
+    """Gradients of four steps, for each dtype: of one sign in both processes, so that nothing cancels."""
+
+    def __init__(self, rig: worker.Rig) -> None:
+        self._folder = rig.folder
+        self._drawn = {
+            dtype: [self._step(rig, *sizes) for sizes in ranges] for dtype, ranges in RANGES.items()
+        }
+
+    @staticmethod
+    def _step(rig: worker.Rig, low: float, high: float) -> list[list[Any]]:
+        signs = [rig.random.choice([-1.0, 1.0], shape) for shape in SHAPES]
+        return [
+            [sign * rig.random.uniform(low, high, sign.shape).astype("float32") for sign in signs]
+            for _ in range(WORLD)
+        ]
+
+    def alone(self) -> dict[str, Any]:
+        """Return the means, in float64."""
+        means = {
+            dtype: np.concatenate(
+                [
+                    np.mean(pair, axis=0).ravel()
+                    for step in steps
+                    for pair in zip(*step, strict=True)
+                ]
+            )
+            for dtype, steps in self._drawn.items()
+        }
+        return {
+            "ranks": [{"steps": [], "events": []}] * WORLD,
+            **{f"{dtype}{rank}": mean for dtype, mean in means.items() for rank in range(WORLD)},
+        }
+
+    def together(self, student: ModuleType) -> dict[str, Any]:
+        """Let DDP average with the student's hook."""
+
+        def work(rank: int) -> dict[str, Any]:
+            dist.init_process_group("gloo")
+            averaged = [self._averaged(student, rank, dtype) for dtype in RANGES]
+            return {
+                "steps": averaged[0]["steps"] + averaged[1]["steps"],
+                "events": averaged[0]["events"] + averaged[1]["events"],
+                **{dtype: own["gradients"] for dtype, own in zip(RANGES, averaged, strict=True)},
+            }
+
+        ranks = _forked(work, self._folder)
+        return {
+            **{
+                f"{dtype}{rank}": np.array(own.pop(dtype))
+                for dtype in RANGES
+                for rank, own in enumerate(ranks)
+            },
+            "ranks": ranks,
+        }
+
+    def _averaged(self, student: ModuleType, rank: int, dtype: str) -> dict[str, Any]:
+        events, steps, gradients = list[list[str]](), [], []
+
+        def note(event: str) -> None:
+            events[-1].append(event)
+
+        model = DistributedDataParallel(Sum(), bucket_cap_mb=CAP_MB)
+        model.register_comm_hook(None, _noted(student.compressing(getattr(torch, dtype)), note))
+        for step in self._drawn[dtype]:
+            events.append([])
+            model.zero_grad()
+            with Collectives() as seen, Late(note):
+                model([torch.from_numpy(each).float() for each in step[rank]]).backward()
+            steps.append(_calls(seen.calls))
+            gradients.append(flat([it.grad for it in model.parameters()]).tolist())
+        settled = steps[2:], [own[:MOST] for own in events[2:]]
+        return {
+            "steps": settled[0],
+            "events": settled[1],
+            "gradients": [number for own in gradients for number in own],
+        }
+
+
+def _noted(hook: Any, note: Callable[[str], None]) -> Any:
+    """Return the hook with its beginning and its end noted; without a name it is none for DDP."""
+    name = hook.__name__
+
+    @wraps(hook)
+    def noted(state: Any, bucket: Any) -> Any:
+        note("hook")
+        returned = hook(state, bucket)
+        note("hook ends")
+        return returned
+
+    noted.__name__ = name
+    return noted
+
+
+class Rig(worker.Rig):
+    """The toolkit of this part's probes."""
+
+    def reducing(self, uses: Uses) -> Reducing:
+        """Return a training for two processes."""
+        return Reducing(self, uses)
+
+    def compressing(self) -> Compressing:
+        """Return gradients for a hook of DistributedDataParallel."""
+        return Compressing(self)

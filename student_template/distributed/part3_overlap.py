@@ -1,0 +1,107 @@
+# %% [markdown]
+# # Part 3: overlap
+#
+# Processes that train together have to average their gradients. After backward that takes its full time. But the
+# gradients of the last layers are there long before those of the first ones: they can travel while backward goes on.
+# DistributedDataParallel does it. Here you build it by hand, and then make DistributedDataParallel send half as much.
+
+# %%
+from __future__ import annotations
+
+import os
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from given import Branches
+
+# %% [markdown]
+# ## 3.1 Buckets that leave early
+
+
+# %%
+class BucketedDDP(nn.Module):
+    """A module whose gradients are averaged over all processes, bucket by bucket, while backward goes on.
+
+    model = BucketedDDP(module, bucket_bytes=500)
+    criterion(model(inputs), targets).backward()
+    model.finish()
+    optimizer.step()
+    """
+
+    def __init__(self, module, bucket_bytes):
+        """Send parameters and buffers of rank 0 to all, make the buckets, and watch for gradients."""
+        super().__init__()
+        # TODO: dist.broadcast each parameter and each buffer from rank 0.
+        # TODO: trainable parameters fill buckets in reverse order; a new bucket begins where the next does not fit.
+        # TODO: parameter.register_post_accumulate_grad_hook(f) calls f(parameter) as soon as its gradient is there.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def _ready(self, parameter):
+        """Be called during backward, when the gradient of a parameter is there."""
+        # TODO: one gradient less is missing in its bucket; send what is full now, one bucket after the other.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def _send(self):
+        """Start to reduce the next bucket."""
+        # TODO: one flat tensor; dist.all_reduce(flat, async_op=True) returns at once. Keep both.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def forward(self, *inputs, **options):
+        """Call the module."""
+        # TODO: hand everything on.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def finish(self):
+        """Wait until all buckets are there, and leave the means in .grad; the next step begins anew."""
+        # TODO: send what is still missing, with zeros for parameters that this process did not use.
+        # TODO: wait for each call, divide by the number of processes, and write the parts back.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 3.2 Half of the bytes
+
+
+# %%
+def compressing(dtype):
+    """Return a communication hook for DistributedDataParallel that sends gradients in float16 or bfloat16.
+
+    hook(state, bucket) starts one call and returns a future of the mean in float32. It waits for nothing.
+    """
+    # TODO: bucket.buffer() is the flat float32 tensor. Divide first: sums do not fit where means do.
+    # TODO: dist.all_reduce(..., async_op=True).get_future().then(f); f gets the future, and value() is a list.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+def train(rank, processes):
+    """Be one process: take three steps, and say where the weights are then."""
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "29503")
+    gpu = torch.cuda.device_count() >= processes
+    device = torch.device("cuda", rank) if gpu else torch.device("cpu")
+    dist.init_process_group("nccl" if gpu else "gloo", rank=rank, world_size=processes)
+    torch.manual_seed(rank)
+    model = BucketedDDP(Branches().to(device), bucket_bytes=500)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for step in range(3):
+        optimizer.zero_grad()
+        loss = model(torch.randn(8, 6, device=device), side=step != 1 or rank == 1).square().mean()
+        loss.backward()
+        model.finish()
+        optimizer.step()
+    weights = sum(each.double().abs().sum().item() for each in model.parameters())
+    print(f"rank {rank}: own loss {loss.item():.4f}, sum of all weights {weights:.6f}", flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(train, args=(2,), nprocs=2)
