@@ -13,7 +13,7 @@ from torch import nn
 class BucketedDDP(nn.Module):
     """Averages gradients in finish()."""
 
-    def __init__(self, module, bucket_bytes):  # noqa: ARG002 yours needs it
+    def __init__(self, module, bucket_bytes):
         """Send parameters and buffers of rank 0 to all."""
         super().__init__()
         self.module = module
