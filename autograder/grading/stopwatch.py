@@ -1,7 +1,7 @@
 """The clock of one run of the grader: times a student's work against the baseline's and judges the ratio by a bar.
 
 how much work fills a window     from the baseline's speed, once for each probe
-whether the machine is fit       the baseline against itself, and against itself with half the work
+whether the machine is fit       examination.py: the baseline against itself, and against half of its work
 pairs, until the rule decides    clock/ says how many and what they are worth, sandbox/ runs them
 
 The baseline is public and runs in a worker like the student's; the reference is not needed.
@@ -9,18 +9,16 @@ The baseline is public and runs in a worker like the student's; the reference is
 
 from __future__ import annotations
 
-import logging
 import math
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import stdev
 from typing import Any, NamedTuple
 
-from autograder.clock.gate import CANARIES, Gate, Session, examine
+from autograder.clock.gate import Session
 from autograder.clock.pairs import (
-    TIMED,
     WARM_UP,
     Gathered,
     Take,
@@ -29,11 +27,12 @@ from autograder.clock.pairs import (
     rehearse,
     sequential,
 )
-from autograder.clock.rule import CLEAR_LOOK, FIRST_LOOK, Ruling, practice, rule
+from autograder.clock.rule import FIRST_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
 from autograder.errors import MovedError, SpoiltError
+from autograder.grading.examination import Examination, announced
 from autograder.lab import Probe
-from autograder.machine.examined import Examined, Memory, Nowhere
+from autograder.machine.examined import Memory, Nowhere
 from autograder.model import Compared, Job
 from autograder.probe import Close, Tolerance
 from autograder.sandbox import Workers
@@ -46,16 +45,12 @@ from autograder.sandbox.windows import TimedWorker, Work
 WINDOW_SECONDS = 0.1  # of the shorter arm, when the student is as fast as the bar asks for
 LONGEST_WINDOW_SECONDS = 0.25  # of the baseline
 CHECK_SECONDS = 330.0  # 25 ordinary pairs take 110; this is what the first look takes at a student 40 times too slow
-GATE_SECONDS = 100.0
-KNOWN_GOOD_BAR = 1.4  # for half of the work
 MOST = 4096  # calls or batches in a window
 MOST_BYTES = 64 << 20  # of inputs in a window
 PATIENCE = 20  # times the baseline's window, or PATIENCE_SECONDS where that is more
 PATIENCE_SECONDS = 10.0
 MOST_MOVED = 3  # pairs in which the student's processes worked while they were stopped
 MOST_INTERRUPTED = 0.05  # of the baseline's time, beyond what the examination saw: a bar asks for more than twice that
-EXAMINED = "the machine is examined: the baseline against itself"
-LOG = logging.getLogger(__name__)
 
 
 class Size(NamedTuple):
@@ -115,7 +110,7 @@ class Stopwatch:
     def _judged(self, sides: Sides, size: Size, bar: float, began: float) -> Compared:
         if self._session.needs_gate(self.now()):
             try:
-                self._look(sides._replace(student=sides.baseline))
+                self._examine(sides._replace(student=sides.baseline))
             except Stopped as stopped:
                 raise RuntimeError(f"the baseline against itself: {stopped}") from stopped
             began = self.now()
@@ -124,7 +119,7 @@ class Stopwatch:
             return Compared("INCONCLUSIVE", "", undecided=self._session.refusal, evidence=examined)
         key = sides.student.fingerprint
         self._peaks.clear()
-        take = _announced(self._take(sides, size), "it is timed against the baseline")
+        take = announced(self._take(sides, size), "it is timed against the baseline")
         pooled = self._pooled.get(key, ())
         margin = self._session.margin
         comparison = compare(take, bar, CHECK_SECONDS, self.now, pooled, margin)
@@ -135,61 +130,11 @@ class Stopwatch:
         evidence["examination"] = self._session.figures
         return _compared(comparison.ruling, comparison.gathered, evidence)
 
-    def _look(self, itself: Sides) -> None:
-        """Examine the machine, or look again whether its last examination holds."""
-        kept = self.memory.recall()
-        if kept is None or not self._holds(itself, kept):
-            self._examine(itself)
-
-    def _holds(self, itself: Sides, kept: Examined) -> bool:
-        """Time half of the work: it has to pass after as few pairs as then, and these have to agree."""
-        session = self._session
-        session.windows, session.interrupted = kept.windows, kept.interrupted
-        pairs = self._half(itself, kept.margin, "looked at again")
-        canaries = {
-            "known-good": rule(pairs, KNOWN_GOOD_BAR, last=True, margin=kept.margin),
-            "known-slow": rule(
-                [-it for it in pairs], KNOWN_GOOD_BAR, last=True, margin=kept.margin
-            ),
-        }
-        agree = 0 < len(pairs) <= CLEAR_LOOK and max(pairs) - min(pairs) < kept.margin
-        if not agree or any(canaries[it].decision != CANARIES[it] for it in CANARIES):
-            return False
-        gate = Gate("OPEN", kept.pairs, kept.noise, "", kept.margin, kept.windows)
-        session.record(self.now(), gate, canaries)
-        return True
-
-    def _half(self, itself: Sides, margin: float, how: str) -> Sequence[float]:
-        """Take pairs of the baseline against half of its work until the rule decides."""
-        size = self._size(itself, LOWEST_BAR)
-        take = self._take(itself, size, fewer=size.amount // 2)
-        half = _announced(take, f"the machine is {how}: the baseline against half of its work")
-        return compare(half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now, margin=margin).gathered.pairs
-
     def _examine(self, itself: Sides) -> None:
-        """Hold the baseline against itself, and against itself with half of the work.
-
-        In the shortest windows that any bar has: longer ones scatter less.
-        """
         size = self._size(itself, LOWEST_BAR)
-        self._session.windows = TIMED
-        take = _announced(self._take(itself, size), EXAMINED)
-        pairs: list[float] = []
-
-        def noted(index: int) -> float:
-            pairs.append(take(index))
-            return pairs[-1]
-
-        gate = examine(noted, GATE_SECONDS, self.now)
-        canaries = {"known-slow": rule(pairs, LOWEST_BAR, last=True)}
-        if not gate.problem:
-            self._session.windows = gate.windows
-            half = self._half(itself, gate.margin, "examined")
-            canaries["known-good"] = rule(half, KNOWN_GOOD_BAR, last=True, margin=gate.margin)
-        self._session.record(self.now(), gate, canaries)
-        if self._session.counts:
-            interrupted = self._session.interrupted
-            self.memory.keep(gate.pairs, gate.noise, gate.margin, gate.windows, interrupted)
+        whole = self._take(itself, size)
+        half = self._take(itself, size, fewer=size.amount // 2)
+        Examination(self._session, self.memory, whole, half, self.now).look()
 
     def _size(self, sides: Sides, bar: float) -> Size:
         """Find how much work takes the baseline long enough."""
@@ -280,16 +225,6 @@ class Stopwatch:
             return Load(count, seed, fewer, self.now)
         assert probe.inputs is not None
         return Calls(probe.inputs, count, seed, probe.within or Close(), fewer, self.now)
-
-
-def _announced(take: Take, purpose: str) -> Take:
-    """Say before each pair what it is for: it may be minutes until there is a verdict."""
-
-    def announced(index: int) -> float:
-        LOG.info("%s, pair %d", purpose, index + 1)
-        return take(index)
-
-    return announced
 
 
 def _enough(amount: int, ratio: float, probe: Probe) -> int:
