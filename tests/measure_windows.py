@@ -5,10 +5,12 @@ docs/measurements/windows.md keeps what it printed once.
 
 from __future__ import annotations
 
+import math
 import time
-from statistics import median, quantiles
+from statistics import median, quantiles, stdev
 
-from autograder.grading.stopwatch import Stopwatch
+from autograder.clock.pairs import FEW, TIMED
+from autograder.grading.stopwatch import Sides, Stopwatch
 from autograder.model import Job, Limits
 from autograder.probe import Close
 from autograder.sandbox import Workers
@@ -21,6 +23,8 @@ from tests import timed_toy as toy
 ECHO = "def total(x): return x"
 WINDOWS = 200
 CHECKS = 5
+PAIRS = 12
+TARGETS = (0.05, 0.1, 0.25)  # seconds of a window
 SLOWER = toy.TRAIN.replace(
     "        losses.append",
     "        model.eval(); criterion(model(images), labels).backward(); model.train()\n        losses.append",
@@ -75,12 +79,31 @@ def checked(
         print("|", " | ".join(map(str, row)), f"| {time.monotonic() - begun:.0f} |", flush=True)
 
 
+def scattered(stopwatch: Stopwatch) -> None:
+    """Hold the baseline against itself in pairs of few and many, of short and long windows."""
+    itself = job(toy.BASELINE, "baseline")
+    sides = Sides(toy.part.probes["sums"], itself, itself)
+    for target in TARGETS:
+        size = stopwatch._measured(sides, target)
+        for windows in (4, FEW, 8, TIMED):
+            stopwatch._session.windows = windows
+            take = stopwatch._take(sides, size)
+            begun = time.monotonic()
+            pairs = [take(index) for index in range(PAIRS)]
+            seconds = (time.monotonic() - begun) / PAIRS
+            noise = stdev(pairs)
+            row = f"{target} | {windows} | {100 * noise:.2f} % | {seconds:.1f}"
+            print(f"| {row} | {100 * noise * math.sqrt(seconds):.2f} |", flush=True)
+
+
 def main() -> None:
     """Measure in the fence."""
     with Workers("bubblewrap", [*PRELOAD, "tests.timed_toy"]) as workers:
         workers.warm()
         one = Calls(lambda random: {"x": random.standard_normal(1, dtype="float32")}, 1, 1, Close())
         echoed(workers, one, ECHO, "sums")
+        stopwatch = Stopwatch(workers)
+        scattered(stopwatch)
         stopwatch = Stopwatch(workers)
         checked(
             stopwatch,
