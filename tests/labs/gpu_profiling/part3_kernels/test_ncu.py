@@ -157,7 +157,7 @@ ROW = {
         pytest.param(
             {"kernel": "gemm"}, "the kernels are gemm; the report has conv", id="another kernel"
         ),
-        pytest.param({"duration_us": 12500.0}, "a unit was passed over", id="nanoseconds"),
+        pytest.param({"duration_us": 12500.0}, "the unit was ignored", id="nanoseconds"),
         pytest.param({"duration_us": 7.0}, "12,319,469", id="cut at a comma"),
         pytest.param({"sm_percent": 30.0}, "that is its memory_percent", id="another column"),
         pytest.param({"memory_percent": None}, "memory_percent of conv is None", id="nothing"),
