@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.checks import plot
 from autograder.checks import trace as profile
+from autograder.checks.hints import hinted
 from autograder.claims.answers import Answers, Question, Slips, Values, idle, percent
 from autograder.errors import SubmissionError
 from autograder.lab import (
@@ -28,7 +29,6 @@ from autograder.lab import (
     list_of,
     map_of,
 )
-from autograder.labs.gpu_profiling import hinted
 from autograder.labs.gpu_profiling.part1_profile import judges
 from autograder.labs.gpu_profiling.part1_profile import nsys as commands
 from autograder.model import verdict

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.checks import loaders
 from autograder.checks import trace as profile
+from autograder.checks.hints import caused, hinted
 from autograder.checks.reported import each
 from autograder.claims.loaders import Loader
 from autograder.claims.studies import WRITTEN, Study, written
@@ -34,7 +35,6 @@ from autograder.lab import (
     optional,
     record,
 )
-from autograder.labs.gpu_profiling import caused, hinted
 from autograder.labs.gpu_profiling.part2_dataloader import judges
 from autograder.model import verdict
 from autograder.traces import Trace

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from autograder.checks.hints import caused, hinted
 from autograder.checks.reported import each
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
@@ -20,7 +21,6 @@ from autograder.lab import (
     map_of,
     optional,
 )
-from autograder.labs.gpu_profiling import caused, hinted
 from autograder.labs.gpu_profiling.part3_kernels import judges
 from autograder.labs.gpu_profiling.part3_kernels.part import LAUNCH, Rig, part
 

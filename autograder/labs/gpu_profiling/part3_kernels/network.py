@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checks import outputs
+from autograder.checks.hints import hinted
 from autograder.claims.graphs import Compiled
 from autograder.lab import (
     INTEGER,
@@ -18,7 +19,6 @@ from autograder.lab import (
     Verdict,
     list_of,
 )
-from autograder.labs.gpu_profiling import hinted
 from autograder.labs.gpu_profiling.part3_kernels.part import Rig, part
 from autograder.model import verdict
 

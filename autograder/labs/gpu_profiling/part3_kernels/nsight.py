@@ -7,6 +7,7 @@ from copy import deepcopy
 from itertools import zip_longest
 from typing import Any
 
+from autograder.checks.hints import hinted
 from autograder.checks.reported import each
 from autograder.lab import (
     CELL,
@@ -20,7 +21,6 @@ from autograder.lab import (
     map_of,
     record,
 )
-from autograder.labs.gpu_profiling import hinted
 from autograder.labs.gpu_profiling.part3_kernels import ncu
 from autograder.labs.gpu_profiling.part3_kernels.part import REPORT, Rig, part
 
