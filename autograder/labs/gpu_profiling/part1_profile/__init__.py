@@ -58,7 +58,7 @@ part = Part(
 
 RANGES = ("copy", "forward", "backward", "optimizer_step")
 PASSED_OVER, RECORDED = 2, 8  # batches of the profile
-LEAST = 5  # steps of one that is handed in
+LEAST = 5  # steps of a submitted profile
 CONVOLUTIONS = 3  # of SimpleNet
 BYTES = 16 * 1024 * 1024  # of a profile
 FAULTS = 3  # that are to be named
@@ -310,7 +310,7 @@ for _name, (_what, _group) in FINDS.items():
     questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group)
 
 
-# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+# --- what is judged: the submitted files -----------------------------------------------------------------------------
 
 
 @part.check(basis="artefact")

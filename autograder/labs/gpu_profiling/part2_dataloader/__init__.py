@@ -348,7 +348,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     )
 
 
-# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+# --- what is judged: the submitted files -----------------------------------------------------------------------------
 
 
 csv_is_consistent = study.is_consistent(

@@ -35,7 +35,7 @@ RESULTS = Form(
 )
 EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
 KNOWN = 1e-4  # relative: so near is a mistake to the figure that it gives, and hardly ever to another one
-EACH = 4  # batch sizes, and numbers of workers, of a table that is handed in
+EACH = 4  # batch sizes, and numbers of workers, of a submitted table
 ROUNDS = 2  # batches that each worker delivers while they are counted, at least
 
 Place = tuple[float, float, str]

@@ -118,8 +118,8 @@ def _more_problem(measured: str, wanted: Sequence[str]) -> str:
     for name in wanted:
         if re.fullmatch(name, measured):
             why = f"the dot in {name} matches any character, so re.escape it"
-            return f"{measured} is measured as well: {why}"
-    return f"{measured} is measured as well: an expression matches anywhere in a name"
+            return f"{measured} is measured, too: {why}"
+    return f"{measured} is measured, too: an expression matches anywhere in a name"
 
 
 # --- what was read out of a report ------------------------------------------------------------------------------------
