@@ -33,6 +33,7 @@ Texts, pictures and command lines
     report          a report's headings and points, and the figures that it names
     rendered        fills the figures of a table into a report that names them; students run it, too
     commands        command lines taken apart by a grammar
+    hints           what to try, by what a failure says
 """
 
 from __future__ import annotations

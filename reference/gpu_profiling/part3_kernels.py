@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Part 3: kernels
 #
-# A GPU computes in kernels. The host launches one after the other, and each reads its inputs from memory and writes its
-# results back. So there are two questions: how many are launched, and what does a single one do with its time?
+# A GPU computes in kernels. The host launches one after another, and each reads its inputs from memory and writes its
+# results back. So there are two questions: how many are launched, and how does each spend its time?
 #
 # | question | tool | answer |
 # |---|---|---|
 # | how many, and which? | a profile (torch.profiler, Nsight Systems) | one row for each launch |
 # | why does this one take so long? | Nsight Compute | how busy the SMs and the memory were while it ran |
 #
-# Where there is no GPU, operators stand in for kernels: each is one request of the host, as a launch is.
+# Without a GPU, count operators instead of kernels: each is one request of the host, as a launch is.
 
 # %%
 from __future__ import annotations
@@ -33,12 +33,12 @@ from given import CLASSES, NO_WORK, SimpleNet, device_name, load_events
 # %% [markdown]
 # ## 3.1 The same network, written in blocks
 #
-# `SimpleNet` says one operation after the other. It is often advised to write it in `nn.Sequential`, "to fuse the
-# operations". Write it so, and count what is launched in 3.4.
+# `SimpleNet` calls one operation after another. People often advise `nn.Sequential`, "to fuse the operations".
+# Do that, and count what is launched in 3.4.
 #
-# There is something to be gained while you are at it: a ReLU after a max-pool gives the same numbers as before it,
-# gradients included, since the largest of four is negative only where all four are. It then has a quarter of the
-# numbers to look at. With an average it is another matter.
+# There is something else to gain: a ReLU after a max-pool gives the same numbers and gradients as before it, because
+# the largest of four is negative only if all four are. There it reads only a quarter of the numbers. This is not true
+# of an average.
 
 
 # %%
@@ -47,7 +47,7 @@ class OptimizedNet(nn.Module):
 
     def __init__(self, width=64) -> None:
         """Draw fresh weights; *width* is the channels of the first convolution."""
-        # TODO: self.features and self.classifier, each an nn.Sequential; ReLU after the pool where that is the same.
+        # TODO: self.features and self.classifier, each an nn.Sequential; ReLU after the pool if that changes nothing.
         ### BEGIN SOLUTION
         super().__init__()
         self.features = nn.Sequential(
@@ -99,9 +99,8 @@ def map_weights(state) -> dict[str, torch.Tensor]:
 # %% [markdown]
 # ## 3.2 One graph
 #
-# What fuses operators is a compiler: it sees the whole graph, and writes one kernel for a chain of operators that look
-# at each number alone. Convolutions and matrix products stay what they are: a library's kernels. Where the graph
-# breaks, so does the chain.
+# A compiler fuses operators: it sees the whole graph, and writes one kernel for a chain of operators that look at each
+# number alone. Convolutions and matrix products stay kernels of a library. If the graph breaks, so does the chain.
 
 
 # %%
@@ -119,9 +118,9 @@ def compile_net(net, backend="inductor") -> Any:
 # %% [markdown]
 # ## 3.3 Counting launches
 #
-# A trace holds more events than there are launches: operators call operators, some only look at memory in another
-# shape, copies are no kernels. On a CPU, `torch.compile` gives each kernel that it writes a range of its own, if asked
-# to (`torch._inductor.config.cpp.enable_kernel_profile`); its name holds `fused`.
+# A trace holds more events than launches: operators call operators, some only look at memory in another shape, and
+# copies are no kernels. On a CPU, `torch.compile` gives each kernel that it writes a range with `fused` in its name, if
+# you set `torch._inductor.config.cpp.enable_kernel_profile`.
 
 
 # %%
@@ -134,7 +133,7 @@ def count_launches(file) -> Counter[str]:
     one of NO_WORK included, if it lies inside it on the same thread.
     """
     # TODO: load_events(file) gives all events by their start, an outer one before those inside it.
-    # TODO: kernels first; without any, remember for each thread where the operator that is open ends.
+    # TODO: look for kernels first. Without any, remember for each thread where the open operator ends.
     ### BEGIN SOLUTION
     events = load_events(file)
     kernels = Counter(event.name for event in events if event.category == "kernel")
@@ -156,7 +155,7 @@ def count_launches(file) -> Counter[str]:
 
 
 # %% [markdown]
-# ## 3.4 What it brings
+# ## 3.4 Comparing nets
 
 # %%
 COLUMNS = ["net", "launches", "ms", "speedup", "device"]
@@ -165,10 +164,10 @@ COLUMNS = ["net", "launches", "ms", "speedup", "device"]
 def compare_nets(nets, images, folder=".", repeats=5) -> list[dict[str, Any]]:
     """Count the launches of one forward pass of each net, and time it; return one row per net, and write them.
 
-    *nets* maps names to modules, the first of which the others are compared with. No gradients are asked for.
+    *nets* maps names to modules. The others are compared with the first. Call them without gradients.
     A row has the names in COLUMNS: net, launches (of one call, counted in a trace of it), ms (the median of *repeats*
     calls, each timed alone, after at least one call to warm up), speedup (ms of the first net / ms), device (its name).
-    Writes kernel_results.csv into folder. The traces that it needs may stay there.
+    Write kernel_results.csv into folder. The traces may stay there.
     """
     # TODO: warm up; record one call with torch.profiler, export it, count_launches; then time, without the profiler.
     # TODO: on a GPU, torch.cuda.synchronize() before each reading of the clock and before the profiler stops.
@@ -208,19 +207,19 @@ def compare_nets(nets, images, folder=".", repeats=5) -> list[dict[str, Any]]:
 # %% [markdown]
 # ## 3.5 One kernel under Nsight Compute
 #
-# Nsight Compute runs each kernel that it measures many times over, so it measures few: choose them by name, and say
-# how many launches. Names come from a profile. Few of cuDNN's convolutions have "conv" in theirs.
+# Nsight Compute runs each kernel that it measures many times over. So choose a few by name, and say how many launches.
+# Find the names in a profile. Few of cuDNN's convolutions have "conv" in theirs.
 
 
 # %%
 def ncu_command(script, kernels, report, launches, skipped=0) -> list[str]:
     """Return the command line, as a list of words, that measures *kernels* (names of functions) and no others.
 
-    It passes over the first *skipped* launches of them, measures the next *launches*, with a set that holds throughput
-    and occupancy, and writes *report*.ncu-rep. It runs `python script`.
+    It skips the first *skipped* launches of them, and measures the next *launches* with a set that holds throughput and
+    occupancy. It writes *report*.ncu-rep and runs `python script`.
     """
-    # TODO: ncu, its options, then python and the script. A name with regex: before it is an expression; else exact.
-    # TODO: a name may hold what means something in an expression: re.escape.
+    # TODO: ncu, its options, then python and the script. A name is exact, unless regex: stands before it.
+    # TODO: re.escape names, because a dot means something in an expression.
     ### BEGIN SOLUTION
     names = "|".join(re.escape(name) for name in kernels)
     options = ["--set", "full", "--kernel-name", f"regex:^({names})$", "--launch-count", str(launches)]
@@ -241,9 +240,9 @@ def read_ncu(file) -> list[dict[str, Any]]:
     memory, in percent of what the device can do), occupancy_percent (achieved), and bound: "latency" if both
     throughputs are below 60 %, else "compute" or "memory", whichever is the higher, and "compute" on a tie.
     """
-    # TODO: find the header, the line that begins with "ID"; lines before it are the program's and ncu's own.
-    # TODO: one line per metric; rules have none. Mind the unit of Duration, the commas in 12,319,469, and that there
-    # is a second Memory Throughput, in bytes.
+    # TODO: find the header, the line that begins with "ID". The program and ncu print lines before it.
+    # TODO: there is one line per metric; rules have no metric. Mind the unit of Duration, the commas in 12,319,469, and
+    # the second Memory Throughput, in bytes.
     ### BEGIN SOLUTION
     metrics = {
         "Duration": "duration_us",

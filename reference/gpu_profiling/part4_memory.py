@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Part 4: memory
 #
-# Larger batches keep a GPU busier, and memory is what stops them. Most of it is what each layer keeps for the backward
-# pass. Two ways to keep less:
+# Larger batches keep a GPU busier, but memory limits them. Most of it is what each layer keeps for the backward pass.
+# There are two ways to keep less:
 #
 # | way | what it does | what it costs |
 # |---|---|---|
-# | checkpointing | keep the inputs of a few blocks, compute the rest again | a second forward pass of those |
+# | checkpointing | keep the inputs of a few blocks, compute the rest again | a second forward pass of the blocks |
 # | mixed precision | keep most of it in 16 bits | digits, where they matter little |
 #
-# How much either brings goes by the shape, so it is measured: complete training steps, at four batch sizes.
+# How much each brings depends on shapes. So measure complete training steps at four batch sizes.
 
 # %%
 from __future__ import annotations
@@ -28,8 +28,8 @@ from given import SimpleNet, device_name, saved_mb
 # %% [markdown]
 # ## 4.1 Checkpointing that still trains every weight
 #
-# `checkpoint(block, x)` as the original lab had it uses the old, reentrant variant, which gives no gradient to a block
-# whose input needs none. Images need none: no convolution ever trained, and the loss went down all the same.
+# `checkpoint(block, x)`, as in the original lab, uses the old, reentrant variant. It gives no gradient to a block whose
+# input needs none. Images need none, so no convolution ever trained, although the loss went down.
 
 
 # %%
@@ -38,7 +38,7 @@ class MemoryEfficientNet(nn.Module):
 
     def __init__(self, simple) -> None:
         """Take the layers of a SimpleNet as they are: its weights are shared, not copied."""
-        # TODO: three blocks of conv, relu and pool (the last one shrinks), then what remains.
+        # TODO: three blocks of conv, relu and pool (shrink in the last), then the classifier.
         ### BEGIN SOLUTION
         super().__init__()
         self.blocks = nn.ModuleList(
@@ -53,7 +53,7 @@ class MemoryEfficientNet(nn.Module):
 
     def forward(self, x) -> torch.Tensor:
         """Return the logits of images (batch, 3, height, width), which may need a gradient or not."""
-        # TODO: checkpoint each block, so that every weight gets its gradient whatever the images need.
+        # TODO: checkpoint each block so that every weight gets its gradient, even if the images need none.
         ### BEGIN SOLUTION
         for block in self.blocks:
             x = checkpoint(block, x, use_reentrant=False)
@@ -64,17 +64,17 @@ class MemoryEfficientNet(nn.Module):
 # %% [markdown]
 # ## 4.2 Mixed precision
 #
-# `torch.autocast(device.type)` runs convolutions and matrix products in 16 bits, and what needs the digits in 32. It
-# stands around the forward pass and the loss; the backward pass runs outside. `torch.cuda.amp.autocast` switches itself
-# off where there is no GPU, and says so in a warning only.
+# `torch.autocast(device.type)` runs convolutions and matrix products in 16 bits, and what needs more digits in 32. Put
+# the forward pass and the loss under it, but not the backward pass. `torch.cuda.amp.autocast` switches itself off
+# without a GPU, and only a warning says so.
 
 
 # %%
 def train_with_amp(model, loader, criterion, optimizer, device, scaler=None) -> list[float]:
     """Train for one epoch in mixed precision; return the loss of each batch, a list of numbers or a 1-D tensor.
 
-    scaler: a torch.amp.GradScaler made by the caller. None: float16 needs one of your own, bfloat16 needs none;
-    torch.get_autocast_dtype(device.type) says which it is.
+    scaler: the caller's torch.amp.GradScaler. If it is None, make your own for float16, and use none for bfloat16;
+    torch.get_autocast_dtype(device.type) says which one it is.
     """
     # TODO: autocast around model and criterion; scale, backward, step and update, in that order.
     # TODO: collect loss.detach(): .item() at every step makes the host wait for the GPU.
@@ -99,8 +99,8 @@ def train_with_amp(model, loader, criterion, optimizer, device, scaler=None) -> 
 # %% [markdown]
 # ## 4.3 Memory and speed of a training step
 #
-# A step is forward, backward and the optimizer. Without the backward pass, nothing that is kept for it is ever used,
-# and the peak is that of something else. The first steps are slow for reasons that do not return, so they do not count.
+# A step is forward, backward and the optimizer. Without the backward pass, the peak is not that of a training. The
+# first steps are slow, so they do not count.
 
 # %%
 COLUMNS = ["net", "batch_size", "precision", "peak_memory_mb", "saved_mb", "throughput", "device"]
@@ -119,7 +119,7 @@ def measure_memory_and_speed(
         throughput       images per second of the measured steps
     """
     # TODO: random images and labels on the device, before the clock starts; saved_mb under the same autocast.
-    # TODO: with AMP, float16 needs a scaler here too, as in train_with_amp.
+    # TODO: with AMP, float16 needs a scaler here, too.
     # TODO: warm up with complete steps; on a GPU reset the peak after them, and synchronize around the clock.
     ### BEGIN SOLUTION
     images = torch.randn(batch_size, 3, image_size, image_size, device=device)
@@ -156,7 +156,7 @@ def measure_memory_and_speed(
 def benchmark_memory(nets, batch_sizes, device, folder=".", **options) -> list[dict[str, Any]]:
     """Measure each net at each batch size, in FP32 and then with AMP; return one row each, in that order.
 
-    *nets* maps names to what make_training is above; *options* are handed on to measure_memory_and_speed.
+    *nets* maps names to functions like make_training above. Pass *options* on to measure_memory_and_speed.
     A row has the names in COLUMNS: net (its name), batch_size, precision ("FP32" or "AMP"), what
     measure_memory_and_speed returns, device (its name).
     Writes memory_results.csv into folder.

@@ -1,16 +1,15 @@
 # %% [markdown]
 # # Part 5: scaling
 #
-# Two processes train as one: each has a copy of the model and a part of the data. After each backward pass gradients
-# are averaged, so all copies take the same step. What that is worth is arithmetic that is easy to get wrong:
+# Several processes train one model together: each has a copy of it and a part of the data. After each backward pass,
+# gradients are averaged, so all copies take the same step. It is easy to measure the gain wrongly:
 #
 # | | stays the same | grows with n processes | ideal |
 # |---|---|---|---|
 # | strong scaling | the data set, the whole batch | nothing | an epoch takes 1/n of the time |
 # | weak scaling | the share of each process | the data set, the whole batch | an epoch takes as long as one process's |
 #
-# One pair of figures says both: **speedup** is samples per second over those of one process, **efficiency** is
-# speedup / n.
+# For both, **speedup** is samples per second / those of one process, and **efficiency** is speedup / n.
 
 # %%
 from __future__ import annotations
@@ -41,15 +40,15 @@ from given import Photos, SimpleNet, device_name
 # ## 5.1 Who am I
 #
 # `torchrun` starts the processes and tells each of them in its environment: `RANK` counts all processes on all
-# machines, `LOCAL_RANK` those of this machine. The GPU goes by the second, everything else by the first.
+# machines, `LOCAL_RANK` those of this machine. Choose the GPU by the second, everything else by the first.
 
 
 # %%
 def setup_ddp() -> torch.device:
     """Join the process group that the environment describes; return the device of this process.
 
-    By nccl where torch.cuda.is_available(), and then the device is the GPU number LOCAL_RANK of this machine.
-    Without a GPU by gloo, on the CPU.
+    If torch.cuda.is_available(), join by nccl, and the device is the GPU with number LOCAL_RANK. Else join by gloo, and
+    the device is the CPU.
     """
     # TODO: init_process_group takes rank and size from the environment.
     ### BEGIN SOLUTION
@@ -66,8 +65,8 @@ def setup_ddp() -> torch.device:
 # %% [markdown]
 # ## 5.2 Train together
 #
-# Four lines make a training distributed: the wrapper, the sampler, `set_epoch`, and a sum over all processes wherever a
-# number is to be the training's and not one process's.
+# Four things make a training distributed: the wrapper, the sampler, `set_epoch`, and a sum over all processes for each
+# number that describes the whole training.
 
 
 # %%
@@ -76,16 +75,17 @@ def train_ddp(
 ) -> dict[str, list[float]]:
     """Train as one process of the group that `setup_ddp` joined; each of them calls this.
 
-    Each takes batches of *batch_size* samples in the order of a DistributedSampler with *seed*, shuffled anew in each
-    epoch; *workers* load them, 0: the process itself. make_optimizer(parameters) returns the optimizer, criterion the
-    mean over a batch. All start from the weights of rank 0; *model* holds the trained weights at the end, in each.
+    Each takes batches of *batch_size* samples in the order of a DistributedSampler with *seed*, shuffled again for each
+    epoch. *workers* processes load them; with 0, this process does. make_optimizer(parameters) returns the optimizer,
+    criterion the mean over a batch. All start from the weights of rank 0. At the end, *model* holds the trained weights
+    in every process.
 
-    Returns, for each epoch and alike in every process:
+    Returns, for each epoch, the same in every process:
         losses      the mean over the samples of all processes
         seconds     how long the slowest process took, its loading and the device's work included
     """
     # TODO: DistributedDataParallel, DistributedSampler with set_epoch.
-    # TODO: dist.all_reduce adds up numbers of all processes, or takes the largest; they lie on the device.
+    # TODO: dist.all_reduce adds up numbers of all processes, or takes the largest. Put the numbers on the device.
     ### BEGIN SOLUTION
     parallel = DistributedDataParallel(model.to(device))  # copies the weights of rank 0 to everyone
     optimizer = make_optimizer(parallel.parameters())
@@ -124,9 +124,8 @@ def train_ddp(
 # %% [markdown]
 # ## 5.3 What more processes are worth
 #
-# The original lab kept the batch of each process and the data set, and called that strong scaling: with 8 processes it
-# trains with a batch 8 times as large, in an eighth of the steps. Nothing that was measured so says what 8 GPUs are
-# worth.
+# The original lab kept the batch of each process and the data set, and called that strong scaling. With 8 processes it
+# takes an eighth of the steps with a batch 8 times as large, which does not say what 8 GPUs are worth.
 
 # %%
 COLUMNS = [
@@ -137,15 +136,15 @@ COLUMNS = [
 def measure_scaling_efficiency(run, processes, samples, batch_size, device, folder=".") -> list[dict[str, Any]]:
     """Measure strong, then weak scaling for each number of *processes*, the first of which is 1; return the rows.
 
-    run(processes, samples, batch_size) trains on so many samples in all, with batches of batch_size in each process,
+    run(processes, samples, batch_size) trains on *samples* samples in all, with batches of batch_size in each process,
     and returns the seconds of each epoch. One process has all *samples* and batches of *batch_size*.
     A row has the names in COLUMNS: scaling ("strong" or "weak"), processes, batch_size and samples as `run` was given
     them, seconds (median of the epochs after the first), throughput (samples/s), speedup (throughput over that of one
     process), efficiency (speedup / processes), device (its name).
 
-    ValueError: before the first run, where *processes* do not begin with 1, or one of them does not divide batch_size;
-    after a run that has no second epoch, or one of 0 seconds. Writes scaling_results.csv and scaling_curves.png into
-    folder.
+    Raise ValueError before the first run if *processes* does not begin with 1, or one of its numbers does not divide
+    batch_size; and after a run that has no second epoch, or one of 0 seconds. Write scaling_results.csv and
+    scaling_curves.png into folder.
     """
     # TODO: which runs? Then the median, and three divisions.
     # TODO: two panels, speedup and efficiency, with a line for each kind of scaling, and xticks=processes.

@@ -5,7 +5,7 @@
 The last line of the output is a JSON object with the figures of the run. Seven points, and where they are:
 
     1 a batch as large as fits       largest_batch      5 no wait for the device in the loop     train_epoch
-    2 workers, pinned memory         make_loader        6 copies that nobody waits for           train_epoch
+    2 workers, pinned memory         make_loader        6 asynchronous copies                    train_epoch
     3 mixed precision                train_epoch        7 several batches are one step           train_epoch
     4 fused operations               fuse
 """
@@ -26,10 +26,10 @@ from given import device_name, make_photos, make_training, read_options, record,
 def largest_batch(attempt, step) -> int:
     """Return the largest of step, step / 2, step / 4 ... samples that fit into memory.
 
-    attempt(size) trains on so many samples, and raises torch.OutOfMemoryError where they do not fit. An odd size is
-    not divided further. Any other error is none of memory, and goes through; so does that of the smallest size.
+    attempt(size) trains on *size* samples, and raises torch.OutOfMemoryError if they do not fit. Do not halve an odd
+    size: let its error through. Let any other error through, too.
     """
-    # TODO: begin with step, since no larger batch is asked for; halve it each time it does not fit.
+    # TODO: begin with step, and halve it each time it does not fit.
     ### BEGIN SOLUTION
     size = step
     while True:
@@ -47,7 +47,7 @@ def largest_batch(attempt, step) -> int:
 
 def make_loader(dataset, batch_size, workers, device) -> DataLoader[Any]:
     """Return a loader that shuffles: *workers* processes read ahead and stay, and a GPU gets pinned memory."""
-    # TODO: persistent_workers and prefetch_factor are errors where there are no workers.
+    # TODO: persistent_workers and prefetch_factor are errors without workers.
     ### BEGIN SOLUTION
     ahead = {"persistent_workers": True, "prefetch_factor": 4} if workers else {}
     return DataLoader(dataset, batch_size, shuffle=True, num_workers=workers, pin_memory=device.type == "cuda", **ahead)
@@ -55,7 +55,7 @@ def make_loader(dataset, batch_size, workers, device) -> DataLoader[Any]:
 
 
 def fuse(model, backend="inductor") -> nn.Module:
-    """Return *model* compiled by *backend* as one graph for each shape; what does not fit into one is an error."""
+    """Return *model* compiled by *backend* as one graph for each shape; a model that does not fit is an error."""
     # TODO: as in part 3; nn.Sequential alone fuses nothing.
     ### BEGIN SOLUTION
     return torch.compile(model, backend=backend, fullgraph=True, dynamic=False)
@@ -67,8 +67,8 @@ def train_epoch(
 ) -> dict[str, Any]:
     """Train for one epoch; each *accumulate* batches are one step of the optimizer, that of one large batch.
 
-    All batches are alike, and *accumulate* divides their number. *scaler* is a torch.amp.GradScaler; on_step(), if
-    there is one, is called at the end of each batch.
+    All batches have the same size, and *accumulate* divides their number. *scaler* is a torch.amp.GradScaler.
+    Call on_step(), if it is given, at the end of each batch.
     Returns a dict: losses (the mean over the samples of each step), samples (how many), seconds (of the whole epoch),
     data_wait (seconds of it spent waiting for the loader).
     """
@@ -110,10 +110,10 @@ def main(argv=None) -> None:
     device       from given.device_name
     """
     # TODO: options = read_options(argv); --batch-size 0 asks for the largest batch that fits.
-    # TODO: all that happens once comes before the first epoch that is timed: the search for the size on trainings that
-    # TODO: are thrown away, the warm-up on the training itself, whose weights and optimizer you put back.
-    # TODO: the loader's workers start in the first epoch, too.
-    # TODO: --profile: record(lambda on_step: ..., options.profile, batches), after the epochs that are timed.
+    # TODO: do before the first timed epoch what happens only once. Search for the batch size on other trainings, which
+    # TODO: you throw away. Warm up the training itself, then restore its weights and its optimizer.
+    # TODO: the loader's workers also start in the first epoch.
+    # TODO: --profile: record(lambda on_step: ..., options.profile, batches), after the timed epochs.
     ### BEGIN SOLUTION
     options = read_options(argv)
     device, photos = options.device, make_photos(options.samples)

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Bonus: one step further
 #
-# Four short challenges, each on its own. None of them needs a GPU.
+# Four independent challenges. None of them needs a GPU.
 #
 # | challenge | the question |
 # |---|---|
-# | one kernel | what does a kernel save that does the work of three? |
-# | automation | which range became slower since yesterday, and would anybody notice? |
+# | one kernel | what does one kernel save if it does the work of three? |
+# | automation | which range became slower since yesterday? |
 # | two nodes | who talks to whom when processes are on several machines? |
-# | inference | what of training is only in the way when nothing is learnt? |
+# | inference | what can you leave out when nothing is trained? |
 
 # %%
 from __future__ import annotations
@@ -38,9 +38,9 @@ from given.tiles import HAS_TRITON, jit, tl
 # ## B.1 One kernel for three
 #
 # A convolution writes all its numbers to memory, a ReLU reads and writes them, a pool reads them and keeps a quarter.
-# A kernel that computes the four numbers of a pool's window itself writes that quarter and nothing else.
+# If one kernel computes the four numbers of a pool's window itself, it writes only that quarter.
 #
-# ReLU and the largest of four need no step of their own: a search for the largest number that begins at 0 does both.
+# The largest of the four numbers and 0 is both pool and ReLU.
 
 # %%
 BLOCK = 256  # numbers that one program computes
@@ -60,8 +60,8 @@ def conv_relu_pool(images, weight, bias) -> torch.Tensor:
 
     images (batch, channels, height, width), weight (filters, channels, 3, 3), bias (filters), all float32.
     """
-    # TODO: allocate the result, and launch: fused_kernel[(programs, programs)](...). A kernel sees addresses: what is
-    # not contiguous has to become so first.
+    # TODO: allocate the result, and launch: fused_kernel[(programs, programs)](...). A kernel sees only addresses, so
+    # make tensors contiguous first.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -71,7 +71,7 @@ def cuda_source() -> str:
 
     conv_relu_pool(const float *images, const float *weight, const float *bias, float *out,
                    int batch, int channels, int filters, int height, int width)
-    It is launched in blocks of 256 threads in one dimension, with threads too many in the last block.
+    It is launched in blocks of 256 threads in one dimension. The last block may have more threads than needed.
     """
     # TODO: the number of the thread is blockIdx.x * blockDim.x + threadIdx.x; take it apart into image, filter, place.
     # YOUR CODE HERE
@@ -81,8 +81,8 @@ def cuda_source() -> str:
 # %% [markdown]
 # ## B.2 A profile each night
 #
-# Nobody reads a profile each night, so a program does: it records one, compares it with the last good one range by
-# range, writes a page and says whether to worry. Two profiles are seldom equally long: compare per step.
+# Nobody reads a profile each night, so let a program do it. It records a profile, compares it with the last good one
+# range by range, writes a page, and says whether it became slower. Profiles differ in length, so compare per step.
 
 
 # %%
@@ -115,8 +115,8 @@ def compare_profiles(before, after, folder=".", allowed=0.05) -> dict[str, Any]:
 # %% [markdown]
 # ## B.3 Two nodes
 #
-# A link between machines is many times slower than what is inside one. So add up within each node first; then one
-# process of each node talks to the others, and tells its own. With four processes a node, a quarter as many talk.
+# A link between machines is many times slower than one inside a machine. So add up within each node first. Then one
+# process of each node talks to the other nodes, and passes the result on within its own.
 
 
 # %%
@@ -134,7 +134,7 @@ def node_groups(processes) -> tuple[Any, Any]:
     """Return two groups: of the processes on this one's node, and of the first process of each node.
 
     *processes* is how many there are on each node: ranks 0 to processes - 1 on the first, the next ones on the second.
-    Every process calls this once. Who is not in the second group gets what dist.new_group gives it.
+    Every process calls this once. A process that is not in the second group returns what dist.new_group returned.
     """
     # TODO: dist.new_group for each node, and one more: every process makes every group, in the same order.
     # YOUR CODE HERE
@@ -142,7 +142,7 @@ def node_groups(processes) -> tuple[Any, Any]:
 
 
 def average_over_nodes(tensors, node, between) -> None:
-    """Write into each tensor its mean over all processes; everyone calls it, with tensors alike in shape.
+    """Write into each tensor its mean over all processes; each calls this with tensors of the same shapes.
 
     *node* and *between* are what node_groups returned. Only the first process of a node talks to other nodes, with all
     numbers in one tensor.
@@ -155,9 +155,8 @@ def average_over_nodes(tensors, node, between) -> None:
 # %% [markdown]
 # ## B.4 Inference
 #
-# Nothing is learnt any more: batch norm is a factor and a sum that fit into the weights before it, no graph is kept,
-# dropout is off. And what counts is no longer the mean: one request in a hundred that takes ten times as long is
-# somebody's page.
+# Without training, batch norm is a factor and a sum that fit into the weights before it, no graph is kept, and dropout
+# is off. The mean time is not enough: somebody waits for the one request in a hundred that takes ten times as long.
 
 
 # %%
@@ -171,8 +170,8 @@ def fold_norm(conv, norm) -> nn.Conv2d:
 def predict(model, batches, device) -> torch.Tensor:
     """Return the most likely class of each image of all batches, in their order: int64 (images), on the CPU.
 
-    Dropout and batch norm act as in eval(), nothing is kept for a backward pass, and whatever happens, each module of
-    the model is afterwards in the mode in which it was. The host waits for the device once, at the end.
+    Dropout and batch norm act as in eval(), and nothing is kept for a backward pass. Afterwards, each module of the
+    model has its old mode again, even after an exception. The host waits for the device once, at the end.
     """
     # TODO: remember module.training of each of model.modules(); torch.inference_mode; torch.cat, then cpu.
     # YOUR CODE HERE
@@ -182,8 +181,8 @@ def predict(model, batches, device) -> torch.Tensor:
 def measure_latency(call, repeats=100, warmup=10, synchronize=None) -> dict[str, float]:
     """Time *repeats* calls one by one, after *warmup* that do not count; return p50_ms, p95_ms, p99_ms and per_second.
 
-    Percentiles are numpy's; per_second is how many calls a second that makes, one after the other.
-    synchronize(), if there is one, waits for the device: it is called before each reading of time.perf_counter().
+    Percentiles are numpy's; per_second is the number of calls / the sum of their times. synchronize(), if it is given,
+    waits for the device: call it before each reading of time.perf_counter().
     """
 
     # TODO: a list of seconds; np.percentile.

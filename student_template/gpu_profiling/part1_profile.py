@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Part 1: where the time goes
 #
-# `given/training_unoptimized.py` trains right and wastes most of its time. Before anything is changed, a profile says
-# how much, and on what.
+# `given/training_unoptimized.py` trains correctly but wastes most of its time. Before you change anything, a profile
+# says how much, and on what.
 #
 # | tool | needs | shows |
 # |---|---|---|
 # | Nsight Systems (`nsys`) | an NVIDIA GPU | the whole program: CUDA, NVTX ranges, the operating system |
 # | `torch.profiler` | nothing but torch | operators and ranges; with a GPU its kernels, copies and calls as well |
 #
-# You write the command lines of the first, a profile with the second, and a reader that answers eleven questions of it.
+# You write command lines for the first, record a profile with the second, and answer eleven questions about it.
 
 # %%
 from __future__ import annotations
@@ -28,7 +28,7 @@ from given.training_unoptimized import train
 # %% [markdown]
 # ## 1.1 Nsight Systems, on the command line
 #
-# A command line is a list of words here, so that nothing needs quotes. Three of them: record, add up, export.
+# A command line is a list of words here, so nothing needs quotes. There are three: record, add up, export.
 
 
 # %%
@@ -38,12 +38,12 @@ def nsys_commands(program: list[str], report: str) -> dict[str, list[str]]:
     program  what is profiled: ["python", "-m", "given.training_unoptimized"]
     report   what the report is called, without its ending: "baseline"; nsys adds .nsys-rep
 
-    capture  records CUDA and NVTX while *program* trains: from cudaProfilerStart on, which it calls itself
+    capture  records CUDA and NVTX while *program* trains: from cudaProfilerStart on, which the program calls
     stats    prints the sums over kernels and over copies, as CSV
-    export   writes the report as SQLite, which everything can read
+    export   writes the report as SQLite
     """
-    # TODO: options stand before the program: what comes after it is the program's own.
-    # TODO: without --capture-range the start of Python is recorded too.
+    # TODO: put options before the program. What comes after it is passed to the program.
+    # TODO: without --capture-range, the start of Python is recorded too.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -51,8 +51,8 @@ def nsys_commands(program: list[str], report: str) -> dict[str, list[str]]:
 # %% [markdown]
 # ## 1.2 torch.profiler
 #
-# The script stays as it is: `train(on_step, batches)` calls `on_step()` at the end of each batch, and that is all that
-# a profiler needs.
+# The script stays as it is: `train(on_step, batches)` calls `on_step()` at the end of each batch. A profiler needs no
+# more.
 #
 #     batch     1      2        3 4 5 6 7 8 9 10
 #               wait   warm-up  eight that are recorded    -> baseline_profile.gz
@@ -63,13 +63,13 @@ PROFILE = "baseline_profile.gz"  # torch packs what ends in .gz
 
 
 def profile_training(train, folder="."):
-    """Profile a training: pass over its first batch, warm up on the second, record the next eight.
+    """Profile a training: skip its first batch, warm up on the second, record the next eight.
 
     train(on_step=None, batches=20) trains, and calls on_step() at the end of each batch; call it once.
     Writes baseline_profile.gz into *folder*, and returns what train returned.
     """
     # TODO: activities: the CPU, and CUDA where there is one; schedule(..., repeat=1), or a second cycle begins.
-    # TODO: prof.step is what has to be called at the end of each batch.
+    # TODO: pass prof.step as on_step, so that it is called at the end of each batch.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -78,12 +78,12 @@ def profile_training(train, folder="."):
 # ## 1.3 Eleven questions
 #
 # A share is of a window: from the start of the first `ProfilerStep#...` to the end of the last. `given` reads the file
-# (`load_events`) and adds up (`covered`, `gaps`, `queued`, `divided`); which events count is what you decide.
+# (`load_events`) and adds up (`covered`, `gaps`, `queued`, `divided`). You decide which events count.
 
 
 # %%
 def analyse_profile(file) -> dict[str, Any]:
-    """Answer eleven questions of a profile that torch.profiler wrote; the handout says what each is.
+    """Answer eleven questions about a profile that torch.profiler wrote; the handout defines each answer.
 
     With a GPU (a kernel)      without one
     gpu_utilization_percent    operators_percent
@@ -97,12 +97,11 @@ def analyse_profile(file) -> dict[str, Any]:
     launching_percent          python_percent
     host_busy_percent          host_busy_percent
     longest_wait_ms            longest_wait_ms
-    and reason: why some are None, in words; None if none is.
+    and reason: why some are None, in words; None if no answer is None.
     """
     # TODO: kernels that overlap count once; a gpu_user_annotation only repeats names of the CPU's.
-    # TODO: gaps of operators: first leave out those that begin while the loader runs; its wait is then a gap.
-    # TODO: what the GPU idles is put to the first cause that fits, in the handout's order; between queued work first,
-    # since there the CPU was not late, whatever it did meanwhile.
+    # TODO: gaps of operators: ignore operators that begin while the loader runs, so that its wait is a gap.
+    # TODO: each moment without GPU work belongs to the first cause that fits, in the handout's order.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -1,18 +1,18 @@
 # %% [markdown]
 # # Part 2: the data loader
 #
-# The profile of part 1 says it: most of a step is waiting, while one process decodes photos. The original lab fills in
-# four blanks of the `DataLoader`:
+# In the profile of part 1, most of a step is waiting while one process decodes photos. The original lab fills in four
+# blanks of the `DataLoader`:
 #
 # | blank | what it does | what it needs |
 # |---|---|---|
 # | `num_workers` | processes that decode the next batches while this one is trained on | cores, memory |
 # | `persistent_workers` | they stay from one epoch to the next | workers |
-# | `pin_memory` | batches lie where a GPU can fetch them by itself | a GPU, and a copy that nobody waits for |
-# | `batch_size` | fewer, larger steps | another learning rate: it is another training |
+# | `pin_memory` | batches lie where a GPU can fetch them by itself | a GPU, and a copy with `non_blocking=True` |
+# | `batch_size` | fewer, larger steps | a new learning rate: it is a different training |
 #
-# Three of them change who waits for whom, and you fill them in. The fourth changes what is computed, so the training
-# keeps its 32; the benchmark says what a larger batch would be worth to the loader.
+# The first three only change who waits for whom, so fill them in. The fourth changes what is computed, so the training
+# keeps its 32. The benchmark says what a larger batch would bring the loader.
 
 # %%
 from __future__ import annotations
@@ -39,11 +39,11 @@ from given.training_unoptimized import prepare, train_epoch
 
 # %%
 def make_loader_optimized(dataset, batch_size, device, num_workers=0) -> DataLoader:
-    """Return a DataLoader that shuffles anew in each epoch, drops nothing, and reads with num_workers processes.
+    """Return a DataLoader that shuffles again in each epoch, drops nothing, and reads with num_workers processes.
 
-    pin_memory where the device is a GPU; workers stay from epoch to epoch, where there are some.
+    Pin memory only if the device is a GPU. Workers, if there are any, stay from epoch to epoch.
     """
-    # TODO: persistent_workers=True is an error where num_workers is 0.
+    # TODO: persistent_workers=True is an error if num_workers is 0.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -51,20 +51,19 @@ def make_loader_optimized(dataset, batch_size, device, num_workers=0) -> DataLoa
 # %% [markdown]
 # ## 2.2 A step that waits for nothing
 #
-# Pinned memory alone gains nothing: `.to(device)` stands still until the copy is done. And a copy that nobody waits for
-# gains nothing where the next line waits for the whole device. The script does both, and fetches the loss at every
-# step, which is a third wait.
+# Pinned memory alone gains nothing, because `.to(device)` waits until the copy is done. A copy that does not wait gains
+# nothing if the next line waits for the whole device. The script waits for both, and a third time for the loss.
 
 
 # %%
 def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=None) -> list[float]:
     """Train for one epoch as given.training_unoptimized.train_epoch does; return the loss of each batch.
 
-    The same steps, in the same named ranges; *on_step* is called at the end of each. No copy is waited for, and no
-    value is fetched before the epoch is over.
+    Keep the steps and the named ranges, and call *on_step* at the end of each step. Wait for no copy, and fetch no
+    value before the epoch is over.
     """
     # TODO: the script's loop with spanned(loader) and its four spans, without what waits.
-    # TODO: collect loss.detach(), and fetch them together at the end.
+    # TODO: collect loss.detach(), and fetch all of them at the end.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -72,25 +71,22 @@ def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=N
 # %% [markdown]
 # ## 2.3 Which batches count
 #
-# The original lab warms up with one loop, leaves it with `break`, and times a second one. So the second begins with the
-# start of new workers, stops one batch too late (`if i >= 100: break` is reached with batch 101 in hand), and then
-# counts 100. One iterator and `islice` do what was meant:
+# Use one iterator and `islice` for the warm-up and for the batches that count:
 #
 #     batch    0 ... 7         8 ... 31           32 ...
 #              warm_up=8       batches=24         never taken
 #                              ^ clock ^
 #
-# n workers begin 2n batches ahead (prefetch_factor * num_workers), and the first ones arrive nearly together. So warm
-# up for 2n to 3n batches, count several times n, and let 2n more follow: else what was begun before the clock is
-# credited, and nothing is paid back.
+# n workers read 2n batches ahead (prefetch_factor * num_workers), so the first ones are ready almost at once. Warm up
+# for 2n to 3n batches, count several times n, and let 2n more follow.
 
 
 # %%
 def measure_loader(loader, device, warm_up=8, batches=24) -> dict[str, Any]:
-    """Time *batches* batches of one iterator after *warm_up* others: until they are read and copied to the device.
+    """Warm up with *warm_up* batches, then time *batches* more of the same iterator: reading and copying to the device.
 
     Returns a dict:
-        samples     how many came in the batches that are timed; fewer batches, if the loader ends before
+        samples     how many the timed batches held; fewer batches are timed if the loader ends early
         seconds     from the end of the warm-up until the last of them is on the device
         throughput  samples / seconds
     """
@@ -113,18 +109,18 @@ def benchmark_dataloader(
 ) -> list[dict[str, Any]]:
     """Measure each combination once; return one row each: batch sizes first, then workers, then pins, as given.
 
-    make_loader(batch_size=..., num_workers=..., pin_memory=...) returns a loader of one data set; *options* are handed
-    on to measure_loader. A row has the names in COLUMNS: the three options, what measure_loader returns, device (its
+    make_loader(batch_size=..., num_workers=..., pin_memory=...) returns a loader of one data set. Pass *options* on to
+    measure_loader. A row has the names in COLUMNS: the three options, what measure_loader returns, device (its
     name). Writes dataloader_results.csv into folder.
     """
-    # TODO: itertools.product has this order; a new loader for each row.
+    # TODO: itertools.product has this order. Make a new loader for each row.
     # YOUR CODE HERE
     raise NotImplementedError()
 
 
 def best_configuration(rows) -> dict[str, Any]:
     """Return batch_size, num_workers and pin_memory of the row with the highest throughput; the first of equal ones."""
-    # TODO: what your own table says, whatever a recipe says.
+    # TODO: go by your table, not by a recipe.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -132,9 +128,9 @@ def best_configuration(rows) -> dict[str, Any]:
 # %% [markdown]
 # ## 2.5 Before and after
 #
-# The same training, the script's and yours, under the same profiler. `perflab trace before_profile.gz` says what share
-# of the steps was waiting for data; `perflab trace after_profile.gz` what is left of it, once the batches that n
-# workers began at the start are used up: after 3n.
+# The script's training and yours, under the same profiler. `perflab trace before_profile.gz` says what share of the
+# steps was waiting for data, and `perflab trace after_profile.gz` how much is left. It skips 3n steps with n workers,
+# until the batches that they read ahead are used up.
 
 
 # %%

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Part 6: all of it together
 #
-# Now there is one program with all that the lab has found, and the question is what it was worth. You write two files.
+# Put everything that you found into one program, and measure what each step brings. You write two files.
 #
 # | file | what it does |
 # |---|---|
 # | `training_final_optimized.py` | trains, with seven points of a checklist, and prints what it took |
-# | `part6_final.py`, this one | runs five versions, each with one thing more; makes the table and the picture |
+# | `part6_final.py`, this one | runs five versions, each with one more step; makes the table and the picture |
 #
-# The versions do the same work: as many photos, as many steps of the optimizer, from the same weights. So a version
-# that is faster trains faster, and does not train something else.
+# All versions do the same work: as many photos, as many steps of the optimizer, from the same weights. Else a speedup
+# would mean nothing.
 
 # %%
 from __future__ import annotations
@@ -30,7 +30,7 @@ from given import covered, divided, load_events
 # %% [markdown]
 # ## 6.1 Five versions
 #
-# Each builds on the one before. `Baseline` is the script of part 1, which takes its steps as the others do.
+# Each builds on the one before. `Baseline` is the script of part 1 with the same steps as the others.
 
 # %%
 SCRIPT = "training_final_optimized.py"
@@ -51,11 +51,11 @@ COLUMNS = ["version", "busy_percent", *FIGURES, "speedup", "device"]
 
 
 def run_version(command) -> dict[str, Any]:
-    """Run this Python with *command* in a process of its own; return the JSON object that its last line is.
+    """Run this Python with *command* in a new process; return the JSON object in the last line that it prints.
 
     If it fails, raise a RuntimeError that holds the end of what it wrote to stderr.
     """
-    # TODO: subprocess.run([sys.executable, *command], ...); look at the exit status before the output.
+    # TODO: subprocess.run([sys.executable, *command], ...); check the exit status before you read the output.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -63,17 +63,16 @@ def run_version(command) -> dict[str, Any]:
 # %% [markdown]
 # ## 6.2 Which utilization
 #
-# "More than 80 % GPU utilization" says nothing before the metric is named. Here it is the share of the steps in which
-# at least one kernel ran, as in part 1. It says that the GPU had something to do, and not that it was full: a larger
-# batch may raise throughput at the same share.
+# "More than 80 % GPU utilization" means nothing until you name the metric. Here it is the share of the steps in which
+# at least one kernel ran, as in part 1. It says that the GPU had something to do, not that it was full.
 
 
 # %%
 def busy_percent(file) -> float:
     """Return the share of the steps, in percent, in which a kernel ran; without kernels, in which an operator ran.
 
-    The steps are from the start of the first ProfilerStep to the end of the last. Without kernels, what lies in a wait
-    for the loader (enumerate(DataLoader)...) is loading and no work.
+    The steps are from the start of the first ProfilerStep to the end of the last. Without kernels, operators during a
+    wait for the loader (enumerate(DataLoader)...) do not count.
     """
     # TODO: part 1's first answer; given has load_events, covered and divided.
     # YOUR CODE HERE
@@ -88,12 +87,12 @@ def busy_percent(file) -> float:
 def compare_versions(versions, folder=".") -> list[dict[str, Any]]:
     """Run every version, one after the other; return the rows, write them and draw them into folder.
 
-    A version has its name, the command of run_version, and the file in which the profile is when that has ended.
+    A version has its name, the command for run_version, and the file in which that leaves a profile.
     A row has the names in COLUMNS: version, busy_percent (of its profile), the FIGURES that it printed, speedup (its
     throughput / that of the first row), device.
-    Writes final_results.csv, numbers as numbers, and final_comparison.png.
+    Writes final_results.csv, with plain numbers, and final_comparison.png.
     """
-    # TODO: one at a time: two would take each other's cores.
+    # TODO: one at a time, or they take each other's cores.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -103,7 +102,7 @@ PANELS = {"busy_percent": "Busy (% of the steps)", "throughput": "Throughput (sa
 
 def draw_comparison(rows, folder=".") -> None:
     """Draw rows, any number of them, as final_comparison.png in folder: three panels, a bar for each version."""
-    # TODO: one panel for each quantity in PANELS; bars named by their version and as high as the row says.
+    # TODO: one panel for each quantity in PANELS, with a bar for each version, its height taken from the row.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -113,8 +112,8 @@ def draw_comparison(rows, folder=".") -> None:
 #
 #     nsys stats --report cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum --format csv before.nsys-rep
 #
-# prints three tables in one text, with other words between them: `> stats_before.txt` keeps it, and `stats_after.txt`
-# that of after.nsys-rep. A header begins with `Time (%)`: a share of the rows below it, and no utilization.
+# prints three tables in one text, with other words between them. Redirect it to `stats_before.txt`, and that of
+# after.nsys-rep to `stats_after.txt`. `Time (%)` in a header is a share of the rows below it, not a utilization.
 
 # %%
 MEASURES = ["launches", "kernel_ms", "copy_to_gpu_ms", "waiting_calls"]

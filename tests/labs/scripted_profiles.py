@@ -332,18 +332,18 @@ def without_one() -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
             "wrong", "operators and loading together, as the share of operators", {ANALYSIS: "share of operators"},
             told(report(f"Operators: {ran + waited:.1f} %", 100 - ran - waited, *faults())),
         ),
-        "potential_out_of_the_air": ("wrong", "more than all that is not work", {ANALYSIS: "it lies between them"},
+        "potential_out_of_the_air": ("wrong", "more than all that is not work", {ANALYSIS: "the potential must lie between"},
                                      told(report(share, 99, *faults()))),
         "report_without_numbers": (
             "wrong", "words alone", {ANALYSIS: "there is no line", "names_planted_faults": "there is no line"},
             told("The loader is slow, the batches are small, and there are too many waits.\n"),
         ),
         "names_every_line": (
-            "cheat", "each bottleneck is the whole script", {"names_planted_faults": "name the one that is to be changed"},
+            "cheat", "each bottleneck is the whole script", {"names_planted_faults": "name the one that must change"},
             told(report(share, waited, *[f"lines {n}-{n + 19}: slow" for n in (30, 50, 70)])),
         ),
         "names_innocent_lines": (
-            "wrong", "the forward pass as a bottleneck", {"names_planted_faults": "nothing that costs time"},
+            "wrong", "the forward pass as a bottleneck", {"names_planted_faults": "nothing in line"},
             told(report(share, waited, faults()[0], f"line {line('model(images)')}: the network", faults()[2])),
         ),
         "names_one_fault_thrice": (

@@ -3,7 +3,7 @@
 python -m given.training_matched --profile profile_baseline.gz
 
 Its batches stay small. A step of the optimizer is of as many samples as the optimized one's, so that both take the
-same steps from the same weights, and what is faster is the training and not another one.
+same steps from the same weights, and a faster version really trains faster.
 """
 
 from __future__ import annotations

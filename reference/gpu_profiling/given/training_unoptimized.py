@@ -1,4 +1,4 @@
-"""The script to be profiled: it trains right, and wastes most of its time. Run it, read it, profile it; do not mend it.
+"""The script to be profiled: it trains correctly, but wastes most of its time. Run, read and profile it; do not fix it.
 
 python -m given.training_unoptimized --batches 20
 """

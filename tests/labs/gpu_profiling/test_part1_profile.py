@@ -76,7 +76,7 @@ def test_a_profiler_that_is_left_on_is_said():
         replace(seen, values={**seen.values, "still": True})
     )
 
-    assert "it was started and never stopped" == found.why
+    assert "you started a profiler and did not stop it" == found.why
 
 
 @pytest.mark.parametrize(

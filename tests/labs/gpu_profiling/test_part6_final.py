@@ -36,7 +36,7 @@ def test_a_program_that_is_missing_is_said(tmp_path):
 
     found = bench.judged(tmp_path / part.file, only=["accumulates"])["accumulates"]
 
-    assert f"{PROGRAM} was not handed in" in found.why
+    assert f"{PROGRAM} was not submitted" in found.why
 
 
 # --- what is handed in ------------------------------------------------------------------------------------------------
@@ -114,7 +114,9 @@ def test_fewer_waits_are_looked_for_where_nsys_was():
     assert isinstance(
         judge(*(Text(one.file, "No nsys here.") for one in (before, after))), Unavailable
     )
-    assert "the other one is of nsys" in judge(before, Text("stats_after.txt", "No nsys here.")).why
+    assert (
+        "the other file is of nsys" in judge(before, Text("stats_after.txt", "No nsys here.")).why
+    )
     fewer = before.text.replace(",893,18535.0,", ",8,18535.0,")
     assert "not its count times its average" in judge(before, Text("stats_after.txt", fewer)).why
 

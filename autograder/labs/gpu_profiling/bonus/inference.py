@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from autograder.checks import outputs
+from autograder.checks.hints import hinted
 from autograder.lab import Answer, Pair, Student, Verdict, Window
 from autograder.labs.gpu_profiling.bonus.part import Rig, part
 
@@ -34,9 +35,9 @@ def folded(student: Student, rig: Rig) -> Answer:
 
 FACTS = {
     "recorded": "a pass was recorded for a backward pass: memory is kept for nothing",
-    "fetched": "results were fetched in each batch: the host waits for the device each time",
-    "mode": "a module is in another mode than before: the caller's next epoch trains in that",
-    "raised": "the exception of a loader did not come out: the caller takes a part for the whole",
+    "fetched": "results were fetched in each batch, so the host waits for the device each time",
+    "mode": "a module is in another mode than before, and the caller's next epoch would use it",
+    "raised": "the exception of a loader did not come out, so the caller takes a part for the whole",
 }
 
 
@@ -102,32 +103,50 @@ def latencies(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs", compared="answers")
 def folds_the_norm(folded: Pair) -> Verdict:
-    """fold_norm gives one convolution that answers as convolution and batch norm do, and leaves both as they were."""
+    """fold_norm gives one convolution that answers as convolution and batch norm do, and changes neither."""
     why = {
-        "afterwards": "the layers that were handed in were changed",
-        "": "a factor, eps or the bias is not in it",
+        "afterwards": "the caller's layers were changed",
+        "": "a factor, eps or the bias is missing",
     }
-    return outputs.same(folded, SAME, why=why, try_=INFER)
+    hints = {
+        "afterwards": "write into a new nn.Conv2d only",
+        "its weight": "one factor for each output channel: weight / sqrt(running_var + eps)",
+        "one convolution": "the new bias is (bias - running_mean) * factor + norm.bias",
+    }
+    return hinted(outputs.same(folded, SAME, why=why, try_=INFER), hints, INFER)
 
 
 @part.check(basis="outputs", compared="classes")
 def predicts_the_classes(predicted: Pair) -> Verdict:
-    """predict returns the class of each image, in order, as int64: as the model in eval() says it."""
+    """predict returns the class of each image, in order, as int64, as the model in eval() gives it."""
     why = "dropout or batch norm was in train(), or batches are in another order"
-    return outputs.same(predicted, 0.0, why=why, try_=INFER, without=FACTS)
+    try_ = f"model.eval() first, and results in the order of batches; {INFER}"
+    return outputs.same(predicted, 0.0, why=why, try_=try_, without=FACTS)
 
 
 @part.check(basis="report")
 def predicts_without_a_trace(predicted: Pair) -> Verdict:
-    """predict keeps nothing for a backward pass, and each module is afterwards in its own mode, whatever happens."""
-    return outputs.same(predicted, 0.0, why=FACTS, try_=INFER, without=["the classes"])
+    """predict keeps nothing for a backward pass, and puts each module back into its mode, even after an exception."""
+    hints = {
+        "recorded": "run the model under torch.inference_mode()",
+        "fetched": "keep results on the device, and move them once, after the loop",
+        "mode": "restore module.training of each module in a finally clause",
+        "raised": "let exceptions out: try and finally, without except",
+    }
+    judged = outputs.same(predicted, 0.0, why=FACTS, try_=INFER, without=["the classes"])
+    return hinted(judged, hints, INFER)
 
 
 @part.check(basis="scripted")
 def latency_is_honest(latencies: Pair) -> Verdict:
     """measure_latency gives percentiles of single calls after a warm-up, with the device's work."""
     why = {
-        "per_second": "calls over the time of all of them",
+        "per_second": "it must be the number of calls / the sum of their times",
         "": "a cold call counts, the device's work does not, or a percentile is not numpy's",
     }
-    return outputs.same(latencies, 0.01, why=why, try_=INFER)
+    hints = {
+        "per_second": "repeats / sum of the seconds",
+        "works on": "call synchronize() before each reading of the clock",
+        "a CPU": "warm up first, time each call alone, and take numpy.percentile",
+    }
+    return hinted(outputs.same(latencies, 0.01, why=why, try_=INFER), hints, INFER)

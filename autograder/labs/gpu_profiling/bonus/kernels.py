@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograder.checks import outputs
+from autograder.checks.hints import hinted
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -90,12 +91,18 @@ def fused_answers_alike(fused: Pair, tools: Pair) -> Verdict:
     """conv_relu_pool gives what a convolution, a ReLU and a pool give, at any size; owed where there is no Triton."""
     why = {
         "odd": "the last row or column has no partner: the pool leaves it out",
-        "transposed": "a kernel sees addresses: what is not contiguous has to become so",
+        "transposed": "a kernel sees only addresses, and these tensors are not contiguous",
         "block": "programs after the first begin elsewhere, or the last one's mask is wrong",
-        "": "another function: a border, the order of the axes, or where a window begins",
+        "": "a different function: a border, the order of the axes, or where a window begins",
     }
     try_ = f"compare with torch's three operators; {FUSED}"
-    return without(tools, "Triton") or outputs.same(fused, SAME, why=why, try_=try_)
+    hints = {
+        "odd": "height // 2 rows and width // 2 columns",
+        "transposed": "call .contiguous() on each tensor before the launch",
+        "block": "number the outputs by program_id * BLOCK + arange, and mask the last ones",
+    }
+    judged = outputs.same(fused, SAME, why=why, try_=try_)
+    return without(tools, "Triton") or hinted(judged, hints, FUSED)
 
 
 ALLOCATES = "empty new_empty empty_like empty_strided zeros new_zeros zeros_like full zero_ fill_ lift_fresh"
@@ -111,12 +118,15 @@ def fused_is_one_launch(launched: Observation) -> Verdict:
     measured = (
         f"{len(values['launches'])} launches; beside them {', '.join(beside[:5]) or 'nothing'}"
     )
-    why = ""
-    if len(values["launches"]) != 1 or beside:
-        why = "each launch reads and writes memory that one kernel keeps to itself"
+    why, try_ = "", FUSED
+    if len(values["launches"]) != 1:
+        why, try_ = "it must be one launch, of one kernel", f"one grid for all numbers; {FUSED}"
+    elif beside:
+        why, try_ = "torch computes beside the kernel", f"move this into the kernel; {FUSED}"
     elif not values["wrote"]:
         why = "the result is not what the kernel wrote: something else computed it"
-    return verdict(measured, why, FUSED)
+        try_ = f"return the tensor that the kernel stores to; {FUSED}"
+    return verdict(measured, why, try_)
 
 
 @part.check(basis="outputs")
@@ -124,9 +134,11 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     """The CUDA kernel computes the same, thread by thread on the CPU, and writes its own numbers only."""
     strayed = threads.student.values["strayed"]
     if strayed:
-        why = "the last block has threads too many, which have to return; odd heights and widths are rounded down"
-        return Failed(f"{strayed[0]}: written beside the result", why, CUDA)
-    why = "another function, or a thread that computes another's number"
+        why = "the last block has threads too many, which must return; odd heights and widths are rounded down"
+        return Failed(
+            f"{strayed[0]}: written beside the result", why, f"return if there is no number; {CUDA}"
+        )
+    why = "a different function, or a thread that computes another's number"
     try_ = f"begin with one image; {CUDA}"
     return without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=try_)
 
@@ -138,12 +150,14 @@ def cuda_compiles(cubin: Observation, tools: Pair) -> Verdict:
     if owed:
         return owed
     if values["error"]:
-        return Failed(values["error"], "nvcc refuses the source", CUDA)
+        return Failed(
+            values["error"], "nvcc refuses the source", f"correct the line that it names; {CUDA}"
+        )
     measured = (
         f"kernels: {', '.join(values['entries']) or 'none'}; {values['spilled']} bytes spilled"
     )
     if "conv_relu_pool" not in values["entries"]:
-        why = "who loads it looks for conv_relu_pool, and C++ gives it a longer name"
+        why = "a loader looks for conv_relu_pool, but C++ gives it a longer name"
         return Failed(measured, why, f'extern "C"; {CUDA}')
     why = "what does not fit into registers goes to memory and back"
-    return verdict(measured, why if values["spilled"] else "", CUDA)
+    return verdict(measured, why if values["spilled"] else "", f"keep fewer values at once; {CUDA}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograder.checks import outputs
+from autograder.checks.hints import hinted
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -81,15 +82,18 @@ def nights(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="report")
 def records_the_steps(recorded: Observation) -> Verdict:
-    """record_profile calls the step twice unrecorded and then as often as asked, each with its ranges."""
+    """record_profile calls the step twice unrecorded, then records *steps* calls, each with its ranges."""
     values, steps = recorded.values, recorded.values["steps"]
     counts = ", ".join(f"{name}: {count}" for name, count in values["ranges"].items())
     calls = f"{values['calls']} calls, {values['early']} of the first two recorded"
     measured = f"{calls}; in the trace {counts or 'nothing'}"
     if not values["file"]:
-        return verdict(measured, "no Chrome trace was written", NIGHT)
+        return verdict(
+            measured, "no Chrome trace was written", f"prof.export_chrome_trace(file); {NIGHT}"
+        )
     if values["calls"] != steps + 2:
-        return verdict(measured, f"it should be {steps} steps, and two before them", NIGHT)
+        why = f"it should be {steps} steps, and two before them"
+        return verdict(measured, why, f"call step() steps + 2 times; {NIGHT}")
     wrong = values["early"] or any(count != steps for count in values["ranges"].values())
     why = f"there should be {steps} of each: none of the first two calls, which are slow, and all of the others"
     try_ = f"schedule(wait=1, warmup=1, active=steps); {NIGHT}"
@@ -99,20 +103,35 @@ def records_the_steps(recorded: Observation) -> Verdict:
 @part.check(basis="scripted")
 def finds_what_changed(nights: Pair) -> Verdict:
     """compare_profiles gives milliseconds per step of each range in both profiles, the largest change first."""
-    return judges.each(nights, judges.row_problem, NIGHT)
+    hints = {
+        "a range within one": "given.covered counts overlaps once",
+        "per step": "divide by the number of ProfilerStep ranges of that trace",
+        "comes first": "sort by abs(change_ms), the largest first",
+        "the ranges of both": "take the names of both traces, without ProfilerStep",
+    }
+    return hinted(judges.each(nights, judges.row_problem, NIGHT), hints, NIGHT)
 
 
 @part.check(basis="scripted")
 def says_whether_slower(nights: Pair) -> Verdict:
-    """compare_profiles gives the milliseconds of a step, and says whether it became slower than is allowed."""
+    """compare_profiles gives the milliseconds of a step, and says whether it became slower than allowed."""
     why = {
-        "slower": "slower is whether a step takes longer than before by more than is allowed",
-        "": "a step takes the mean length of ProfilerStep",
+        "slower": "slower says whether a step takes longer than before by more than allowed",
+        "": "it must be the mean length of ProfilerStep",
     }
-    return outputs.same(nights, 1e-3, why=why, try_=NIGHT)
+    hints = {
+        "slower": "a bool: after_ms > before_ms * (1 + allowed)",
+        "_ms": "average the lengths of the ProfilerStep ranges, in milliseconds",
+    }
+    return hinted(outputs.same(nights, 1e-3, why=why, try_=NIGHT), hints, NIGHT)
 
 
 @part.check(basis="scripted", needs=[finds_what_changed])
 def page_holds_the_rows(nights: Pair) -> Verdict:
     """compare_profiles writes profile_report.md: a verdict, and each range with its milliseconds, in order."""
-    return judges.each(nights, judges.page_problem, NIGHT)
+    hints = {
+        "were returned": "one line of the table for each row, after a header and a line of dashes",
+        "that is not the row": "write the four columns in order, with two decimals or more",
+        "slower": "write 'slower' or 'not slower', as the dict says",
+    }
+    return hinted(judges.each(nights, judges.page_problem, NIGHT), hints, NIGHT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograder.checks import outputs
+from autograder.checks.hints import hinted
 from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
@@ -24,7 +25,7 @@ from autograder.labs.gpu_profiling.bonus.part import Rig, part
 from autograder.model import verdict
 
 NODE = 'see "Two nodes" in the bonus handout'
-AGAIN = "run bonus.py again and hand in the file that it wrote, unchanged"
+AGAIN = "run bonus.py again and submit the file that it wrote, unchanged"
 SAME = 1e-5  # of the largest number: sums of some dozen products in another order
 
 
@@ -63,6 +64,18 @@ def means(student: Student, rig: Rig) -> Answer:
     return rig.nodes().together(student) if rig.side == "student" else rig.nodes().alone()
 
 
+START_HINTS = {
+    "it begins with": 'the first word is "torchrun"',
+    "it runs": "end each line with the script",
+    "--nnodes is": "--nnodes is the number of nodes",
+    "--nproc-per-node is": "--nproc-per-node is the number of processes on each node",
+    "--standalone": "leave --standalone out",
+    "nodes meet at": "--master-addr address and --master-port port on each node",
+    "--node-rank": "--node-rank 0 for the first node, 1 for the next one",
+    "command lines for": "return one line for each node",
+}
+
+
 @part.check(basis="outputs")
 def starts_each_node(commands: Pair) -> Verdict:
     """node_commands has a command line of torchrun for each node, which meet at the first one's address."""
@@ -70,23 +83,23 @@ def starts_each_node(commands: Pair) -> Verdict:
     for lines, call in zip(written, asked, strict=False):
         why = torchrun.problem(lines, torchrun.Wanted(**call))
         if why:
-            return Failed(" ".join(lines[0])[:200] if lines else "no command lines", why, NODE)
+            line = " ".join(lines[0])[:200] if lines else "no command lines"
+            return hinted(Failed(line, why, NODE), START_HINTS, NODE)
     return Passed(" ".join(written[0][0])[:200])
 
 
 @part.check(basis="scripted")
 def averages_over_nodes(means: Pair) -> Verdict:
-    """After average_over_nodes every process of two nodes has the mean over all four, each time it is called."""
+    """After average_over_nodes, every process of two nodes has the mean over all four, at each call."""
     got, want = means.student.arrays["means"], means.baseline.arrays["means"]
     apart = outputs.furthest(got, want)
     if apart <= SAME:
         return Passed(f"apart by {apart:.1e}")
     times = outputs.multiple(got, want, SAME)
     measured = f"apart by {apart:.1e}" if times is None else f"{times:.3g} times the mean"
-    why = (
-        "a node is left out, counts twice, or is not told; or the sum is divided by another number"
-    )
-    return Failed(measured, why, NODE)
+    why = "a node is left out, counts twice, or does not get the result; or the sum is divided by the wrong number"
+    try_ = "reduce in each node, all_reduce between, broadcast in each node, then / world size"
+    return Failed(measured, why, f"{try_}; {NODE}")
 
 
 @part.check(basis="report", needs=[averages_over_nodes])
@@ -95,13 +108,19 @@ def one_of_a_node_talks(means: Pair) -> Verdict:
     across = [torchrun.crossing(own, processes=2) for own in means.student.values["calls"]]
     counts = ", ".join(str(len(calls)) for calls in across)
     why = torchrun.talk_problem(across, TURNS, means.baseline.values["numbers"])
-    try_ = f"torch.cat before anything leaves the node; {NODE}"
-    return verdict(f"calls between nodes by rank: {counts}", why, try_)
+    hints = {
+        "no collective call": "dist.all_reduce in the group between",
+        "take part": "only the first process of each node calls between nodes",
+        "waits for the network": "torch.cat before anything leaves the node",
+        "a call takes": "send each number once",
+    }
+    judged = verdict(f"calls between nodes by rank: {counts}", why, NODE)
+    return hinted(judged, hints, NODE)
 
 
 Study(part, torchrun.NODES, "rehearse_nodes").is_consistent(
     torchrun.row_problem,
-    says="The nodes_results.csv handed in has the four shapes, and efficiencies that follow from its rates.",
+    says="The submitted nodes_results.csv has the four shapes, and efficiencies that follow from its rates.",
     try_=AGAIN,
     name="nodes_results_fit",
 )

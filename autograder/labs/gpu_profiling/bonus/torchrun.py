@@ -118,7 +118,7 @@ def talk_problem(across: Sequence[Calls], turns: int, numbers: int) -> str:
         return f"the first processes are 0 and 2, and {', '.join(map(str, talkers))} take part"
     often = max(map(len, across))
     if often > 2 * turns:
-        return f"{often} calls for {turns} averages: each waits for the network anew"
+        return f"{often} calls for {turns} averages: each waits for the network again"
     most = max(call["numbers"] for calls in across for call in calls)
     return f"a call takes {most} numbers, and there are {numbers}" if most > numbers else ""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.checks import plot
 from autograder.checks import trace as profile
+from autograder.checks.hints import hinted
 from autograder.claims.answers import Answers, Question, Slips, Values, idle, percent
 from autograder.errors import SubmissionError
 from autograder.lab import (
@@ -50,21 +51,23 @@ part = Part(
         "part1_notes.md",
     ],
     made_by={
-        "baseline_analysis.txt": 'write it as "The report" in the part 1 handout shows it',
+        "baseline_analysis.txt": 'write it in the form of "The report" in the part 1 handout',
         "baseline_timeline.png": "perflab trace baseline_profile.gz --page baseline_timeline.png",
     },
 )
 
 RANGES = ("copy", "forward", "backward", "optimizer_step")
 PASSED_OVER, RECORDED = 2, 8  # batches of the profile
-LEAST = 5  # steps of one that is handed in
+LEAST = 5  # steps of a submitted profile
 CONVOLUTIONS = 3  # of SimpleNet
 BYTES = 16 * 1024 * 1024  # of a profile
 FAULTS = 3  # that are to be named
 NSYS = 'see "nsys" in the part 1 handout'
 SCHEDULE = 'see "The schedule" in the part 1 handout'
 QUESTIONS = 'see "Eleven questions" in the part 1 handout'
-READ = "let analyse_profile read the profile that you hand in, and write what it returns; perflab trace shows figures"
+READ = (
+    "run analyse_profile on the profile that you submit, and write what it returns to answers.json"
+)
 
 # What is planted in given/training_unoptimized.py, by what stands in the line.
 PLANTED: Mapping[str, str] = {
@@ -196,10 +199,26 @@ def planted(student: Student, rig: Rig) -> Answer:
 # --- what is judged: command lines ------------------------------------------------------------------------------------
 
 
+LINE_HINTS = {
+    "it begins with": "the words of the tool come first",
+    "--trace": "write --trace=cuda,nvtx as one word",
+    "--capture-range-end is": "leave it out, or take stop",
+    "--capture-range is": "add --capture-range=cudaProfilerApi",
+    "put nsys's options first": "move it before the program",
+    "it runs": "end the list with the words of program",
+    "--output": "--output and the name in report, without an ending",
+    "--report is": "name both sums, or leave --report out",
+    "--format is": "add --format=csv",
+    "--type is": "add --type=sqlite",
+    "it reads": "read the file that the capture line wrote: report and .nsys-rep",
+}
+
+
 def _line(pair: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
     words = pair.student.values["lines"].get(name, [])
     why = problem(words, *more, pair.baseline.values["report"])
-    return verdict(" ".join(words)[:300] or "nothing", why, NSYS)
+    line = verdict(" ".join(words)[:300] or "nothing", why, NSYS)
+    return hinted(line, LINE_HINTS, NSYS)
 
 
 @part.check(basis="outputs")
@@ -235,33 +254,44 @@ def trains_once_and_stops(profiled: Observation) -> Verdict:
     )
     measured = f"train was called {len(asked)} times, on_step {stepped} times"
     if len(asked) != 1:
-        why = "it was not called once: a second training has another profile"
-        return Failed(measured, why, SCHEDULE)
+        why = "train must be called exactly once, while the profiler runs"
+        return Failed(measured, why, f"call train inside of with profile(...); {SCHEDULE}")
+    if not stepped:
+        why = "train did not get on_step, so the profiler never moves on"
+        return Failed(measured, why, f"pass prof.step as on_step; {SCHEDULE}")
     if stepped < least:
-        why = f"of {asked[0]} batches; {least} are passed over, warmed up with and recorded"
-        return Failed(measured, why, f"train(on_step=prof.step, batches={least}); {SCHEDULE}")
+        why = f"train ran {asked[0]} batches, but {least} are needed: 1 to skip, 1 to warm up, 8 to record"
+        return Failed(measured, why, f"call train with batches={least}; {SCHEDULE}")
     if profiled.values["still"]:
-        why = "it was started and never stopped"
-        return Failed("a profiler is still recording", why, "with profile(...) as prof:")
+        why = "you started a profiler and did not stop it"
+        return Failed("a profiler is still recording", why, "with profile(...) as prof: stops it")
     passed_on = profiled.values["passed_on"]
-    why = "" if passed_on else "the losses that train returned are not returned"
+    why = "" if passed_on else "profile_training did not return the losses that train returned"
     return verdict(measured, why, "return train(...)")
+
+
+RECORDED_HINTS = {
+    "nothing was exported": "export_chrome_trace in on_trace_ready, into folder, under that name",
+    "its steps are": "schedule(wait=1, warmup=1, active=8, repeat=1)",
+    "steps where": "schedule(wait=1, warmup=1, active=8, repeat=1), and prof.step as on_step",
+    "holds the range": "profile the training that you are given, and write what the profiler exports",
+}
 
 
 @part.check(basis="report")
 def follows_the_schedule(profiled: Observation) -> Verdict:
     """profile_training writes a profile of batches 3 to 10, a ProfilerStep each, with the script's ranges."""
     data, file = profiled.arrays["profile"].tobytes(), part.artefacts["baseline_profile"]
-    try_ = f"schedule(wait=1, warmup=1, active=8, repeat=1), and prof.step as on_step; {SCHEDULE}"
-    if not data:
-        return Failed(f"no {file} in folder", "nothing was exported there under that name", try_)
-    try:
-        why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
-    except SubmissionError as error:
-        why = str(error)
-    if why:
-        return Failed(f"{file} of {len(data)} bytes", why, try_)
-    return Passed("steps 2 to 9, with their ranges")
+    measured, why = f"no {file} in folder", "nothing was exported there under that name"
+    if data:
+        measured = f"{file} of {len(data)} bytes"
+        try:
+            why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
+        except SubmissionError as error:
+            why = str(error)
+    if not why:
+        return Passed("steps 2 to 9, with their ranges")
+    return hinted(Failed(measured, why, SCHEDULE), RECORDED_HINTS, SCHEDULE)
 
 
 FINDS = {
@@ -280,38 +310,45 @@ for _name, (_what, _group) in FINDS.items():
     questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group)
 
 
-# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+# --- what is judged: the submitted files -----------------------------------------------------------------------------
 
 
 @part.check(basis="artefact")
 def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
-    """The baseline_profile.gz handed in is of training_unoptimized: its steps, its ranges, its wait for data."""
+    """The submitted baseline_profile.gz is of training_unoptimized: its steps, its ranges, its wait for data."""
     why = profile.of_another(baseline_profile, LEAST, RANGES, CONVOLUTIONS, workers=False)
     measured = f"{baseline_profile.tool}, {len(baseline_profile.steps)} steps"
-    try_ = "run part1_profile.py, or nsys on the script as it is, and hand in what was written"
-    return verdict(measured, why, try_)
+    again = "run part1_profile.py, and submit what it wrote"
+    hints = {
+        "workers": f"restore given/training_unoptimized.py and {again}",
+        "steps where": f"schedule(wait=1, warmup=1, active=8, repeat=1), then {again}",
+    }
+    return hinted(verdict(measured, why, again), hints)
 
 
 @part.check(basis="artefact", needs=[profile_is_of_the_script])
 def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
-    """The profile handed in holds the work of a GPU: owed where there is none."""
+    """The submitted profile holds the work of a GPU. Without a GPU, this is owed."""
     kernels = baseline_profile.figure("busy_kernel", "steps")
     if kernels is not None:
         return Passed(f"kernels ran {kernels:.1f} % of the steps")
     if baseline_profile.tool == "kineto" and not baseline_profile.devices:
         return Unavailable("the profile was recorded without a GPU")
     why = baseline_profile.notes[0] if baseline_profile.notes else "no kernel is in it"
-    try_ = "--trace=cuda,nvtx of nsys, ProfilerActivity.CUDA of torch.profiler; and was torch installed with CUDA?"
+    tools = {"kineto": "add ProfilerActivity.CUDA to the activities"}
+    try_ = tools.get(
+        baseline_profile.tool, "check that torch has CUDA, then nsys --trace=cuda,nvtx"
+    )
     return Failed(f"{baseline_profile.tool}, no kernel", why, try_)
 
 
 COMPLETE = "answers_are_complete"
 questions.fits(
-    COMPLETE, "The answers.json handed in holds the eleven answers, with a reason for what is null."
+    COMPLETE, "The submitted answers.json holds the eleven answers, with a reason for what is null."
 )
 ANSWERED = {
     "gaps": (
-        "Utilization, gaps and their cause in answers.json are what the profile handed in with it says.",
+        "Utilization, gaps and their cause in answers.json are what the submitted profile says.",
         "gpu",
     ),
     "data": (
@@ -339,6 +376,12 @@ for _name, (_says, _group) in ANSWERED.items():
 
 
 REPORT = part.made_by["baseline_analysis.txt"]
+SHARE = "copy the share from the answers.json of the same run"
+FAULT_HINTS = {
+    "names no line": "number each bottleneck, and begin it like this: 1. line 12: ...",
+    "name the one": "keep only the line that must change",
+    "different faults": "look for faults of other kinds, instead of more lines of one",
+}
 
 
 @part.check(basis="artefact")
@@ -347,7 +390,13 @@ def analysis_fits_the_profile(baseline_analysis: Text, baseline_profile: Trace) 
     findings, problem = judges.parsed(baseline_analysis)
     if findings is None:
         return Failed(baseline_analysis.file, problem, REPORT)
-    return judges.shares_problem(findings, baseline_profile, try_=REPORT)
+    judged = judges.shares_problem(findings, baseline_profile, try_=SHARE)
+    hints = {
+        "no work of a GPU": 'write "Operators: ... %" instead',
+        "the work of a GPU": 'write "GPU utilization: ... %" instead',
+        "the potential must": "write a number between these two",
+    }
+    return hinted(judged, hints)
 
 
 @part.check(basis="artefact")
@@ -361,7 +410,8 @@ def names_planted_faults(baseline_analysis: Text, planted: Pair) -> Verdict:
     problem = judges.faults_problem(findings, faults, FAULTS)
     listed = ", ".join(sorted(named)) or "none of the faults"
     measured = f"{len(findings.entries)} bottlenecks; {listed}"
-    return verdict(measured, problem, 'look where the waits come from; "line 12: ..."')
+    judged = verdict(measured, problem, "look in the script for what each wait comes from")
+    return hinted(judged, FAULT_HINTS)
 
 
 @part.check(basis="artefact", needs=[names_planted_faults])
@@ -372,17 +422,17 @@ def starts_with_the_largest(
     findings, problem = judges.parsed(baseline_analysis)
     causes = [cause.name for cause, _ in idle(baseline_profile) if cause.name in CAUSED]
     if findings is None or not causes:
-        why = problem or "the profile puts idle time to nothing"
+        why = problem or "the profile shows no cause of idle time"
         return Failed(baseline_analysis.file, why, REPORT)
     cause = causes[0]
     first = judges.faults_found(findings, planted.baseline.values["lines"])[0]
     measured = f"first: {', '.join(first) or 'no fault'}; the profile's largest cause: {cause}"
     right = any(name in CAUSED[cause] for name in first)
-    why = "" if right else f"what shows as {cause} costs more"
-    return verdict(measured, why, "gap_cause says where to look first")
+    why = "" if right else f"{cause} costs more time in this profile"
+    return verdict(measured, why, f"put the bottleneck that causes {cause} first")
 
 
 @part.check(basis="artefact")
 def timeline_is_a_picture(baseline_timeline: Picture) -> Verdict:
-    """The baseline_timeline.png handed in is a picture of a timeline that can be read."""
+    """The submitted baseline_timeline.png is a picture of a timeline that can be read."""
     return plot.is_drawn(baseline_timeline, try_=part.made_by["baseline_timeline.png"])

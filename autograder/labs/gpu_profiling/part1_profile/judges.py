@@ -102,8 +102,11 @@ def shares_problem(findings: Findings, trace: Trace, *, try_: str) -> Verdict:
     measured = f"{verdict.measured}; potential {shown(findings.potential)} %"
     if least - POINTS <= findings.potential <= most + POINTS:
         return Passed(measured)
-    why = f"the wait for data alone is {least:.1f} %, and all that is not work {most:.1f} %: it lies between them"
-    return Failed(measured, why, try_)
+    waits, rest = (
+        f"the wait for data ({least:.1f} %)",
+        f"everything that is not work ({most:.1f} %)",
+    )
+    return Failed(measured, f"the potential must lie between {waits} and {rest}", try_)
 
 
 def faults_found(findings: Findings, faults: Faults) -> list[list[str]]:
@@ -121,13 +124,13 @@ def faults_problem(findings: Findings, faults: Faults, least: int) -> str:
             return f'bottleneck {number} names no line: "line 12: ..."'
         if not names:
             lines = _listed(sorted(entry))
-            return f"bottleneck {number}: nothing that costs time stands in {lines}"
+            return f"bottleneck {number}: nothing in {lines} costs time"
         if len(entry) > WIDEST:
             many = f"bottleneck {number} names {len(entry)} lines"
-            return f"{many}; name the one that is to be changed"
+            return f"{many}; name the one that must change"
     different = {name for names in named for name in names}
     if len(different) < least:
-        return f"{len(different)} different faults are named, not {least}"
+        return f"{len(different)} different faults are named, but {least} are needed"
     return ""
 
 

@@ -77,10 +77,10 @@ def _recorded(line: Line) -> Iterator[str]:
 
 def _ranged(line: Line) -> Iterator[str]:
     if other := line.other("--capture-range", "cudaProfilerApi"):
-        yield f"{other}, so that the training alone is recorded, not how Python starts"
+        yield f"{other}, so that only the training is recorded, not the start of Python"
     for end in line.values("--capture-range-end"):
         if not re.fullmatch(RANGE_ENDS, end):
-            yield f"--capture-range-end is {end}; nsys knows none, stop, stop-shutdown and repeat"
+            yield f"--capture-range-end is {end}; nsys accepts none, stop, stop-shutdown and repeat"
 
 
 def _launched(line: Line, program: Sequence[str]) -> Iterator[str]:
@@ -89,18 +89,18 @@ def _launched(line: Line, program: Sequence[str]) -> Iterator[str]:
         yield other
     for word in late:
         if PROFILE.option(word)[0] in PROFILE.short.values():
-            yield f"{word} stands after the program, which gets it: options of nsys stand before it"
+            yield f"{word} comes after the program, so the program gets it: put nsys's options first"
 
 
 def _kept(line: Line, report: str) -> Iterator[str]:
     if not line.value("--output"):
-        yield "without --output the report is report1, report2 and so on"
+        yield "without --output the report is called report1, report2 and so on"
     yield _file_problem("--output is", line.value("--output"), (report, f"{report}.nsys-rep"))
 
 
 def _file_problem(written: str, file: str, right: Sequence[str]) -> str:
     if file.endswith(".qdrep"):
-        return f"{written} {file}: nsys writes .nsys-rep; .qdrep is what it was until 2021"
+        return f"{written} {file}: nsys writes .nsys-rep, which was .qdrep until 2021"
     if str(PurePath(file)) in right:
         return ""
     return f"{written} {file or 'nothing'}; it must be {right[0]}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.checks import loaders
 from autograder.checks import trace as profile
+from autograder.checks.hints import caused, hinted
 from autograder.checks.reported import each
 from autograder.claims.loaders import Loader
 from autograder.claims.studies import WRITTEN, Study, written
@@ -70,7 +71,7 @@ BLANKS = 'see "The four blanks" in the part 2 handout'
 STEPS = 'see "A step that waits for nothing" in the part 2 handout'
 COUNTED = 'see "Which batches count" in the part 2 handout'
 TABLE = 'see "The table" in the part 2 handout'
-AGAIN = "run part2_dataloader.py again and hand in what it wrote, unchanged"
+AGAIN = "run part2_dataloader.py again and submit what it wrote, unchanged"
 
 
 # --- the loader -------------------------------------------------------------------------------------------------------
@@ -236,8 +237,8 @@ def _copied(observation: Observation) -> Verdict:
     moved, waited, batches = (observation.values[name] for name in MOVES)
     if moved < 2 * batches:
         measured = f"{moved} tensors were moved in {batches} batches"
-        why = "images and labels of each belong on the device"
-        return Failed(measured, why, "images.to(device, ...)")
+        why = "images and labels of each batch must be moved to the device"
+        return Failed(measured, why, ".to(device, non_blocking=True) for both, in each batch")
     return loaders.copied(moved, waited)
 
 
@@ -261,9 +262,19 @@ loop.waits_rarely(
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
 
+COUNTED_HINTS = {
+    "a second iterator": "call iter(loader) once, and islice it twice",
+    "one batch more": "islice(stream, batches) instead of break",
+    "the clock starts when": "read the clock before you ask for the first batch that counts",
+    "it counts batches": "add up len(labels)",
+    "the warm-up is timed": "start the clock after the warm-up",
+    "there is no warm-up": "take warm_up batches before the clock starts",
+}
+
+
 @part.check(basis="scripted")
 def counts_what_it_times(counted: Pair) -> Verdict:
-    """measure_loader times the batches after the warm-up, as many as asked for, of one iterator; and counts samples."""
+    """measure_loader times the right number of batches after the warm-up, of one iterator, and counts samples."""
     expected = counted.baseline.values["cases"]
 
     def problem(case: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[str, str]:
@@ -275,7 +286,8 @@ def counts_what_it_times(counted: Pair) -> Verdict:
 
     try_ = f"one iter(loader), and islice twice; {COUNTED}"
     passed = f"{len(expected)} loaders, on a clock that the grader moves"
-    return each(counted.student.values["cases"], expected, problem, try_, passed)
+    judged = each(counted.student.values["cases"], expected, problem, try_, passed)
+    return hinted(judged, COUNTED_HINTS, COUNTED)
 
 
 @part.check(basis="report")
@@ -295,11 +307,14 @@ def _streams(script: Mapping[str, Any]) -> list[judges.Stream]:
     ]
 
 
-def _measured(benchmark: Pair) -> str:
+def _measured(benchmark: Pair) -> str | tuple[str, str]:
     rows, script = benchmark.student.values["rows"], benchmark.baseline.values
     if (begun := benchmark.student.values["begun"]) > len(rows):
-        return f"{begun} measurements were begun for {len(rows)} rows; the best of several is no fair figure"
-    return judges.paces_problem(rows, _streams(script), script["device"])
+        problem = f"{begun} measurements were begun for {len(rows)} rows: the best of several is no fair figure"
+        return problem, f"call measure_loader once for each row; {TABLE}"
+    problem = judges.paces_problem(rows, _streams(script), script["device"])
+    hints = {**COUNTED_HINTS, "it is the pace of": "make a new loader, with the row's own options"}
+    return caused(problem, hints, TABLE)
 
 
 study = Study(
@@ -333,21 +348,29 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     )
 
 
-# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+# --- what is judged: the submitted files -----------------------------------------------------------------------------
 
 
 csv_is_consistent = study.is_consistent(
     judges.whole_problem,
-    says="The dataloader_results.csv handed in has four batch sizes, four numbers of workers and both pins, once each.",
+    says="The submitted dataloader_results.csv has four batch sizes, four numbers of workers and both pins, once each.",
 )
 
 
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text) -> Verdict:
-    """The dataloader_optimum.json handed in is the best row of the table handed in with it."""
+    """The submitted dataloader_optimum.json is the best row of the submitted table."""
     why = judges.optimum_problem(dataloader_optimum.text, judges.RESULTS.read(dataloader_results))
     measured = dataloader_optimum.text.strip()[:120] or "nothing"
     return verdict(measured, why, AGAIN)
+
+
+PROFILE_HINTS = {
+    "has no workers": "give make_loader_optimized num_workers above 0, and record again",
+    "has workers": "record the script before any change, as part2_dataloader.py does",
+    "range": f"keep the ranges copy, forward, backward and optimizer_step; {STEPS}",
+    "convolutions": "train the script's network, and record again",
+}
 
 
 @part.check(basis="artefact")
@@ -356,16 +379,15 @@ def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict
     measured = f"{len(before_profile.steps)} steps before, {len(after_profile.steps)} after"
     for trace, workers in ((before_profile, False), (after_profile, True)):
         if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
-            try_ = f"keep the ranges copy, forward, ...; {STEPS}"
-            return Failed(measured, f"{trace.file}: {why}", try_)
+            return hinted(Failed(measured, f"{trace.file}: {why}", AGAIN), PROFILE_HINTS)
     return Passed(measured)
 
 
 @part.check(basis="artefact", needs=[profiles_are_of_both])
 def waits_less_for_data(before_profile: Trace, after_profile: Trace) -> Verdict:
-    """After, a smaller share of the steps is waiting for data than before."""
+    """The share of the steps that waits for data is smaller after than before."""
     profiles = (before_profile, after_profile)
     before, after = (trace.figure("dataloader", "steps") or 0.0 for trace in profiles)
     measured = f"{before:.1f} % of the steps before, {after:.1f} % after"
-    why = "the workers do not keep up, or are not there; a profile of one cannot be the other's"
-    return verdict(measured, "" if after < before else why, f"more workers; {AGAIN}")
+    why = "the workers do not keep up, or the two files are swapped"
+    return verdict(measured, "" if after < before else why, f"use more workers; {AGAIN}")

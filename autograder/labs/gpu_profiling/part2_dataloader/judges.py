@@ -35,7 +35,7 @@ RESULTS = Form(
 )
 EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
 KNOWN = 1e-4  # relative: so near is a mistake to the figure that it gives, and hardly ever to another one
-EACH = 4  # batch sizes, and numbers of workers, of a table that is handed in
+EACH = 4  # batch sizes, and numbers of workers, of a submitted table
 ROUNDS = 2  # batches that each worker delivers while they are counted, at least
 
 Place = tuple[float, float, str]
@@ -78,7 +78,7 @@ class Stream:
         late = self.counted(self.warm_up + 1, self.batches - 1)[1]
         _, whole = self.counted(0, self.warm_up + self.batches)
         full = self.batch_size * self.batches
-        another = "a second iterator is begun, so the start of its workers counts"
+        another = "a second iterator was begun, so the start of its workers counts"
         beyond = "one batch more is waited for than is counted"
         return [
             (full / (self.start + longer), f"{another}; and {beyond}"),
@@ -87,7 +87,7 @@ class Stream:
             (samples / skipped, beyond),
             (samples / late, "the clock starts when the first batch that counts is there"),
             (full / seconds, "it counts batches that never came"),
-            (self.batches / seconds, "it counts batches and not samples"),
+            (self.batches / seconds, "it counts batches, not samples"),
             (samples / (self.start + self.cold + whole), "the warm-up is timed"),
             (again / (self.start + self.cold + anew), "there is no warm-up"),
         ]
@@ -127,7 +127,7 @@ def whole_problem(rows: Sequence[Row]) -> str:
         return f"batches counted are {min(counts):.4g} in one row and {max(counts):.4g} in another"
     least = ROUNDS * workers[-1]
     if min(counts) < least:
-        return f"{min(counts):g} batches are counted; with {workers[-1]:g} workers {least:g} are the least"
+        return f"{min(counts):g} batches are counted; with {workers[-1]:g} workers, count at least {least:g}"
     return ""
 
 
@@ -163,11 +163,11 @@ def optimum_problem(text: str, rows: Sequence[Row]) -> str:
     try:
         answer = json.loads(text)
     except (ValueError, RecursionError):
-        return 'it is no JSON; {"batch_size": ..., "num_workers": ..., "pin_memory": ...}'
+        return 'it is not JSON; expected {"batch_size": ..., "num_workers": ..., "pin_memory": ...}'
     whole = isinstance(answer, dict) and set(answer) == set(KEYS)
     chosen_place = choice(answer) if whole else None
     if chosen_place is None:
-        return f"it does not hold {', '.join(KEYS)}, and nothing else"
+        return f"it must hold {', '.join(KEYS)}, and nothing else"
     return choice_problem(chosen_place, rows)
 
 

@@ -16,18 +16,18 @@ from autograder.model import verdict
 def _nets(rows: Sequence[Row]) -> str:
     if [row["net"] for row in rows[:2]] == ["SimpleNet", "OptimizedNet"]:
         return ""
-    return "the first rows are to be SimpleNet and OptimizedNet"
+    return "the first two rows must be SimpleNet and OptimizedNet"
 
 
 csv_is_consistent = study.is_consistent(
     _nets,
-    says="The kernel_results.csv handed in compares SimpleNet with OptimizedNet, with numbers that fit each other.",
+    says="The submitted kernel_results.csv compares SimpleNet with OptimizedNet, with numbers that fit each other.",
 )
 
 
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def fewer_launches(kernel_results: Table) -> Verdict:
-    """In the kernel_results.csv handed in, the compiled net launches less than SimpleNet; owed without a compiler."""
+    """In the submitted kernel_results.csv, the compiled net launches less than SimpleNet. Owed without a compiler."""
     rows = RESULTS.read(kernel_results)
     compiled = [row for row in rows if "compiled" in str(row["net"])]
     if not compiled:
@@ -36,13 +36,17 @@ def fewer_launches(kernel_results: Table) -> Verdict:
         )
     before, after = rows[0]["launches"], compiled[0]["launches"]
     measured = f"{before:g} launches of {rows[0]['net']}, {after:g} of {compiled[0]['net']}"
-    why = "nothing was fused, or what torch.compile wrote was not seen: on a CPU its kernels need their ranges"
-    return verdict(measured, "" if after < before else why, f"enable_kernel_profile; {LAUNCH}")
+    why = "nothing was fused, or compiled kernels were not seen: on a CPU they need ranges of their own"
+    return verdict(
+        measured,
+        "" if after < before else why,
+        f"enable_kernel_profile = True before you compile; {LAUNCH}",
+    )
 
 
 @part.check(basis="artefact")
 def report_holds_kernels(kernel_report: Text) -> Verdict:
-    """The kernel_report.txt handed in is what ncu printed of your kernels; without ncu, it says so and is owed."""
+    """The submitted kernel_report.txt is what ncu printed of your kernels. Without ncu, it says so and is owed."""
     if kernel_report.text.lower().startswith("no ncu"):
         return Unavailable(
             "kernel_report.txt says that there was no ncu; a machine with one can make it"

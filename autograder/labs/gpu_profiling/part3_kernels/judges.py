@@ -46,7 +46,7 @@ def miscounted(reported: Counts, right: Mapping[str, int]) -> tuple[str, str]:
 
 def _reason(name: str, more: float) -> str:
     if more < 0 and name.startswith("aten::"):
-        return "each call counts, also one that begins as another ends or runs beside one of another thread"
+        return "each call counts, even if it begins when another ends, or runs beside one of another thread"
     if more < 0 and "fused" in name:
         return "a range whose name holds 'fused' is a kernel that the compiler wrote, so it is a launch"
     if more < 0:
@@ -55,7 +55,7 @@ def _reason(name: str, more: float) -> str:
         return "a copy, or a call of the host, is no kernel"
     if name.startswith("aten::"):
         return "it is called by another operator, or only looks at memory; where there are kernels, only they count"
-    return "it is a range around launches, and none itself"
+    return "it is a range around launches, not a launch"
 
 
 def unlike(rows: Sequence[Row], script: Mapping[str, Any], own: Sequence[float | None]) -> str:
@@ -67,7 +67,7 @@ def unlike(rows: Sequence[Row], script: Mapping[str, Any], own: Sequence[float |
     nets = zip(rows, script["launches"], script["seconds"], counts, strict=False)
     for row, launches, seconds, own_count in nets:
         slips = [
-            (launches + FIRST, "the first call was recorded, which launches more: warm up before"),
+            (launches + FIRST, "the first call was recorded, which launches more"),
             *((n * launches, "several calls were recorded") for n in (2, 3, 4)),
         ]
         problem = RESULTS.mismatch(row, "launches", launches, 0.0, slips)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from autograder.checks.hints import caused, hinted
 from autograder.checks.reported import each
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
@@ -96,6 +97,16 @@ def launched(student: Student, rig: Rig, net: Any, images: Any) -> Any:
     return None
 
 
+LAUNCH_HINTS = {
+    "each call counts": "an operator is inside another only on the same thread, before the other ends",
+    "that the compiler wrote": "without kernels, count each cpu_op range with 'fused' in its name",
+    "of the category kernel": "count the events of category kernel",
+    "a copy, or a call": "count only events of category kernel",
+    "called by another": "skip operators inside another one, and those in given.NO_WORK",
+    "a range around": "count only ranges with 'fused' in their names",
+}
+
+
 @part.check(basis="scripted")
 def counts_launches(counted: Pair) -> Verdict:
     """count_launches finds what a trace launched, of a GPU, of a CPU, and of compiled code on a CPU."""
@@ -107,12 +118,24 @@ def counts_launches(counted: Pair) -> Verdict:
         return f"a made trace ({kind.replace('_', ' ')}): {measured}", why
 
     passed = ", ".join(f"{sum(counts.values())} launches ({kind})" for kind, counts in expected)
-    return each(counted.student.values["reported"], expected, problem, LAUNCH, passed)
+    judged = each(counted.student.values["reported"], expected, problem, LAUNCH, passed)
+    return hinted(judged, LAUNCH_HINTS, LAUNCH)
 
 
-def _compared(scripted_nets: Pair) -> str:
+COMPARED_HINTS = {
+    "the first call was recorded": "call the net once before you record",
+    "several calls were recorded": "record a single call",
+    "the profiler ran": "time the calls after the profiler has stopped, under torch.no_grad()",
+    "one slow call": "take statistics.median",
+    "in seconds": "multiply by 1000",
+    "slow first call": "call the net once before the clock starts",
+}
+
+
+def _compared(scripted_nets: Pair) -> str | tuple[str, str]:
     values = scripted_nets.student.values
-    return judges.unlike(values["rows"], scripted_nets.baseline.values, values["own"])
+    problem = judges.unlike(values["rows"], scripted_nets.baseline.values, values["own"])
+    return caused(problem, COMPARED_HINTS)
 
 
 study = Study(

@@ -105,7 +105,7 @@ def choice_problem(words: Sequence[str], measured: Sequence[str], wanted: Sequen
         return "without --kernel-name every kernel is measured"
     missed = [name for name in wanted if name not in measured]
     if missed and not kernel.startswith(REGEX):
-        quotes = "; no shell takes the quotes off" if kernel[:1] in ("'", '"') else ""
+        quotes = "; no shell removes the quotes" if kernel[:1] in ("'", '"') else ""
         regex = f"--kernel-name {kernel[:60]} does not begin with {REGEX}"
         return f"{regex}, so {missed[0]} is not measured{quotes}"
     if missed:
@@ -118,8 +118,8 @@ def _more_problem(measured: str, wanted: Sequence[str]) -> str:
     for name in wanted:
         if re.fullmatch(name, measured):
             why = f"the dot in {name} matches any character, so re.escape it"
-            return f"{measured} is measured as well: {why}"
-    return f"{measured} is measured as well: an expression matches anywhere in a name"
+            return f"{measured} is measured, too: {why}"
+    return f"{measured} is measured, too: an expression matches anywhere in a name"
 
 
 # --- what was read out of a report ------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def figure_problem(rows: Sequence[Row], expected: Sequence[Row]) -> str:
 def _misread(row: Row, right: Row, name: str) -> str:
     if name == "duration_us":
         units = (1e-6, 1e-3, 1e3, 1e6)
-        slips = [(factor * right[name], ": a unit was passed over") for factor in units]
+        slips = [(factor * right[name], ": the unit was ignored") for factor in units]
         return explained(row[name], slips, 0.01) or ": a number may be written as 12,319,469"
     others = [(right[other], f": that is its {other}") for other in FIGURES[1:] if other != name]
     return explained(row[name], others, EXACT)
@@ -186,10 +186,13 @@ def holds_kernels(report: Text, *, try_: str) -> Verdict:
     try:
         trace = profile.read(report.text.encode(), report.file)
     except SubmissionError as error:
-        return Failed(f"{report.file} cannot be read", str(error), try_)
+        denied = "ERR_NVGPUCTRPERM" in str(error)
+        instead = "ask for access to the counters, or write 'no ncu: ' and why into the file"
+        return Failed(f"{report.file} cannot be read", str(error), instead if denied else try_)
     throughputs = (trace.figure("sm_throughput"), trace.figure("memory_throughput"))
     if trace.tool != "ncu" or None in throughputs:
         measured = f"{report.file} is of {trace.tool}, without throughput of SMs and memory"
-        return Failed(measured, "ncu --set full --csv --page details prints them", try_)
+        again = f"ncu --import kernels.ncu-rep --csv --page details; {try_}"
+        return Failed(measured, "it is not the details page of an ncu report", again)
     kernels = trace.rows("kernels")
     return Passed(f"{sum(row.count for row in kernels)} launches of {len(kernels)} kernels")

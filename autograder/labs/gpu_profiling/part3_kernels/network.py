@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checks import outputs
+from autograder.checks.hints import hinted
 from autograder.claims.graphs import Compiled
 from autograder.lab import (
     INTEGER,
@@ -91,9 +92,7 @@ def traffic(student: Student, rig: Rig) -> Answer:
     return {"operators": traffic.count, "bytes": traffic.bytes, "numbers": rig.flat(output)}
 
 
-DETACHED = (
-    "something on its way is detached, or the weight that map_weights put there does not compute"
-)
+DETACHED = "something is detached, or the weight that map_weights put there is not used"
 SAME = 2e-5  # of the largest number; right work in other orders of the same sums was within 1e-6
 
 
@@ -101,24 +100,28 @@ SAME = 2e-5  # of the largest number; right work in other orders of the same sum
 def answers_alike(network: Pair) -> Verdict:
     """OptimizedNet with mapped weights gives SimpleNet's logits and gradients, and leaves the images as they were."""
     why = {
-        "logits": "another function: a ReLU on the wrong side of an average, or a weight in another's place",
-        "gradient": "the same logits and other gradients: a weight is not the one that computes, or is used twice",
+        "logits": "a different function: a ReLU on the wrong side of an average, or a weight in the wrong place",
+        "gradient": "logits are right, but not the gradients: a weight is not the one that is used, or is used twice",
         "what the pass": "an operation in place wrote into the caller's images",
     }
     try_ = f"compare block by block with given.SimpleNet; {WRONG}"
     for case in network.student.values["cases"]:
         if case["dtype"] == "nothing":
             return Failed(f"no {case['case']}", DETACHED, try_)
-    return outputs.same(network, SAME, why=why, try_=try_)
+    hints = {
+        "what the pass": "nn.ReLU(inplace=True) only after a layer of your own",
+        "gradient": "give each tensor one new name, and use each weight once",
+    }
+    return hinted(outputs.same(network, SAME, why=why, try_=try_), hints, WRONG)
 
 
 @part.check(basis="report")
 def leaves_the_state_alone(state_after: Observation) -> Verdict:
-    """map_weights leaves the state_dict that it was given as it was."""
+    """map_weights does not change the state_dict that it is given."""
     gone = state_after.values["gone"]
     try_ = "fill a new dict instead of pop and item assignment"
     if gone:
-        measured = f"{', '.join(gone[:3])}: not in it any more"
+        measured = f"missing afterwards: {', '.join(gone[:3])}"
         return Failed(measured, "they were taken out of the caller's dict", try_)
     return outputs.unchanged(state_after.values["changed"], try_=try_)
 
@@ -133,13 +136,11 @@ def moves_fewer_bytes(traffic: Pair) -> Verdict:
     measured = f"{moved / 1e6:.2f} MB in {operators} operators, {share:.0%} of SimpleNet's"
     if not apart <= SAME:
         apart_too = f"{measured}; logits apart by {apart:.1e}"
-        return Failed(apart_too, "larger images give other logits", WRONG)
+        return Failed(apart_too, "logits differ for larger images", f"do not fix sizes; {WRONG}")
     if not operators:
         why = "it computes where no operator is seen: in another thread or process"
-        return Failed(measured, why, WRONG)
-    why = (
-        "each ReLU looks at all numbers of its convolution, and of four of them the pool keeps one"
-    )
+        return Failed(measured, why, "compute in forward, in the thread that calls it")
+    why = "each ReLU reads all numbers of its convolution, but the pool keeps only one of four"
     return verdict(measured, "" if share <= LESS else why, "nn.MaxPool2d first, then nn.ReLU")
 
 
@@ -154,6 +155,6 @@ compiled.answers_alike(
     "compile_net gives what the net gives, at each batch size and each time.", ["answers_alike"]
 )
 compiled.is_one_graph(
-    "compile_net makes one graph of the whole net for each shape, by the backend asked for; a break is an error.",
+    "compile_net makes one graph of the whole net for each shape, by the given backend; a break is an error.",
     ["compiled_answers_alike"],
 )

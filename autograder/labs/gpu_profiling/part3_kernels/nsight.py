@@ -7,6 +7,7 @@ from copy import deepcopy
 from itertools import zip_longest
 from typing import Any
 
+from autograder.checks.hints import hinted
 from autograder.checks.reported import each
 from autograder.lab import (
     CELL,
@@ -90,6 +91,25 @@ def reports(student: Student, rig: Rig) -> Answer:
     return {"reported": reported, "expected": expected}
 
 
+COMMAND_HINTS = {
+    "it begins with": 'the first word is "ncu"',
+    "it runs": "end the list with python and the script",
+    "--set is": "add --set full",
+    "the report goes to": "--export and the name in report",
+    "--launch-skip is": "--launch-skip and the number in skipped; leave it out for 0",
+    "--launch-count is": "--launch-count and the number in launches",
+    "has no option": "take the option that ncu has",
+}
+NAME_HINTS = {
+    "every kernel": "add --kernel-name",
+    "quotes": "leave the quotes out",
+    "does not begin with": "write regex: before the expression",
+    "re.escape it": "re.escape each name",
+    "matches anywhere": "enclose the names: regex:^(one|another)$",
+    "is not measured": "join all names with |",
+}
+
+
 @part.check(basis="outputs")
 def command_is_right(commands: Pair) -> Verdict:
     """ncu_command has ncu's own options: a set, how many launches, the report; then python and the script."""
@@ -100,12 +120,13 @@ def command_is_right(commands: Pair) -> Verdict:
         return line or "no words", ncu.command_problem(words, ncu.Wanted(**asked))
 
     passed = " ".join(word for words in lines[:1] for word in words)[:200]
-    return each(lines, commands.baseline.values["asked"], problem, NAMES, passed)
+    judged = each(lines, commands.baseline.values["asked"], problem, NAMES, passed)
+    return hinted(judged, COMMAND_HINTS, NAMES)
 
 
 @part.check(basis="report", needs=[command_is_right])
 def command_measures_what_was_asked(commands: Pair) -> Verdict:
-    """ncu_command measures the kernels that are named, and no other one whose name holds theirs."""
+    """ncu_command measures the named kernels, and none whose name only contains one of theirs."""
     values = commands.student.values
 
     def problem(answer: tuple[Sequence[str], ...], asked: Mapping[str, Any]) -> tuple[str, str]:
@@ -117,7 +138,7 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
     lines = list(zip_longest(values["commands"], values["measured"], fillvalue=()))
     asked = commands.baseline.values["asked"]
     passed = f"{len(asked[0]['kernels'])} kernels of each profile"
-    return each(lines, asked, problem, f"regex:^(one|another)$; {NAMES}", passed)
+    return hinted(each(lines, asked, problem, NAMES, passed), NAME_HINTS, NAMES)
 
 
 @part.check(basis="scripted")
@@ -134,10 +155,21 @@ def says_what_limits(reports: Pair) -> Verdict:
 
 def _read(reports: Pair, problem: Callable[..., str]) -> Verdict:
     expected = reports.baseline.values["expected"]
-    return each(
+    judged = each(
         reports.student.values["reported"],
         expected,
         lambda rows, right: ("a made report", ncu.row_problem(rows) or problem(rows, right)),
         REPORT,
         f"{sum(map(len, expected))} launches in made reports",
     )
+    return hinted(judged, READ_HINTS, REPORT)
+
+
+READ_HINTS = {
+    "the unit was ignored": "convert by the unit in its row",
+    "12,319,469": "remove the commas from numbers",
+    "that is its": "compare the whole name of the metric, and its unit",
+    "one row for each ID": "begin a new dict at each ID",
+    "is missing": "fill in every name of the table",
+    "is said to be limited": "compare both throughputs with 60, then with each other",
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.checks import memory, numerics, outputs
+from autograder.checks.hints import hinted
 from autograder.lab import (
     INTEGER,
     NUMBERS,
@@ -120,37 +121,40 @@ def idle(student: Student, rig: Rig) -> Answer:
 SAME = 1e-5  # of the largest number: the second run repeats the first
 APART = 1e-4  # of the update's norm, after four steps
 LEANER = 0.92  # of the peak. Measured: three blocks or smaller ones 0.90; all but the first 0.97, one or none 1.0
-UNWANTED = "requires_grad_() changes the caller's images, and what it makes backward compute for them is for nobody"
+UNWANTED = "requires_grad_() changes the caller's images, and computes a gradient that nobody needs"
 
 
 def _unused(without: Sequence[str]) -> tuple[str, str]:
     """Say why weights have no gradient, and what to try: of these the classifier's never are a checkpoint's doing."""
     if any("fc" in name for name in without):
         return (
-            "copies run in the place of the layers handed in",
-            f"simple.conv1 and the others themselves; {BLOCKS}",
+            "copies run instead of the SimpleNet's own layers",
+            f"use simple.conv1 and the other layers themselves; {BLOCKS}",
         )
-    why = "the reentrant variant gives none to a block whose input needs none, and images need none; nor does no_grad()"
+    why = "the reentrant variant gives no gradient to a block whose input needs none, as images do; nor does no_grad()"
     return why, f"checkpoint(block, x, use_reentrant=False); {BLOCKS}"
 
 
 @part.check(basis="outputs")
 def gradients_match(network: Pair) -> Verdict:
     """MemoryEfficientNet gives SimpleNet's logits, and every weight of the SimpleNet its gradient."""
-    try_ = f"checkpoint(block, x, use_reentrant=False); {BLOCKS}"
     asked = {case["case"] for case in network.baseline.values["cases"]}
     cases = network.student.values["cases"]
     without = [case["case"] for case in cases if case["dtype"] == "nothing"]
     for case in cases:
         if case["case"] not in asked:
-            return Failed(case["case"], UNWANTED, try_)
+            return Failed(case["case"], UNWANTED, f"use_reentrant=False instead; {BLOCKS}")
         if case["case"] in without:
             return Failed(f"no {case['case']}", *_unused(without))
     why = {
-        "logits": "another function than SimpleNet's",
-        "gradient": "a block ran twice where it should run again",
+        "logits": "a different function from SimpleNet's",
+        "gradient": "a block runs twice in one pass, or something else than SimpleNet is computed backward",
     }
-    return outputs.same(network, SAME, why=why, try_=try_)
+    hints = {
+        "logits": "the blocks in SimpleNet's order, each with its ReLU and its pool",
+        "gradient": "call checkpoint(block, x, use_reentrant=False) once for each block",
+    }
+    return hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints, BLOCKS)
 
 
 @part.check(basis="outputs")
@@ -172,12 +176,18 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
     saved, classified = (kept.student.values[name] for name in ("saved", "classified"))
     inputs, whole = (kept.baseline.values[name] for name in ("inputs", "saved"))
     if classified > 1:
-        why = "the classifier is checkpointed as well: it keeps little, and runs twice for it"
-        return Failed(f"fc1 ran {classified} times in a step", why, f"three blocks; {BLOCKS}")
+        why = "the classifier is checkpointed, too: it keeps little, but runs twice for it"
+        return Failed(
+            f"fc1 ran {classified} times in a step",
+            why,
+            f"checkpoint the three blocks only; {BLOCKS}",
+        )
     allowed = inputs + (whole - inputs) / 4
     why = "" if saved <= allowed else "a block keeps what is inside it, or none is checkpointed"
     mine, theirs, most = (f"{size / 1e6:.3f} MB" for size in (saved, whole, allowed))
-    return verdict(f"{mine} of {theirs}; allowed {most}", why, f"all three blocks; {BLOCKS}")
+    return verdict(
+        f"{mine} of {theirs}; allowed {most}", why, f"checkpoint each of the three blocks; {BLOCKS}"
+    )
 
 
 @part.check(basis="outputs", needs=[gradients_match])
@@ -186,4 +196,12 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     both = (large_step.student, large_step.baseline)
     apart = outputs.furthest(*(side.arrays["numbers"] for side in both))
     why = "blocks keep what is inside them, or one block is the whole network: running it again brings all back"
-    return memory.leaner(large_step, idle, LEANER, apart, APART, why, f"three blocks; {BLOCKS}")
+    return memory.leaner(
+        large_step,
+        idle,
+        LEANER,
+        apart,
+        APART,
+        why,
+        f"three checkpoints, one for each block; {BLOCKS}",
+    )

@@ -42,7 +42,7 @@ def unit_problem(rows: Sequence[Row]) -> str:
     """Say that what is kept is in another unit."""
     exact = [row["saved_mb"] for row in rows if row["precision"] == "FP32"]
     if _whole(exact, 2**20) and not _whole(exact, 10**6):
-        return "saved_mb is in MiB (1048576 bytes), and its column in MB (1e6 bytes)"
+        return "saved_mb is in MiB (1048576 bytes), but the column is in MB (1e6 bytes)"
     return ""
 
 
@@ -72,7 +72,7 @@ def _size_problem(kept: Kept, nets: Sequence[str], size: float) -> str:
     for net in nets:
         if 2 * kept[net, size, "AMP"] <= kept[net, size, "FP32"]:
             halved = f"at {size:g} images {net} keeps half or less with AMP"
-            return f"{halved}, and 16 bits cannot bring more than half"
+            return f"{halved}, but 16 bits save less than half"
     plain, lean = nets
     if kept[lean, size, "FP32"] >= kept[plain, size, "FP32"]:
         return f"at {size:g} images {lean} keeps as much as {plain}"
@@ -104,8 +104,8 @@ def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
     size, back, step = row["batch_size"], script["backward"], script["step"]
     whole = forward + back + step
     forward_only = "the backward pass is left out"
-    again = "a model goes on that ran at another size or precision"
-    late = "it holds a slow first step: warm up with two"
+    again = "the model was used before, at another size or precision"
+    late = "it includes a slow first step: warm up with two"
     slips = [
         *((size / took, forward_only) for took in (forward, forward + step, other, other + step)),
         (size / (forward + back), "the optimizer's step is left out"),

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from autograder.checks.hints import caused
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
     INTEGER,
@@ -131,7 +132,25 @@ def saved_by_size(rig: Rig, sizes: Sequence[int]) -> list[float]:
     return saved
 
 
-def _measured(measured: Pair, device: Device) -> str:
+HINTS = {
+    "MiB": "divide the bytes by 1e6",
+    "that is FP32's": "call given.saved_mb under autocast if use_amp",
+    "is left out": "time zero_grad, forward, loss, backward and the optimizer's step",
+    "it is the pace of": "use autocast if use_amp, and only then",
+    "it counts steps": "throughput is batch_size * steps / seconds",
+    "slow first step": "take two complete steps before the clock starts",
+    "used before": "call make_training for each measurement",
+    "making one is timed": "make one batch before the clock starts",
+    "make another model": "call make_training once more for saved_mb",
+    "the warm-up trained": "warm up the model that you measure",
+}
+
+
+def _measured(measured: Pair, device: Device) -> str | tuple[str, str]:
+    return caused(_problem(measured, device), HINTS, STEPS)
+
+
+def _problem(measured: Pair, device: Device) -> str:
     values, script = measured.student.values, measured.baseline.values
     rows = values["rows"]
     on_gpu = device.kind == "cuda"
@@ -139,11 +158,11 @@ def _measured(measured: Pair, device: Device) -> str:
     if problem:
         return problem
     if values["batches"] > 1:
-        return f"{script['steps']} timed steps had {values['batches']} batches: making one is timed, too"
+        return f"{script['steps']} timed steps had {values['batches']} batches, so making one is timed, too"
     if values["models"] < 2 * len(rows):
-        return "saved_mb was measured on the model that is trained then: make another one, and throw it away"
+        return "saved_mb was measured on the model that is trained later: make another model for it"
     if values["warm"] < len(rows):
-        return "the warm-up trained another model than the one that is measured then"
+        return "the warm-up trained a different model from the one that is measured"
     return ""
 
 
@@ -155,7 +174,7 @@ study = Study(part, judges.RESULTS, "benchmark_memory", by=measured, expected=_e
 study.is_measured(
     "measures_training_steps",
     _measured,
-    says="measure_memory_and_speed times complete steps after a warm-up, and says what is kept, in both precisions.",
+    says="measure_memory_and_speed times complete steps after a warm-up, and returns what is kept, in both precisions.",
     try_=STEPS,
     shows=["throughput"],
     reads=["device"],
@@ -168,5 +187,5 @@ study.is_consistent(
         judges.unit_problem(rows)
         or judges.whole_problem(rows, ("SimpleNet", "MemoryEfficientNet"), 4)
     ),
-    says="The memory_results.csv handed in has both nets at four batch sizes and precisions, with less kept by yours.",
+    says="The submitted memory_results.csv has both nets at four batch sizes and precisions, with less kept by yours.",
 )

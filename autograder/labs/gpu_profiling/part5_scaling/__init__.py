@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.checks.hints import caused, hinted
 from autograder.claims.groups import Group, answered
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
@@ -249,17 +250,17 @@ def _place_problem(
 ) -> tuple[str, str] | None:
     """Say why a process has another device or group than expected, and what to try; or nothing."""
     if answer["device"] != expected["device"]:
-        why = "RANK counts the processes of all machines, LOCAL_RANK those of this one, as GPUs are counted"
-        return why, f"torch.device('cuda', int(os.environ['LOCAL_RANK'])) where CUDA is; {START}"
+        why = "RANK counts the processes of all machines, LOCAL_RANK those of this one, and GPUs go by LOCAL_RANK"
+        return why, f"torch.device('cuda', int(os.environ['LOCAL_RANK'])) if there is CUDA; {START}"
     groups = [(group["rank"], group["world"]) for group in answer["joined"]]
     if groups != [(expected["rank"], expected["world"])]:
         why = (
-            "torchrun has put rank and size into the environment, and one group is joined with them"
+            "torchrun has put rank and size into the environment; join exactly one group with them"
         )
         return why, f"dist.init_process_group(backend), without a rank; {START}"
     backend = answer["joined"][0]["backend"]
     if backend and ("nccl" if expected["gpus"] else "gloo") not in backend:
-        why = "nccl moves tensors from GPU to GPU and needs GPUs; gloo is what works without"
+        why = "nccl moves tensors from GPU to GPU and needs GPUs; without GPUs, only gloo works"
         return why, f"'nccl' if torch.cuda.is_available() else 'gloo'; {START}"
     return None
 
@@ -270,7 +271,7 @@ def _place_problem(
 CLOCK = 2e-3  # relative: each reading of a scripted clock takes a microsecond of it
 group = Group(part, ranks, TOGETHER, own_order=True)
 group.divides_samples(
-    "In each epoch every sample is one process's, also where each process is alone on its machine.",
+    "In each epoch every sample goes to one process, even if each process is alone on its machine.",
     "DistributedSampler(dataset, seed=seed) asks the group for rank and size",
 )
 group.new_order_each_epoch("shuffles_each_epoch")
@@ -279,15 +280,15 @@ group.same(
     "losses",
     "loss_is_of_all",
     "The losses are means over the samples of all processes, the same in each of them.",
-    "it is that of this process alone or of one batch, or batches count alike, whatever their size",
+    "it is that of this process alone or of one batch, or batches count alike, although their sizes differ",
     "dist.all_reduce the sum of the losses and the number of samples",
 )
 group.same(
     "seconds",
     "time_is_of_the_slowest",
     "The seconds of an epoch are those of the process that took longest, the same in each of them.",
-    "an epoch is over when the last process is done: "
-    "it is another process's, a sum or mean, or without loading",
+    "an epoch ends when the last process is done: "
+    "this is the time of another process, a sum or mean, or without loading",
     "dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
     basis="scripted",
     within=CLOCK,
@@ -304,32 +305,47 @@ def plans_strong_and_weak(measured: Pair) -> Verdict:
         measured.student.values["runs"], measured.baseline.values
     )
     runs = len(measured.student.values["runs"])
-    return (
-        Failed(measured_runs, why, f"run(processes, samples, batch_size); {SCALE}")
-        if why
-        else Passed(f"{runs} runs")
-    )
+    if not why:
+        return Passed(f"{runs} runs")
+    judged = Failed(measured_runs, why, f"run(processes, samples, batch_size); {SCALE}")
+    return hinted(judged, PLAN_HINTS, SCALE)
 
 
-def _measured(measured: Pair) -> str:
+PLAN_HINTS = {
+    "neither scaling": "strong: divide the batch; weak: multiply the samples",
+    "grow with the square": "give run the batch of one process",
+    "in weak scaling the batch": "weak: keep batch_size, and multiply the samples",
+    "of all processes together": "strong: give run all samples, not a share of them",
+    "scaling needs it": "call run for each number in processes, in both kinds",
+}
+ROW_HINTS = {
+    "first epoch": "take the median of the epochs after the first",
+    "take the median": "take the median of the epochs after the first",
+    "upside down": "divide by the throughput of one process",
+    "seconds over seconds": "divide throughputs, not seconds",
+    "fastest": "take the median of the epochs after the first",
+    "share": "efficiency is speedup / processes, without 100",
+}
+
+
+def _measured(measured: Pair) -> str | tuple[str, str]:
     rows, script = measured.student.values["rows"], measured.baseline.values
-    return judges.row_problem(rows) or judges.time_problem(rows, script)
+    problem = judges.row_problem(rows) or judges.time_problem(rows, script)
+    return caused(problem, ROW_HINTS, SCALE)
 
 
 @part.check(basis="report")
 def refuses_what_says_nothing(refused: Observation) -> Verdict:
-    """Times that are no times, batches that do not divide, and no single process to compare with are a ValueError."""
+    """Epochs of no time, batches that do not divide, and a plan without one process first raise ValueError."""
     taken = refused.values["taken"]
     for case in REFUSED:
         if taken.get(case) == LATE:
-            why = (
-                "what cannot be compared is known before anything runs, and a run may take a night"
-            )
+            why = "this is known before the first run, and a run may take hours"
             return Failed(
                 f"{case}: {LATE}", why, f"look at processes and batch_size first; {SCALE}"
             )
         if taken.get(case, "nothing") != "":
-            why = "figures made of it look like any others, or a division by zero ends a night of measurements"
+            why = "a table made of this would look valid, or a division by zero would end the measurement"
             return Failed(
                 f"{case}: {taken.get(case, 'nothing')}, and no ValueError",
                 why,
@@ -362,6 +378,6 @@ study.is_drawn(
 )
 study.is_consistent(
     lambda rows: judges.row_problem(rows) or judges.whole_problem(rows),
-    says="The scaling_results.csv handed in has both kinds of scaling, for one and more processes, in rows that fit.",
+    says="The submitted scaling_results.csv has both kinds of scaling, for one and more processes, in rows that fit.",
 )
 study.is_pictured("scaling_curves.png")

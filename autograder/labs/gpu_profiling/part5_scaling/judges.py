@@ -153,7 +153,7 @@ def _slips(epochs: Sequence[float]) -> list[Slip]:
     return [
         (median(epochs), "the first epoch is among them, in which everything starts"),
         (mean(epochs), "it is the mean, and the first epoch is among them"),
-        (mean(later), "it is the mean, which one slow epoch decides: take the median"),
+        (mean(later), "it is the mean, which follows one slow epoch: take the median"),
         (min(epochs), "it is the fastest epoch: take the median"),
         (sum(epochs), "it is all epochs together"),
         (epochs[0], "it is the first epoch, in which everything starts"),
@@ -166,7 +166,7 @@ def whole_problem(rows: Sequence[Row]) -> str:
         counts = [row["processes"] for row in rows if row["scaling"] == kind]
         if len(counts) < 2 or counts != sorted(set(counts)):
             listed = ", ".join(f"{count:g}" for count in counts) or "nothing"
-            expected = "1 process, 2, and more where there are more, each once, are asked for"
+            expected = "1 process, 2, and more if possible are needed, each once"
             return f"{kind} scaling is measured with {listed}; {expected}"
     best = max(rows, key=lambda row: row["efficiency"])
     if best["efficiency"] > MOST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograder.checks import plot, table
+from autograder.checks.hints import hinted
 from autograder.claims.studies import PICTURE as DRAWN
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
@@ -100,7 +101,12 @@ def sums(student: Student, rig: Rig) -> Answer:
 def finds_the_busy_share(shares: Pair) -> Verdict:
     """busy_percent finds the share of the steps in which a kernel ran, or without kernels an operator."""
     problem = judges.shared(shares.student.values["reported"], shares.baseline.values["expected"])
-    return verdict(*problem, TABLE)
+    hints = {
+        "is the fraction": "multiply by 100",
+        "that is the rest": "count the time in which a kernel ran, not the rest",
+        "durations added up": "given.covered counts overlaps once; given.divided leaves the loader out",
+    }
+    return hinted(verdict(*problem, TABLE), hints, TABLE)
 
 
 def _compared(comparison: Pair) -> str | tuple[str, str]:
@@ -115,9 +121,11 @@ def _compared(comparison: Pair) -> str | tuple[str, str]:
     if not values["drawn"]:
         return f"no {PICTURE} is in folder", f"call draw_comparison(rows, folder); {TABLE}"
     if not (values["raised"].startswith("RuntimeError") and "out of ideas" in values["raised"]):
-        why = "a program that ends with status 1 is a RuntimeError with the end of its stderr"
+        why = (
+            "a program that ends with status 1 must raise a RuntimeError with the end of its stderr"
+        )
         raised = f"a run that failed raised {values['raised'][:100]}"
-        return f"{raised}: {why}", f"look at returncode; {TABLE}"
+        return f"{raised}: {why}", f"check returncode; {TABLE}"
     csv = table.holds_the_rows(values["csv"], VERSIONS.file, rows)
     return (f"{csv.measured}: {csv.why}", csv.try_) if isinstance(csv, Failed) else ""
 
@@ -140,7 +148,13 @@ def figure_shows_the_rows(drawing: Observation) -> Verdict:
 def reads_stats(sums: Pair) -> Verdict:
     """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
     problem = judges.counted(sums.student.values["reported"], sums.baseline.values["expected"])
-    return verdict(*problem, BEFORE_AFTER)
+    hints = {
+        "it is in": "times in the file are nanoseconds: divide by 1e6",
+        "launches is": "read each table by its own header, with the csv module",
+        "waiting_calls is": "add up Num Calls of each name that holds Synchronize",
+        "copy_to_gpu_ms is": "only operations that say HtoD or Host-to-Device",
+    }
+    return hinted(verdict(*problem, BEFORE_AFTER), hints, BEFORE_AFTER)
 
 
 study = Study(
@@ -153,7 +167,7 @@ study = Study(
 study.is_measured(
     "compares_versions",
     _compared,
-    says="compare_versions runs each version in a process of its own; rows and CSV are their figures; failures raise.",
+    says="compare_versions runs each version in a new process; rows and CSV hold their figures; a failed run raises.",
     try_=TABLE,
     shows=["throughput"],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograder.checks import trace as profile
+from autograder.checks.hints import hinted
 from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
 from autograder.labs.gpu_profiling.part6_final import versions
 from autograder.labs.gpu_profiling.part6_final.comparison import study
@@ -11,20 +12,20 @@ from autograder.labs.gpu_profiling.part6_final.versions import VERSIONS
 from autograder.model import verdict
 from autograder.traces import Trace
 
-AGAIN = "run part6_final.py again and hand in the files that it wrote, unchanged"
+AGAIN = "run part6_final.py again and submit the files that it wrote, unchanged"
 GPU_TIMES, GPU_BUSY = 3.0, 80.0  # x of the baseline; percent of the steps with a kernel
 
 
 csv_is_consistent = study.is_consistent(
     lambda rows: versions.work_problem(rows) or versions.learning_problem(rows),
-    says="The final_results.csv handed in has five versions that did the same work, with losses alike.",
+    says="The submitted final_results.csv has five versions that did the same work, with similar losses.",
 )
 study.is_pictured(PICTURE, name="comparison_is_a_picture")
 
 
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> Verdict:
-    """busy_percent of Final in final_results.csv is what the final_profile.gz handed in with it shows."""
+    """busy_percent of Final in final_results.csv is what the submitted final_profile.gz shows."""
     last = VERSIONS.read(final_results)[-1]
     steps = len(final_profile.steps)
     if not steps or not final_profile.figure("dataloader", "steps"):
@@ -45,7 +46,7 @@ def three_times_as_fast(final_results: Table, final_profile: Trace, device: Devi
         return Unavailable(f"{measured}: without a GPU")
     if speedup < GPU_TIMES:
         why = f"it is less than {GPU_TIMES:g} times on a GPU"
-        return Failed(measured, why, "profile the version that gained nothing")
+        return Failed(measured, why, "find the version that gained nothing, and profile it")
     if not device.name.startswith(name):
         return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
     return Passed(measured)
@@ -58,18 +59,20 @@ def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
     if not profile.has_gpu(final_profile) or busy is None:
         return Unavailable("the profile was recorded without a GPU")
     why = "" if busy > GPU_BUSY else f"it is not more than {GPU_BUSY:g} %"
-    try_ = "perflab trace final_profile.gz says what the rest is"
+    try_ = "perflab trace final_profile.gz shows what the rest is: begin with the largest part"
     return verdict(f"kernels ran {busy:.1f} % of the steps", why, try_)
 
 
 @part.check(basis="artefact")
 def stats_show_the_difference(stats_before: Text, stats_after: Text) -> Verdict:
-    """What nsys stats printed before and after shows fewer waiting calls; without nsys, both say so and are owed."""
+    """What nsys stats printed shows fewer waiting calls after than before. Without nsys, both files say so: owed."""
     both = (stats_before, stats_after)
     without = [stats.file for stats in both if stats.text.lower().startswith("no nsys")]
     if len(without) == 1:
         measured = f"{without[0]} says that there was no nsys"
-        return Failed(measured, "the other one is of nsys", BEFORE_AFTER)
+        return Failed(
+            measured, "but the other file is of nsys", f"make both on one machine; {BEFORE_AFTER}"
+        )
     if without:
         return Unavailable("both say that there was no nsys; a machine with one can make them")
     return verdict(*profile.fewer_waits(*both), BEFORE_AFTER)
@@ -85,10 +88,17 @@ HEADINGS = {
 
 @part.check(basis="artefact")
 def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
-    """The reflection answers four questions in 150 to 2000 words, and names four or more figures of the table."""
-    return verdict(*versions.reflected(reflection, final_results, HEADINGS), BY_NAME)
+    """The reflection answers four questions in 150 to 2000 words, and names at least four figures of the table."""
+    judged = verdict(*versions.reflected(reflection, final_results, HEADINGS), ANSWER)
+    hints = {
+        "not in the table": BY_NAME,
+        "too few figures": f"name more figures: {BY_NAME}",
+        "without tables and code": "shorten it, or say more of what you measured",
+    }
+    return hinted(judged, hints)
 
 
+ANSWER = "answer each of the four questions under its heading"
 BY_NAME = (
     'write it by its name, {Final.speedup}, or quote it: see "The reflection" in the part 6 handout'
 )

@@ -32,7 +32,7 @@ def fits(searches: Sequence[Mapping[str, Any]], other: str) -> Finding:
                 why = f"{size} is odd and does not fit, so its error goes through"
             return f"{answer} of a step of {search['step']}, where {limit} samples fit", why
     if other != "RuntimeError":
-        why = "an error that is none of memory has to go through: a smaller batch does not mend it"
+        why = "an error that is not about memory must go through: a smaller batch does not fix it"
         return f"an attempt that is wrong raised {other or 'nothing'}", why
     return f"{len(searches)} limits of memory", "" if searches else "none was searched"
 
@@ -49,12 +49,12 @@ def grouped(pair: Pair) -> Finding:
     )
     if not moved <= SAME:
         why = (
-            "a step for each batch, a sum where a mean belongs, gradients from before, "
-            "or another criterion than the one handed in"
+            "a step for each batch, a sum instead of a mean, gradients from before, "
+            "or a different criterion from the given one"
         )
         return measured, why
     if not apart <= SAME:
-        return measured, "the steps are right, and losses is not the mean over the batches of each"
+        return measured, "the steps are right, but losses is not the mean over the batches of each"
     calls, batches = pair.student.values["called"], pair.baseline.values["called"]
     if calls != batches:
         return f"on_step: {calls} calls", f"one after each of {batches} batches"
@@ -76,8 +76,8 @@ def worked(pair: Pair, epochs: int, within: float) -> Finding:
     measured = f"losses of the epochs apart by {apart:.1e} (allowed {within:.0e})"
     if not apart <= within:
         why = (
-            "another training: warmed-up weights (a state_dict() is no copy), "
-            "or a warmed-up optimizer, or other steps"
+            "a different training: the warm-up changed the weights (state_dict() is no copy) "
+            "or the optimizer, or the steps differ"
         )
         return measured, why
     if not close(reported["loss"], float(losses[-1]), 1e-3):
@@ -106,14 +106,17 @@ def paced(pair: Pair, epochs: int, once: str) -> Finding:
     if why := _pace_reason(reported, script, epochs):
         return measured, why
     if warm is None or not 0.98 * script.once <= warm <= 10 * script.once:
-        return measured, f"what happens once took {script.once:g} s, and belongs to the warm-up"
+        return (
+            measured,
+            f"what happens only once took {script.once:g} s, which belongs to the warm-up",
+        )
     return measured, ""
 
 
 def _seconds_reason(seconds: float | None, script: Script, epochs: int, once: str) -> str:
     took = epochs * script.seconds
     late = f"; {script.once:.3g} s more: {once} is timed; warm up what is timed, compiled in the same way"
-    along = ": one of them is profiled, which slows it; record one more"
+    along = ": one of them is profiled, which slows it: record one more"
     stories = [
         (script.seconds, ": it is of one epoch"),
         (took + script.once, late),

@@ -12,10 +12,21 @@ if TYPE_CHECKING:
 else:
     Rig = Any
 
-__all__ = ["BEFORE_AFTER", "PICTURE", "POINTS", "PROGRAM", "SAME_WORK", "TABLE", "Rig", "part"]
+__all__ = [
+    "BEFORE_AFTER",
+    "PICTURE",
+    "POINTS",
+    "PROGRAM",
+    "PROGRAM_TEXT",
+    "SAME_WORK",
+    "TABLE",
+    "Rig",
+    "part",
+]
 
 POINTS = 'see "Seven points" in the part 6 handout'
 SAME_WORK = 'see "The same work" in the part 6 handout'
+PROGRAM_TEXT = 'see "The program" in the part 6 handout'
 TABLE = 'see "The table" in the part 6 handout'
 BEFORE_AFTER = 'see "Before and after" in the part 6 handout'
 PROGRAM = "training_final_optimized.py"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.checks import host_waits, loaders, speedup
+from autograder.checks.hints import hinted
 from autograder.checks.numerics import shown
 from autograder.claims.graphs import Compiled
 from autograder.claims.precision import HalfPrecision
@@ -39,10 +40,10 @@ from autograder.protocol.digest import Epoch, differing
 
 
 def program(student: Student) -> Any:
-    """Return what the program that was handed in defines; nothing of it runs."""
+    """Return what the submitted program defines; nothing of it runs."""
     path = Path(str(student.__file__)).parent / PROGRAM
     if not path.is_file():
-        raise FileNotFoundError(f"{PROGRAM} was not handed in")
+        raise FileNotFoundError(f"{PROGRAM} was not submitted")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -207,13 +208,17 @@ def loop(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs")
 def every_sample_once(epochs: Pair) -> Verdict:
-    """make_loader delivers every sample once in each epoch, in another order each time."""
+    """make_loader delivers every sample once in each epoch, in a new order each time."""
     try_ = f"shuffle=True, and no drop_last; {POINTS}"
     whole = loaders.delivered(epochs, try_=try_)
     first, second = (loaders.epoch(epochs.student, name) for name in PASSES)
     if isinstance(whole, Failed) or list(first.samples()) != list(second.samples()):
         return whole
-    return Failed("two epochs in one order", "nothing is shuffled, or once for all", try_)
+    return Failed(
+        "two epochs in one order",
+        "the order is drawn only once, or never",
+        f"shuffle=True; {POINTS}",
+    )
 
 
 @part.check(basis="report")
@@ -239,14 +244,24 @@ def finds_the_largest_batch(searches: Observation) -> Verdict:
     values = searches.values
     other = values["other"] if values["tries"] == 1 else "nothing at once"
     problem = judges.fits(values["searches"], other)
-    return verdict(*problem, f"except torch.OutOfMemoryError, and half the size; {POINTS}")
+    hints = {
+        "is odd": "raise the error again if the size is odd",
+        "not about memory": "except torch.OutOfMemoryError, and no other error",
+    }
+    judged = verdict(*problem, f"begin with step, and halve it each time; {POINTS}")
+    return hinted(judged, hints, POINTS)
 
 
 @part.check(basis="outputs")
 def accumulates(grouped: Pair) -> Verdict:
     """Point 7: each group of batches is one step, that of one large batch."""
+    hints = {
+        "on_step": "call on_step() after each batch",
+        "losses is not": "average the losses of the batches of each step",
+        "holds the mean loss": "one number for each step, not for each batch",
+    }
     try_ = f"loss / accumulate, and one step for each group; {POINTS}"
-    return verdict(*judges.grouped(grouped), try_)
+    return hinted(verdict(*judges.grouped(grouped), try_), hints, POINTS)
 
 
 half = HalfPrecision(part, lambda student, window: train(student, window, True), POINTS)
@@ -262,13 +277,13 @@ compiled = Compiled(
     part, lambda student, rig: (rig.matched.simple_net(), program(student).fuse), 2e-5, POINTS
 )
 is_one_graph = compiled.is_one_graph(
-    "Point 4: fuse makes one graph of the whole network for each shape, by the backend asked for, with its answers."
+    "Point 4: fuse makes one graph of the whole network for each shape, by the given backend, with the same answers."
 )
 
 
 @part.check(basis="report")
 def no_wait_per_step(loop: Observation) -> Verdict:
-    """Point 5: the host waits for the device in every tenth batch and for the results, and keeps no old graphs."""
+    """Point 5: the host waits for the device at most in every tenth batch and for the results; no old graph is kept."""
     values = loop.values
     seconds, queued = values["seconds"], values["queued"]
     # Half of it: batches were skipped, which others see.
@@ -276,7 +291,7 @@ def no_wait_per_step(loop: Observation) -> Verdict:
         worked = f"the device worked for {queued:.4g} s (scripted)"
         why = "the clock stops before the results are on the host"
         measured = f"seconds is {shown(seconds)} where {worked}"
-        return Failed(measured, why, f"read it after them; {POINTS}")
+        return Failed(measured, why, f"fetch the losses, then read the clock; {POINTS}")
     try_ = f"losses.append(loss.detach()); bring them to the host after the loop; {POINTS}"
     return host_waits.no_wait_per_step(
         values["waits"], values["batches"], values["kept"], try_=try_
@@ -285,13 +300,16 @@ def no_wait_per_step(loop: Observation) -> Verdict:
 
 @part.check(basis="report")
 def moves_without_waiting(loop: Observation) -> Verdict:
-    """Point 6: images and labels of each batch are moved to the device, and nobody waits for the copies."""
+    """Point 6: images and labels of each batch are moved to the device, and the host does not wait for the copies."""
     values, batches = loop.values, loop.values["batches"]
     moved = f"{values['images']} images and {values['labels']} labels moved"
     measured = f"{moved} in {batches} batches; {values['waited']} times the host waited"
-    why = ""
+    why, try_ = "", f"non_blocking=True in each .to(device); {POINTS}"
     if min(values["images"], values["labels"]) < batches:
-        why = "images and labels are to be moved, each"
+        why, try_ = "images and labels of each batch must be moved", f"move both; {POINTS}"
     if values["waited"]:
-        why = "the host stands still for each copy"
-    return verdict(measured, why, f".to(device, non_blocking=True), of images and labels; {POINTS}")
+        why, try_ = (
+            "the host blocks on each copy",
+            f"non_blocking=True in each .to(device); {POINTS}",
+        )
+    return verdict(measured, why, try_)

@@ -79,7 +79,7 @@ def work_problem(rows: Sequence[Row]) -> str:
         for column in ("samples", "steps"):
             if row[column] != rows[0][column]:
                 measured = f"{column} of {name} are {row[column]:.6g}, and {rows[0][column]:.6g} in the first row"
-                return f"{measured}: that is other work, and no speedup"
+                return f"{measured}: that is different work, so no speedup"
     return ""
 
 
@@ -87,7 +87,7 @@ def learning_problem(rows: Sequence[Row]) -> str:
     """Say which version does not learn as the first one does: fast, and another training."""
     first = rows[0]["loss"]
     if first > NOT_LEARNT:
-        return f"the loss of {rows[0]['version']} is {first:.4g}: nothing was learnt that others could be compared with"
+        return f"the loss of {rows[0]['version']} is {first:.4g}: nothing was learnt, so there is nothing to compare"
     most = first + max(WORSE * first, WORSE)
     worse = next((row for row in rows if row["loss"] > most), None)
     if worse is None:
@@ -103,7 +103,7 @@ def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tu
     if wrong := report.gaps(reflection.text, headings) or report.left_over(reflection.text):
         return f"{written} words", report.listed(wrong)
     if not LEAST <= written <= MOST:
-        return f"{written} words", f"it has to have {LEAST} to {MOST}, without tables and code"
+        return f"{written} words", f"it must have {LEAST} to {MOST}, without tables and code"
     named, wrong = report.figures(reflection, table, VERSIONS.units)
     if wrong:
         return f"{many(len(wrong), 'figure')} not in the table", report.listed(wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autograder.checks.hints import hinted
 from autograder.checks.numerics import shown
 from autograder.lab import (
     INTEGER,
@@ -16,7 +17,13 @@ from autograder.lab import (
     record,
 )
 from autograder.labs.gpu_profiling.part6_final import judges
-from autograder.labs.gpu_profiling.part6_final.part import PROGRAM, SAME_WORK, Rig, part
+from autograder.labs.gpu_profiling.part6_final.part import (
+    PROGRAM,
+    PROGRAM_TEXT,
+    SAME_WORK,
+    Rig,
+    part,
+)
 from autograder.labs.gpu_profiling.part6_final.points import accumulates, is_one_graph
 from autograder.model import verdict
 
@@ -72,11 +79,23 @@ def together(student: Student, rig: Rig) -> Answer:
 
 
 LOSSES, HALF_LOSSES = 1e-3, 0.02
+HINTS = {
+    "after the figures": "print nothing after the JSON object",
+    "no epoch was recorded": "call given.record after the timed epochs",
+    "a different training": "copy.deepcopy the state_dict() of model and optimizer before the warm-up",
+    "is timed; warm up": "train once with the same modules and shapes before the first timed epoch",
+    "is profiled": "call given.record on one more epoch, after the timed ones",
+    "is of one epoch": "add up the seconds of all timed epochs",
+    "of one step each": "add up all timed epochs, and nothing of the warm-up",
+    "only once took": "warm_up_s is the time before the first timed epoch",
+    "one option disables": "look at each option alone, then at both",
+    "as it will be trained": "give largest_batch a compiled step under autocast, with its backward pass",
+}
 
 
 @part.check(basis="scripted", needs=[accumulates])
 def does_the_same_work(whole: Pair) -> Verdict:
-    """The program takes the baseline's steps with its losses, in batches that fit, and times whole epochs alone."""
+    """The program takes the baseline's steps with its losses, in batches that fit, and times only whole epochs."""
     measured, why = judges.worked(whole, EPOCHS, LOSSES)
     values = whole.student.values
     if values["after"]:
@@ -84,10 +103,10 @@ def does_the_same_work(whole: Pair) -> Verdict:
         why = "the last line of the output is the JSON object"
     elif not why and not values["recorded"]:
         measured = "no epoch was recorded with --profile"
-        why = "record one more after the timed ones"
+        why = "--profile asks for one more epoch, after the timed ones"
     if not why:
         measured, why = judges.paced(whole, EPOCHS, once="the first pass")
-    return verdict(measured, why, SAME_WORK)
+    return hinted(verdict(measured, why, SAME_WORK), HINTS, PROGRAM_TEXT)
 
 
 @part.check(basis="scripted", needs=[accumulates, is_one_graph])
@@ -99,7 +118,7 @@ def points_work_together(together: Pair) -> Verdict:
         measured = (
             f"{values['runs']} passes were compiled, {values['half']} graphs in half precision"
         )
-        why = "one option switches another one off"
+        why = "one option disables another"
     if not why and values["largest"] != values["size"]:
         taken = f"it takes {shown(values['found'])} samples"
         measured = f"with --batch-size 0, --amp and --compile {taken}"
@@ -107,4 +126,4 @@ def points_work_together(together: Pair) -> Verdict:
         why = f"{fits}: attempt is one step as it will be trained"
     if not why:
         measured, why = judges.paced(together, EPOCHS, once="a build")
-    return verdict(measured, why, SAME_WORK)
+    return hinted(verdict(measured, why, SAME_WORK), HINTS, PROGRAM_TEXT)

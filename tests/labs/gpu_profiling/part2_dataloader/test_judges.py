@@ -31,12 +31,12 @@ MISTAKES = {
         told(40, 16.5),
         "so the start of its workers counts; and one batch more",
     ),
-    "begun again": (STREAM, told(40, 11.5), "a second iterator is begun"),
+    "begun again": (STREAM, told(40, 11.5), "a second iterator was begun"),
     "one more": (STREAM, told(40, 28.0), "one batch more is waited for than is counted"),
     "one more, twice": (STREAM, told(40, 26.0), "one batch more is waited for than is counted"),
     "late": (STREAM, told(40, 15.0), "the clock starts when the first batch that counts is there"),
     "as asked for": (SHORT, told(40, 10.0), "batches that never came"),
-    "batches": (STREAM, told(4, 17.0), "it counts batches and not samples"),
+    "batches": (STREAM, told(4, 17.0), "it counts batches, not samples"),
     "the warm-up": (STREAM, told(40, 29.5), "the warm-up is timed"),
     "none": (STREAM, told(40, 17.5), "there is no warm-up"),
     "another": (STREAM, told(40, 19.0), "throughput is 2.105 samples/s where 2.353 is right"),
@@ -116,7 +116,7 @@ WHOLES = {
     "one missing": (rows()[:-1], "batch_size 64, num_workers 3, pin_memory True is missing"),
     "one twice": (rows() + rows()[:1], "a configuration is there twice"),
     "fewer batches": (rows(0, samples=40), "batches counted are 5 in one row and 10 in another"),
-    "more workers than batches": (rows(workers=(0, 2, 4, 8)), "10 batches are counted; with 8 workers 16 are the least"),
+    "more workers than batches": (rows(workers=(0, 2, 4, 8)), "10 batches are counted; with 8 workers, count at least 16"),
 }  # fmt: skip
 
 
@@ -167,8 +167,8 @@ OPTIMA = {
     "a truth for a number": ('{"batch_size": true, "num_workers": 0, "pin_memory": true}', "and nothing else"),
     "half pinned": ('{"batch_size": 8, "num_workers": 0, "pin_memory": 0.5}', "and nothing else"),
     "a list": ("[]", "and nothing else"),
-    "no JSON": ("Optimal configuration: BS=8", "it is no JSON"),
-    "nested": ("[" * 100_000, "it is no JSON"),
+    "no JSON": ("Optimal configuration: BS=8", "it is not JSON"),
+    "nested": ("[" * 100_000, "it is not JSON"),
 }  # fmt: skip
 
 

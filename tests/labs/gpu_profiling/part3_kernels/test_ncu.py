@@ -126,13 +126,13 @@ def test_without_a_name_every_kernel_is_measured():
         pytest.param(
             ["ncu", "-k", "regex:conv"],
             ["conv.1", "my_conv"],
-            "my_conv is measured as well: an expression matches anywhere in a name",
+            "my_conv is measured, too: an expression matches anywhere in a name",
             id="within a name",
         ),
         pytest.param(
             ["ncu", "-k", "regex:^conv.1$"],
             ["conv.1", "conv_1"],
-            "conv_1 is measured as well: the dot in conv.1 matches any character, so re.escape it",
+            "conv_1 is measured, too: the dot in conv.1 matches any character, so re.escape it",
             id="a dot",
         ),
     ],
@@ -157,7 +157,7 @@ ROW = {
         pytest.param(
             {"kernel": "gemm"}, "the kernels are gemm; the report has conv", id="another kernel"
         ),
-        pytest.param({"duration_us": 12500.0}, "a unit was passed over", id="nanoseconds"),
+        pytest.param({"duration_us": 12500.0}, "the unit was ignored", id="nanoseconds"),
         pytest.param({"duration_us": 7.0}, "12,319,469", id="cut at a comma"),
         pytest.param({"sm_percent": 30.0}, "that is its memory_percent", id="another column"),
         pytest.param({"memory_percent": None}, "memory_percent of conv is None", id="nothing"),

@@ -164,7 +164,7 @@ def test_rows_that_contradict_themselves_are_named(table, words):
 SECONDS = {
     "with the first": (2.5 * 1.15, "the first epoch is among them"),
     "mean of all": (2.5 * 14 / 6, "it is the mean, and the first epoch"),
-    "mean": (2.5 * 1.2, "which one slow epoch decides"),
+    "mean": (2.5 * 1.2, "which follows one slow epoch"),
     "fastest": (2.5 * 0.7, "the fastest epoch"),
     "all": (2.5 * 14, "all epochs together"),
     "first": (2.5 * 8, "it is the first epoch"),

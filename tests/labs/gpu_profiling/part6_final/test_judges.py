@@ -20,7 +20,7 @@ FITS = {
     "half of an odd one": ([search(3, 28, 5)], "RuntimeError", "7 is odd and does not fit"),
     "too large": ([search(48)], "RuntimeError", "24 is the first of step"),
     "no number": ([search(None)], "RuntimeError", "24 is the first of step"),
-    "hides errors": ([search(24)], "", "none of memory has to go through"),
+    "hides errors": ([search(24)], "", "not about memory must go through"),
 }
 
 
@@ -42,7 +42,7 @@ def trained(losses, weights, called=12):
 
 GROUPED = {
     "alike": ([2.0, 1.0], [3.0, 4.0], ""),
-    "other weights": ([2.0, 1.0], [6.0, 8.0], "a sum where a mean belongs"),
+    "other weights": ([2.0, 1.0], [6.0, 8.0], "a sum instead of a mean"),
     "other losses": ([2.0, 1.1], [3.0, 4.0], "losses is not the mean over the batches"),
     "a loss for each batch": ([2.0, 1.0, 1.0], [3.0, 4.0], "the mean loss of each step"),
 }
@@ -94,7 +94,7 @@ WORKED = {
     "samples of one epoch": (whole(samples=40), "2 epochs of one step each have 80"),
     "steps of batches": (whole(steps=8), "2 epochs of one step each have 2"),
     "a loss for each step": (whole(losses=[2.0]), "the mean loss of each epoch"),
-    "other losses": (whole(losses=[2.0, 1.5]), "another training"),
+    "other losses": (whole(losses=[2.0, 1.5]), "a different training"),
     "the first loss": (whole(loss=2.0), "the last of losses"),
 }
 

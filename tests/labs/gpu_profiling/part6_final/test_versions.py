@@ -59,7 +59,7 @@ PROBLEMS = {
     "no text for a device": (versions(Model={"device": 3}), "the device is not named"),
     "fewer steps": (
         versions(Final={"steps": 5}),
-        "steps of Final are 5, and 20 in the first row: that is other work",
+        "steps of Final are 5, and 20 in the first row: that is different work",
     ),
     "another machine": (versions(Final={"device": "another"}), "from two machines"),
     "a speedup of its own": (

@@ -1,0 +1,36 @@
+"""A failure gets the hint for its cause: the first whose words it says."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.checks.hints import caused, hinted
+from autograder.model import Failed, Passed
+
+HINTS = {"one batch more": "islice", "batch": "len(labels)", "3 rows": "one row for each"}
+FAILURES = {
+    "the first that fits": (
+        Failed("2 rows", "one batch more is waited for", "look"),
+        "islice; see 2",
+    ),
+    "a later one": (Failed("2 rows", "a batch is missing", "look"), "len(labels); see 2"),
+    "by what was measured": (Failed("3 rows", "too few", "look"), "one row for each; see 2"),
+    "none that fits": (Failed("2 rows", "too few", "look"), "look"),
+}
+
+
+@pytest.mark.parametrize(("judged", "hint"), FAILURES.values(), ids=FAILURES)
+def test_a_failure_gets_the_hint_for_its_cause(judged, hint):
+    found = hinted(judged, HINTS, "see 2")
+
+    assert (judged.measured, judged.why, hint) == (found.measured, found.why, found.try_)
+
+
+def test_what_passes_gets_none():
+    assert Passed("3 rows") == hinted(Passed("3 rows"), HINTS)
+
+
+def test_a_problem_may_come_with_its_hint():
+    assert ("a batch is missing", "len(labels)") == caused("a batch is missing", HINTS)
+    assert "too few" == caused("too few", HINTS)
+    assert "" == caused("", HINTS)
