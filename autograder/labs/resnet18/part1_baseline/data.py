@@ -171,7 +171,7 @@ def _not_normalised(pixels: Array, colour: Array) -> tuple[str, str]:
     """Say what became of pictures of one colour, and what to try; *pixels* are of several, by channel."""
     if np.ptp(pixels, axis=2).max() > 1e-4:
         why = "it has edges: a border was added, as padding does"
-        return why, "transforms.RandomResizedCrop(image_size), without padding"
+        return why, "crop with RandomResizedCrop alone, which pads nothing"
     if np.ptp(pixels, axis=0).max() > 1e-4:
         why = "its colours change each time, but only cropping and mirroring may be random"
         return why, "remove the transform that changes colours"
@@ -187,7 +187,7 @@ def _not_normalised(pixels: Array, colour: Array) -> tuple[str, str]:
         ),
         "it is normalised with different numbers",
     )
-    return why, "end with transforms.Normalize(MEAN, STD), whose numbers are in the file"
+    return why, "end with Normalize(MEAN, STD), whose numbers are in the file"
 
 
 @part.check(basis="outputs", needs=[normalises])

@@ -69,5 +69,5 @@ def moves_without_waiting(moves: Observation) -> Verdict:
         return loaders.copied(moves.values["moved"], moves.values["waited"])
     where = ", ".join(sorted(devices)) or "nowhere"
     why = "batches were not moved to device"
-    try_ = "images.to(device, non_blocking=True), and labels too"
+    try_ = "move images and labels by .to(device, non_blocking=True)"
     return Failed(f"step got tensors on: {where}", why, try_)
