@@ -39,8 +39,8 @@ from given import CPU_OPTIONS, Patterns, device_name, make_cpu_step
 # %% [markdown]
 # ## B.1 A memory plan
 #
-# A fake tensor has a shape, a dtype and a storage with a size, and no memory. A training step on fake tensors says to
-# the byte what a real one keeps, for a batch of a hundred thousand as fast as for a batch of two.
+# A fake tensor has a shape, a dtype and a storage with a size, but no memory. A training step on fake tensors shows to
+# the byte what a real one keeps, as fast for a batch of a hundred thousand as for a batch of two.
 
 
 # %%
@@ -61,7 +61,7 @@ def plan_memory(make_training, batch_size, image_size) -> dict[str, int]:
     A batch is images (batch_size, 3, image_size, image_size) in float32 and labels (batch_size,) in int64.
 
     Returns a dict: parameters, buffers, gradients (after a backward pass), optimizer (its state after a step),
-    activations (what the forward pass and the loss keep for the backward pass, and is not counted yet), batch, total.
+    activations (what the forward pass and the loss keep for the backward pass, if not counted yet), batch, total.
     """
     # TODO: under FakeTensorMode, make the training and a batch, and take one step.
     # TODO: torch.autograd.graph.saved_tensors_hooks sees what is kept for the backward pass.
@@ -98,7 +98,7 @@ def plan_memory(make_training, batch_size, image_size) -> dict[str, int]:
 
 
 def largest_batch(make_training, image_size, budget) -> int:
-    """Return the largest batch size whose plan's total is at most *budget* bytes; 0 where not even one image fits."""
+    """Return the largest batch size whose plan's total is at most *budget* bytes; 0 if not even one image fits."""
     # TODO: two plans are enough: each image adds the same number of bytes. Batches of one image are special: BatchNorm.
     ### BEGIN SOLUTION
     two, three = (plan_memory(make_training, size, image_size)["total"] for size in (2, 3))
@@ -111,7 +111,7 @@ def largest_batch(make_training, image_size, budget) -> int:
 # ## B.2 Profilers
 #
 # A profiler is a clock and a place where it is read. The three here differ in the place: around a function, at each
-# call, at each line. What they have in common: the program must not notice, and the profiler must be gone afterwards.
+# call, at each line. For all three, the program must not notice, and the profiler must be gone afterwards.
 
 
 # %%
@@ -158,7 +158,7 @@ def timed(function=None, *, synchronize=None):
 
 
 def profile_calls(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
-    """Return function(*args, **kwargs) and a row for each function that ran, the one with most time of its own first.
+    """Return function(*args, **kwargs) and a row for each function that ran, the one with the most own time first.
 
     A row: function (its name), calls, own_seconds (without those it called), seconds (with them).
     Whatever happens, nothing is being profiled afterwards.
@@ -179,7 +179,7 @@ def time_lines(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
     """Return function(*args, **kwargs) and a row for each line of the function that ran, in the order of the lines.
 
     A row: line (its number in the file), hits, seconds (until the next line began, with the functions it called).
-    Other functions are not traced, and whoever traced before goes on afterwards, whatever happens.
+    Other functions are not traced, and a trace that was on before goes on afterwards, whatever happens.
     """
     # TODO: sys.settrace gets a function that is called when a function is entered, and returns one for its lines.
     # TODO: time.perf_counter() at each "line" and at "return"; the time since the last one belongs to the line before.
@@ -217,7 +217,7 @@ def time_lines(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
 # %% [markdown]
 # ## B.3 The CPU
 #
-# What helps a GPU need not help a CPU. Measure, and say which option you would keep.
+# What helps a GPU may not help a CPU. Measure, and say which option you would keep.
 
 # %%
 STUDY = ["option", "threads", "ms", "speedup", "device"]
@@ -281,13 +281,13 @@ def study_cpu(make_step, threads, folder=".") -> list[dict[str, Any]]:
 def train_distributed(
     model, dataset, criterion, make_optimizer, batch_size, epochs, seed=0, folder="."
 ) -> dict[str, Any]:
-    """Train as one of several processes, each of which calls this; where the group is, the environment says.
+    """Train as one of several processes, each of which calls this; the environment defines the group.
 
     Each process takes batches of *batch_size* samples in the order of a DistributedSampler with *seed*, shuffled anew
     in each epoch. make_optimizer(parameters) returns the optimizer, criterion the mean over a batch. All start from the
     weights of the process with rank 0, and *model* holds the trained weights at the end, in each of them.
 
-    Returns {"losses": [the mean over all samples of all processes, for each epoch]}, alike in every process.
+    Returns {"losses": [the mean over all samples of all processes, for each epoch]}, the same in every process.
     Only the process with rank 0 writes: weights.pt, the model's state_dict, into folder.
     The process group is made here, with gloo, and destroyed at the end, whatever happens.
     """

@@ -34,8 +34,8 @@ MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)  # of CIFAR-10, p
 # %% [markdown]
 # ## 1.1 Data and model
 #
-# A picture is cut, resized and perhaps mirrored anew each time it is asked for, so that no two epochs see the same
-# pixels. That is work, and the CPU does it: part of what you will find in the profile.
+# A picture is cropped, resized and perhaps mirrored anew each time it is read, so no two epochs see the same pixels.
+# The CPU does that work, and you will find it in the profile.
 
 
 # %%
@@ -63,11 +63,11 @@ def make_data(data: str = "auto", image_size: int = 32, folder: str = "data") ->
 
     data="cifar10"    the 50,000 training pictures of torchvision's CIFAR10, downloaded into folder where needed
     data="synthetic"  given.Pictures: 50,000 pictures in the same form; touches no network
-    data="auto"       CIFAR-10, or the synthetic set where it cannot be had
+    data="auto"       CIFAR-10, or the synthetic set if the download fails
     Anything else is a ValueError.
     """
     # TODO: datasets.CIFAR10(...); without a network it raises an OSError or a RuntimeError.
-    # TODO: who asks for "cifar10" gets that error, and no other data.
+    # TODO: for "cifar10", let that error through, and never return other data.
     ### BEGIN SOLUTION
     if data not in ("auto", "cifar10", "synthetic"):
         raise ValueError(f"data={data!r}: choose auto, cifar10 or synthetic")
@@ -87,8 +87,8 @@ def make_data(data: str = "auto", image_size: int = 32, folder: str = "data") ->
 def make_model(weights: models.ResNet18_Weights | None = None, classes: int = 10) -> models.ResNet:
     """Return torchvision's ResNet-18 with as many outputs as there are classes.
 
-    weights: None for fresh ones, which downloads nothing; or a member of models.ResNet18_Weights, all of which are kept
-    but for the last layer (fc): those were trained for 1000 classes.
+    weights: None for fresh ones, which downloads nothing; or a member of models.ResNet18_Weights. Then all layers keep
+    these weights except the last (fc), which was trained for 1000 classes.
     """
     # TODO: torchvision refuses num_classes together with pretrained weights; the last layer can be replaced.
     ### BEGIN SOLUTION
@@ -228,7 +228,7 @@ def analyse_trace(file) -> dict[str, Any]:
     reason                   why there are Nones, in words; None if there are none
     """
     # TODO: the window: user_annotations named ProfilerStep#...; a gpu_user_annotation only repeats their names.
-    # TODO: clip what reaches out of the window, and count what overlaps once.
+    # TODO: cut off what lies outside the window, and count overlapping time once.
     ### BEGIN SOLUTION
     events = load_events(file)
 

@@ -4,7 +4,7 @@
 # A GPU multiplies 16-bit matrices several times faster than 32-bit ones, and a 16-bit activation takes half the memory.
 # Mixed precision uses 16 bits where that is safe and 32 bits where it is not:
 #
-# | what | precision | who sees to it |
+# | what | precision | who does it |
 # |---|---|---|
 # | convolutions, matrix products | 16 bits | `torch.autocast` |
 # | softmax, losses, large sums | 32 bits | `torch.autocast` |
@@ -45,7 +45,7 @@ def train_epoch_amp(
     """Train for one epoch, in mixed precision when use_amp is set.
 
     scaler: a torch.amp.GradScaler made by the caller, or None; in FP32 it is not used.
-    max_grad_norm: when given, clip the norm of the true gradients to it, in FP32 as well.
+    max_grad_norm: when given, clip the norm of the true gradients to it, in FP32 too.
 
     Returns a dict:
         losses      the loss of each batch: a list of floats or a 1-D tensor
@@ -129,8 +129,8 @@ def compare_precision(make_training, loader, device, folder=".") -> list[dict[st
     """
     # TODO: warm each precision up with a few batches on a training of its own, and keep nothing of it.
     # TODO: measure one epoch from fresh weights; AMP gets a torch.amp.GradScaler(device.type).
-    # TODO: write numbers as numbers: 2.1, not "2.10x".
-    # TODO: one panel per quantity in PANELS, one bar per row; leave the memory panel out where there is none.
+    # TODO: write plain numbers: 2.1, not "2.10x".
+    # TODO: one panel per quantity in PANELS, one bar per row; leave the memory panel out without a GPU.
     ### BEGIN SOLUTION
     on_gpu = device.type == "cuda"
 

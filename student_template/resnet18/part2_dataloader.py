@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Part 2: the data loader
 #
-# Between two training steps somebody has to read the next batch. With `num_workers=0` the training process does it
-# itself, and the GPU waits. Worker processes read ahead while the step runs.
+# Between two training steps the next batch must be read. With `num_workers=0` the training process reads it, and the
+# GPU waits. Worker processes read ahead while the step runs.
 #
 # | argument | what it does | when it helps |
 # |---|---|---|
@@ -11,8 +11,8 @@
 # | `persistent_workers` | workers stay from one epoch to the next | short epochs, slow imports |
 # | `prefetch_factor` | batches that each worker keeps ready | reads of uneven length |
 #
-# Whether they help is what you measure here, and the usual measurement cannot see it: run
-# `python -m baseline.part2_dataloader` first, and hold its throughput against its epoch times.
+# You measure here whether they help. The usual measurement cannot see that: run
+# `python -m baseline.part2_dataloader` first, and compare its throughput with its epoch times.
 
 # %%
 from __future__ import annotations
@@ -34,16 +34,16 @@ from given import device_name, loading_workload, make_dataset, make_step, quiete
 # ## 2.1 Measure an epoch
 #
 # A clock that starts when the batch is there measures the step and nothing else. So let it run from before the loop
-# asks for its first batch until the device is done with the last one, and note apart how long you waited for data.
+# requests its first batch until the device has finished the last one, and add up separately how long you waited.
 
 
 # %%
 def measure_loading(loader, step, device) -> dict[str, Any]:
-    """Go through the loader once; move each batch to the device and hand it to step(images, labels).
+    """Go through the loader once; move each batch to the device and pass it to step(images, labels).
 
     Returns a dict:
         samples     how many there were
-        epoch_time  seconds from before the first batch is asked for until the device is done with the last
+        epoch_time  seconds from before the first batch is requested until the device has finished the last
         throughput  samples / epoch_time
         data_wait   seconds spent waiting for the loader, the first batch included
     """
@@ -54,7 +54,7 @@ def measure_loading(loader, step, device) -> dict[str, Any]:
 
 
 def second_epoch(loader, step, device) -> dict[str, Any]:
-    """Measure an epoch after one that does not count: caches fill, and workers that stay are started. A helper."""
+    """A helper: measure an epoch after one that does not count, which fills caches and starts workers."""
     # TODO: measure_loading twice; return the second.
     # YOUR CODE HERE
     raise NotImplementedError()
@@ -64,19 +64,19 @@ def second_epoch(loader, step, device) -> dict[str, Any]:
 # ## 2.2 A loader with all of it
 #
 # Every sample once an epoch, in an order that is new in each epoch and follows from the seed, the short last batch
-# included. With `num_workers=0` it has to work as well: `persistent_workers` and `prefetch_factor` are errors there.
+# included. It must work with `num_workers=0` too, where `persistent_workers` and `prefetch_factor` are errors.
 #
-# Workers are copies of one process, so it matters how their random numbers begin: two that begin alike augment alike.
-# PyTorch sees to it by itself, for `torch`, `random` and `numpy`. Leave that alone.
+# Workers are copies of one process: two with the same random seed would augment alike. PyTorch gives each its own seed
+# for `torch`, `random` and `numpy`. Leave that alone.
 
 
 # %%
 def make_loader_optimized(dataset, batch_size, device, num_workers=0, seed=0) -> DataLoader:
     """Return a DataLoader that shuffles by the seed, reads ahead with num_workers processes, and keeps them.
 
-    pin_memory where the device is a GPU; persistent_workers and a prefetch_factor where there are workers.
+    pin_memory if the device is a GPU; persistent_workers and a prefetch_factor if there are workers.
     """
-    # TODO: a torch.Generator with the seed decides about the order.
+    # TODO: a torch.Generator with the seed decides the order.
     # TODO: no argument that num_workers=0 does not allow; no sample is dropped.
     # YOUR CODE HERE
     raise NotImplementedError()
@@ -85,8 +85,8 @@ def make_loader_optimized(dataset, batch_size, device, num_workers=0, seed=0) ->
 # %% [markdown]
 # ## 2.3 How many workers
 #
-# Too few leave the device waiting; too many cost memory and a start each, and fight for cores. Nobody knows the number
-# beforehand. `without_wait` is what a clock that starts when the batch is there would have called throughput.
+# Too few leave the device waiting; too many cost memory and a start each, and fight for cores. Only a measurement
+# finds the number. `without_wait` is what a clock that starts when the batch is there would have called throughput.
 
 # %%
 SWEEP = ["num_workers", "throughput", "epoch_time", "data_wait", "without_wait", "device"]
@@ -108,7 +108,7 @@ def sweep_workers(make_loader, workers, step, device, folder=".") -> list[dict[s
 
 
 def best_workers(rows) -> int:
-    """Return the num_workers of the row with the highest throughput; of equal ones, the fewest workers."""
+    """Return the num_workers of the row with the highest throughput; the fewest workers if several are equal."""
     # TODO: the highest throughput, whole iterations. It may well be that of 0 workers.
     # YOUR CODE HERE
     raise NotImplementedError()
@@ -117,7 +117,7 @@ def best_workers(rows) -> int:
 # %% [markdown]
 # ## 2.4 One argument after the other
 #
-# Each configuration keeps what the one before it has, so the difference between two rows is one argument's.
+# Each configuration adds one argument to the one before it, so two rows show what that argument gains.
 
 # %%
 COMPARED = ["configuration", "num_workers", "throughput", "epoch_time", "data_wait", "speedup", "device"]
@@ -127,8 +127,8 @@ CONFIGURATIONS = ["Baseline", "+ workers", "+ pin_memory", "+ persistent workers
 def compare_configurations(make_loader, best, step, device, folder=".") -> list[dict[str, Any]]:
     """Measure the second epoch of each of CONFIGURATIONS; return and write one row for each.
 
-    make_loader(**options) returns a loader; options are named as DataLoader's. Baseline has num_workers=0, the others
-    num_workers=best; from "+ pin_memory" on pin_memory where the device is a GPU; the last one persistent_workers=True
+    make_loader(**options) returns a loader; options have DataLoader's names. Baseline has num_workers=0, the others
+    num_workers=best; from "+ pin_memory" on pin_memory if the device is a GPU; the last one persistent_workers=True
     and prefetch_factor=4, if best is not 0.
 
     A row has the names in COMPARED: configuration, num_workers, throughput (samples/s), epoch_time (s), data_wait (s),

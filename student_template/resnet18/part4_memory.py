@@ -9,7 +9,7 @@
 # | accumulation | several small batches, one step: a large batch's gradient in a small one's memory | a GPU less busy |
 # | checkpointing | keep the inputs of a few segments, compute the rest again going back | a third more arithmetic |
 #
-# Both leave the result as it is. That is what you have to prove, and where both usually go wrong.
+# Neither changes the result. That is what you have to show, and where both usually go wrong.
 
 # %%
 from __future__ import annotations
@@ -42,7 +42,7 @@ def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, a
     """Train for one epoch; each group of accumulation_steps batches is one step, as if it were one large batch.
 
     The last group may have fewer batches, and is a step too. criterion returns the mean over the samples of a batch.
-    Gradients that are there before the epoch are not used. Only one batch's graph is in memory at a time.
+    Gradients from before the epoch are not used. Only one batch's graph is in memory at a time.
 
     Returns a dict:
         losses      the mean loss of each batch: a list of floats or a 1-D tensor
@@ -53,7 +53,7 @@ def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, a
     """
     # TODO: backward() for each batch, so that its graph can go; the optimizer steps once a group.
     # TODO: the gradient is the mean over the samples of the group, however many batches and samples it has.
-    # TODO: take that step for the last group as well.
+    # TODO: take that step for the last group too.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -62,19 +62,20 @@ def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, a
 # ## 4.2 Gradient checkpointing
 #
 # `torch.utils.checkpoint.checkpoint(segment, x, use_reentrant=False)` runs a segment without keeping what is inside,
-# and runs it again when the backward pass gets there. Say `use_reentrant=False`: the other variant gives no gradient at
-# all to a segment whose input needs none, and images need none.
+# and runs it again when the backward pass gets there. Pass `use_reentrant=False`: the other variant gives no gradient
+# to a segment whose input needs none, and images need none.
 #
 # Running a segment twice has a side effect: BatchNorm moves its running statistics twice. The gradients do not show
-# it, the trained model's answers in `eval()` do. `context_fn` gives two contexts: one for the first run, one for every
-# run after it. There is one for each backward pass through the graph, so the second context must be good for several.
+# it, but the trained model's answers in `eval()` do. `context_fn` gives two contexts: one for the first run, one for
+# every later run. There is a run for each backward pass through the graph, so the second context must work several
+# times.
 
 
 # %%
 class StatisticsHeld:
     """A context in which a segment runs without moving the running statistics of its BatchNorms.
 
-    `with` may enter the same one again, once it was left: a segment runs again in each backward pass.
+    It can be entered again after it was left, because a segment runs again in each backward pass.
     """
 
     def __init__(self, segment) -> None:
@@ -88,7 +89,7 @@ class StatisticsHeld:
         raise NotImplementedError()
 
     def __exit__(self, *error) -> None:
-        """Put everything back. The run may have ended early: then *error* describes an exception that is to go on."""
+        """Put everything back. The run may have ended early, with the exception in *error*, which must go on."""
         # TODO: put back what __enter__ remembered.
         # YOUR CODE HERE
         raise NotImplementedError()
@@ -97,7 +98,7 @@ class StatisticsHeld:
 def run_checkpointed(segment, x) -> torch.Tensor:
     """Return segment(x), where segment is an nn.Module, and keep nothing but x for the backward pass.
 
-    Outputs, gradients (of every parameter, and of x if it wants one) and running statistics are those of segment(x),
+    Outputs, gradients (of every parameter, and of x if it requires one) and running statistics are those of segment(x),
     in train() and in eval(), with dropout or without, whether or not x requires a gradient, and however often
     backward() goes through the graph.
     """
@@ -125,8 +126,8 @@ class ResNet18Checkpointed(nn.Module):
 # %% [markdown]
 # ## 4.3 What it saves, and what it costs
 #
-# The peak of a GPU's memory is there on a GPU only. What autograd keeps for the backward pass is there everywhere:
-# `given.saved_mb` adds it up. The two are not the same: while a segment is computed again, all of it is in memory.
+# Only a GPU shows a peak of its memory. What autograd keeps for the backward pass can be counted anywhere:
+# `given.saved_mb` adds it up. The two differ: while a segment is computed again, all of it is in memory.
 
 # %%
 COLUMNS = ["model", "throughput", "epoch_time", "peak_memory_mb", "saved_mb", "loss", "slowdown", "device"]
@@ -150,7 +151,7 @@ def compare_checkpointing(make_training, loader, device, folder=".") -> list[dic
     """
     # TODO: warm each model up with a few batches, and take saved_mb, on a training of its own; keep nothing of it.
     # TODO: measure one epoch from fresh weights, with train_epoch_with_accumulation.
-    # TODO: one panel per quantity in PANELS, one bar per row; leave the peak's out where there is none.
+    # TODO: one panel per quantity in PANELS, one bar per row; leave the peak's out without a GPU.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -7,11 +7,10 @@
 #
 # | what | when it is paid for |
 # |---|---|
-# | recording and building: seconds to minutes | the first time, and again when a shape or a mode is a new one |
+# | recording and building: seconds to minutes | the first time, and again for each new shape or mode |
 # | running what was built | at every step |
 #
-# A measured epoch must hold the second and nothing of the first. That is what a warm-up is for, and where most
-# comparisons go wrong.
+# A measured epoch must contain only the second. That is what a warm-up is for, and where most comparisons go wrong.
 
 # %%
 from __future__ import annotations
@@ -38,17 +37,17 @@ from given import device_name, make_loader, make_training, quietest, workload
 
 # %%
 class SpikeGuard(nn.Module):
-    """Scale a batch down whose mean absolute value is above a limit, so that it is the limit; count such batches."""
+    """Scale a batch down to a limit if its mean absolute value is above it; count such batches."""
 
     def __init__(self, limit=4.0) -> None:
-        """Begin to count: int(guard.spikes) is the number of batches that were scaled."""
+        """Start the count: int(guard.spikes) is the number of batches that were scaled."""
         # TODO: keep the limit, and a count that a graph can change.
         # YOUR CODE HERE
         raise NotImplementedError()
 
     def forward(self, x) -> torch.Tensor:
-        """Return x, or x * (limit / size) where its size is above the limit; size is a number, without a gradient."""
-        # TODO: as the baseline does, in one graph: no .item(), no `if` on what is in x, no number of Python's.
+        """Return x, or x * (limit / size) if its size is above the limit; no gradient goes through size."""
+        # TODO: as the baseline does, in one graph: no .item(), no `if` on values of x, no Python counter.
         # YOUR CODE HERE
         raise NotImplementedError()
 
@@ -58,8 +57,8 @@ class SpikeGuard(nn.Module):
 #
 # Nothing is built when `torch.compile` is called. The forward graph is built at the first call, and the backward graph
 # at the first `backward()`. Both are built again for another shape, under autocast, in `eval()`, under `no_grad()`. So
-# a warm-up is made of complete steps, in the modes and with the shapes of the epoch that follows; and it has to leave
-# the training as it was.
+# a warm-up takes complete steps, in the modes and with the shapes of the epoch that follows, and leaves the training
+# as it was.
 
 
 # %%
@@ -92,7 +91,7 @@ STEPS = 3  # for each shape
 
 
 def warm_up(model, loader, criterion, optimizer, device, use_amp=False) -> None:
-    """Let everything be built that an epoch over loader needs; weights, statistics and optimizer are then as before.
+    """Build everything that an epoch over loader needs; leave weights, statistics and optimizer as they were.
 
     loader is a DataLoader; its last batch may be smaller than the others.
     """

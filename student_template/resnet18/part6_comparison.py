@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Part 6: everything together
 #
-# Five parts made one thing better each. Now: one program that has all of it, a fair comparison, and a report that says
-# nothing that was not measured. You write two programs.
+# Five parts improved one thing each. Now you write one program with all of it, a fair comparison, and a report of
+# measured figures only. There are two programs:
 #
 # | file | what it does |
 # |---|---|
@@ -45,7 +45,7 @@ COLUMNS = ["configuration", "builds_on", *FIGURES, "speedup", "gain", "device"]
 
 
 def run_configuration(options, script="optimized_training.py") -> dict[str, Any]:
-    """Run script with these options in a process of its own and return the JSON object that its last line is.
+    """Run script with these options in a process of its own and return the JSON object in its last line.
 
     If the program fails, raise a RuntimeError that holds the end of what it wrote to stderr.
     """
@@ -65,7 +65,7 @@ def compare_all(configurations, script="optimized_training.py", folder=".") -> l
     A row has the names in COLUMNS: the configuration and what it builds on, the FIGURES of its run, speedup
     (throughput / throughput of the first row), gain (throughput / throughput of the row that it builds on; 1 if it
     builds on none), and the device.
-    Writes optimization_results.csv, numbers as numbers, and optimization_dashboard.png.
+    Writes optimization_results.csv, with plain numbers, and optimization_dashboard.png.
     """
     # TODO: one run at a time: two would take each other's cores.
     # YOUR CODE HERE
@@ -73,7 +73,7 @@ def compare_all(configurations, script="optimized_training.py", folder=".") -> l
 
 
 def summarize(rows) -> dict[str, Any]:
-    """Return what the summary of a report says; the first row is what the others are compared with.
+    """Return what the summary of a report says. All others are compared with the first row.
 
     fastest               the configuration with the highest throughput
     speedup               its throughput / the first row's

@@ -153,11 +153,23 @@ def comparison(student: Student, rig: Rig) -> Answer:
 # --- what is judged: the training loop --------------------------------------------------------------------------------
 
 
+KEEP = "losses.append(loss.detach()) in each iteration"
+HINTS = {  # the beginning of what precision.why_apart says -> what to try
+    precision.NARROW: precision.FLOAT32,
+    "each batch has one loss": KEEP,
+    "the optimizer stepped": "scaler.step(optimizer), which skips such a step",
+    "the weights are right": KEEP,
+    "the first loss differs": "model.train(), then the criterion on the whole batch, under autocast",
+    "the first loss is near": "zero_grad, forward, loss, backward, step: each once for each batch",
+}
+
+
 @part.check(basis="outputs")
 def follows_fp32(amp: Timed) -> Verdict:
     """Training with AMP follows the FP32 losses."""
     why = precision.why_apart(amp, FOLLOWS)
-    try_ = precision.FLOAT32 if why == precision.NARROW else "compare your loop step by step"
+    hints = (hint for start, hint in HINTS.items() if why.startswith(start))
+    try_ = next(hints, "compare your loop with the baseline's, step by step")
     return numerics.same_trajectory(amp, FOLLOWS, why=why, try_=f"{try_}; {WHERE}")
 
 
@@ -173,13 +185,13 @@ bare = TrainingLoop(  # whoever errs with the scaler returns the metrics all the
 full.follows(
     "fp32_is_untouched",
     UNTOUCHED,
-    says="Without use_amp the training is plain FP32, to rounding; a scaler is not used.",
+    says="Without use_amp the training is plain FP32 and does not use a scaler.",
     words={
         "short": precision.CLIPPED_ALL_THE_SAME,
         "still": (
             (
-                "no weight moved: the scaler handed in is used without use_amp "
-                "and skips each step, or no step is taken"
+                "no weight moved: the scaler is used without use_amp "
+                "and skips each step, or there is no step"
             ),
             "use the scaler only if use_amp and scaler is not None",
         ),
@@ -246,22 +258,22 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
     same_direction = abs(moved.error - (moved.ratio - 1)) <= 0.05
     if 1.8 <= moved.ratio <= 2.2 and same_direction:
         why = f"{CLIPPED[mode]} moves twice as far: each step is taken twice"
-        return why, "one step(optimizer) for each batch"
+        return why, "call step(optimizer) once for each batch"
     if moved.ratio > 1.5:
         why = (
             f"{CLIPPED[mode]}: gradients were not clipped to max_grad_norm, "
             "or not by the norm of all of them"
         )
         return why, CLIP[mode]
-    why = f"{CLIPPED[mode]} moves in another direction"
-    return why, f"the same steps as the plain loop, clipped: {CLIP[mode]}"
+    why = f"{CLIPPED[mode]} moves in a different direction"
+    return why, f"the same steps as in the plain loop, but clipped: {CLIP[mode]}"
 
 
 mixed.waits_rarely()
 bare.returns_its_metrics(
     "batches",
     "samples",
-    says="losses, loss and accuracy are there, finite, and fit each other.",
+    says="losses, loss and accuracy are returned, finite and consistent.",
     rounded=True,
     # So many samples that neither 16-bit format can count them: steps of 19 or 27 are rounded the same way each time.
     batch=40,
@@ -302,11 +314,11 @@ study.is_measured(
     _measured,
     says=(
         "compare_precision measures an FP32 and an AMP epoch, "
-        "each from fresh weights after a warm-up on others."
+        "each from fresh weights, after a warm-up on a training of its own."
     ),
     try_=(
-        "time whole epochs of train_epoch_amp, "
-        "after a few batches of each precision on a training of its own"
+        "measure a whole epoch of train_epoch_amp in each precision, "
+        "after a few batches of each on a training of its own"
     ),
     shows=["throughput", "accuracy"],
     reads=["device"],
@@ -318,13 +330,13 @@ study.is_drawn(
     says=(
         "compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png."
     ),
-    try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
+    try_="one bar per row, with its name and value, and set_ylabel with the unit",
     apart="bars",
     also=_made_up,
 )
 study.is_consistent(
     compare.run_problem,
-    says="The amp_results.csv handed in has two rows of numbers that fit each other.",
+    says="The submitted amp_results.csv has two rows of consistent numbers.",
 )
 study.is_pictured(FIGURE)
 
@@ -345,6 +357,8 @@ def amp_saves_memory(bar: Bar, device: Device, large_batches: Pair, idle: Pair) 
     moved = numerics.update(large_batches)
     if not moved.error <= LARGE:
         measured = f"update apart by {moved.error:.1e} of its norm"
-        return Failed(measured, "larger batches take another step", WHERE)
-    why, try_ = "activations are kept in FP32, or a graph of an earlier step is kept alive", WRONG
+        why = "with larger batches the weights move differently"
+        return Failed(measured, why, f"take one step for each whole batch; {WHERE}")
+    why = "activations are kept in FP32, or a graph of an earlier step is kept alive"
+    try_ = f"forward pass under autocast, and only detached losses kept; {WRONG}"
     return memory.at_least_less(large_batches, idle, bar, device, why=why, try_=try_)

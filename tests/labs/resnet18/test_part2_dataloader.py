@@ -51,7 +51,7 @@ ROWS = "Baseline,0,10,10,5,1,AMD\n+ workers,2,20,5,0,2,AMD\n+ pin_memory,2,20,5,
         pytest.param(SWEEP, COMPARED, "dataloader_results.csv: there are no rows", id="a header only"),
         pytest.param(SWEEP, COMPARED + ROWS.replace("AMD", "T4"), "not of one run: the rows are from two machines", id="two machines"),
         pytest.param(SWEEP, COMPARED + ROWS.replace(",10,10,", ",10,20,").replace(",5,0", ",10,0").replace(",4,0", ",8,0"), "not of one run: throughput x epoch_time is 100 samples in one row and 200", id="other data"),
-        pytest.param(SWEEP, COMPARED + ROWS.replace(",2,2", ",4,2"), "2 workers are the fastest of the sweep, and 4 were", id="another best"),
+        pytest.param(SWEEP, COMPARED + ROWS.replace(",2,2", ",4,2"), "2 workers are the fastest of the sweep, but 4 were", id="another best"),
     ],
 )  # fmt: skip
 def test_files_that_contradict_each_other_fail(swept, compared, words):
@@ -75,7 +75,7 @@ def test_two_figures_are_two_pictures():
     judge = part.checks["plots_are_pictures"].judge
 
     assert isinstance(judge(one, other), Passed)
-    assert "they are one picture" == judge(one, one).why
+    assert "they are the same picture" == judge(one, one).why
 
 
 def test_the_run_that_was_disturbed_least_is_kept(tmp_path, capsys):

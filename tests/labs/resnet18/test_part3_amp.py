@@ -40,7 +40,7 @@ MISTAKES = {
             "fp32_is_untouched": "trained in eval()",
             "computes_in_half_precision": "neither FP32 nor 16 bits",
             "overflow_skips_the_step": "other steps",
-            "clips_true_gradients": "another direction",
+            "clips_true_gradients": "a different direction",
         },
     ),
     "each step is taken twice": (

@@ -103,7 +103,7 @@ def test_a_file_that_contradicts_itself_fails(rows, words):
     ("slowdown", "measured"),
     [
         pytest.param(1.3, "2 rows", id="slower"),
-        pytest.param(0.52, "2 rows; checkpointing came out faster (0.52) and computes more: repeat the measurement", id="faster"),
+        pytest.param(0.52, "2 rows; checkpointing came out faster (0.52) but computes more: repeat the measurement", id="faster"),
     ],
 )  # fmt: skip
 def test_a_measurement_that_cannot_be_is_told_and_costs_nothing(slowdown, measured):

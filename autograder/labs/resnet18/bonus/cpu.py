@@ -56,8 +56,8 @@ def _restored(study: Pair) -> str | tuple[str, str]:
     problem = judges.time_problem(observed["rows"], script["ms"])
     if problem or observed["after"] == script["before"]:
         return problem
-    threads = f"{observed['after']} threads afterwards, and {script['before']} before"
-    why = "whatever runs next runs with the threads of the last row"
+    threads = f"{observed['after']} threads afterwards, but {script['before']} before"
+    why = "whatever runs next uses the threads of the last row"
     try_ = "torch.get_num_threads() first, and torch.set_num_threads in a finally"
     return f"{threads}: {why}", try_
 
@@ -83,8 +83,8 @@ cpu.is_drawn(
 cpu.is_consistent(
     judges.options_problem,
     says=(
-        "The cpu_study.csv handed in has a row for each "
-        "option and number of threads, and numbers that fit."
+        "The submitted cpu_study.csv has a row for each "
+        "option and number of threads, and consistent numbers."
     ),
 )
 cpu.is_pictured(PICTURED)

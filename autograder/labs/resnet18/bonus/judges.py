@@ -16,8 +16,8 @@ from autograder.traces.words import many
 
 FAINT = 1e-3  # of the seconds is none of them: what the code itself takes on a real clock
 OTHER_CLOCK = (
-    "nothing of it was counted, or a clock was read that is not time.perf_counter: "
-    "cProfile.Profile(time.perf_counter)"
+    "nothing was counted, or the clock is not time.perf_counter: "
+    "use cProfile.Profile(time.perf_counter)"
 )
 
 OPTIONS = ("plain", "channels_last", "bfloat16")
@@ -34,7 +34,7 @@ CPU = Form(
 )
 PACE = 0.02  # relative
 SECONDS = 0.005  # relative: reading the scripted clock takes a microsecond
-OTHER_THREADS = "the step ran before with another number of threads"
+OTHER_THREADS = "the step ran before with a different number of threads"
 PROCESS_TIME = "time.process_time() adds up over threads"
 USED = 2.5  # times as long takes a scripted step that ran with another number of threads before
 BYTES = ("parameters", "buffers", "gradients", "optimizer", "activations", "batch")
@@ -64,7 +64,7 @@ PLANS = Form(
 BUDGET = 16_000_000_000  # bytes
 PIXELS = 3 * 224 * 224
 WHOLE = {
-    "batch_size": "asked for are",
+    "batch_size": "must be",
     "total": "the six kinds add up to",
     "parameters": "with ten classes they take",
     "batch": "images in float32 and their labels take",
@@ -89,7 +89,7 @@ def plan_problem(rows: Sequence[Row]) -> str:
         }
         for column, value in expected.items():
             if row[column] != value:
-                return f"{column} of {name} is {row[column]:,.0f}, and {WHOLE[column]} {value:,.0f}"
+                return f"{column} of {name} is {row[column]:,.0f}, but {WHOLE[column]} {value:,.0f}"
     return _growth_problem(rows[1], rows[2])
 
 
@@ -102,7 +102,7 @@ def _growth_problem(small: Row, large: Row) -> str:
     if small["largest_batch"] == large["largest_batch"] == fits:
         return ""
     largest = f"largest_batch of resnet50 is {shown(small['largest_batch'])}"
-    return f"{largest}; by its two plans {fits:g} images fit into 16 GB"
+    return f"{largest}, but by its two plans {fits:g} images fit into 16 GB"
 
 
 # --- profilers --------------------------------------------------------------------------------------------------------
@@ -114,27 +114,27 @@ def same_profile(
     """Pass rows of a profile that say what the program is known to do; others may be among them."""
     rows, expected = profiled.student.values["rows"], profiled.baseline.values["rows"]
     if profiled.student.values["result"] != profiled.baseline.values["result"]:
-        why = "it returns a pair: the function's result, and the rows"
-        return Failed("no result, or another one", why, try_)
+        why = "it must return a pair: the function's result, and the rows"
+        return Failed("the result is missing or different", why, try_)
     for right in expected:
         where = f"{key} {right[key]}"
         named = [row for row in rows if row.get(key) == right[key]]
         if len(named) != 1:
             count = many(len(named), "row")
-            return Failed(f"{count} for {where}", f"each {key} has one row", try_)
+            return Failed(f"{count} for {where}", f"expected one row for each {key}", try_)
         if "text" in right:
             where += f" of the grader's program, `{right['text']}`"
         for figure in [figure for figure in figures if figure in right]:
             value = named[0].get(figure)
             if not (isinstance(value, float | int) and alike(value, right[figure])):
-                measured = f"{where}: {figure} {shown(value)}, and it is {right[figure]:.4g}"
+                measured = f"{where}: {figure} {shown(value)}, expected {right[figure]:.4g}"
                 return Failed(measured, _profile_reason(figure, value, right), try_)
     keys = [right[key] for right in expected]
     order = [row[ordered] for row in rows if row.get(key) in keys]
     if order == sorted(order, reverse=ordered != key):
         return Passed(f"{len(expected)} rows, on a clock that the grader moves")
     measured = f"{ordered}: {listed(order)}"
-    return Failed(measured, "the rows are in another order", f"sort by {ordered}")
+    return Failed(measured, "the rows are in the wrong order", f"sort by {ordered}")
 
 
 def alike(value: float, expected: float) -> bool:
@@ -161,14 +161,14 @@ def _profile_reason(figure: str, reported: Any, row: Row) -> str:
     if "calls" in row and "seconds" not in row:
         return (
             "the function calls itself, and each of its calls counts; "
-            "pstats has the primitive ones first, then all"
+            "pstats has primitive calls first, then all calls"
         )
     if "hits" in row:
         return (
-            "a line lasts until the next line begins, "
-            "or the function ends; what it calls is part of it"
+            "a line lasts until the next line begins or the function ends, "
+            "with the functions that it calls"
         )
-    return "calls or time are missing, or another's are counted as well"
+    return "calls or time are missing, or those of another function are counted too"
 
 
 # --- the CPU ----------------------------------------------------------------------------------------------------------
@@ -181,8 +181,8 @@ def options_problem(rows: Sequence[Row]) -> str:
     if pairs == list(product(OPTIONS, counts)):
         return ""
     return (
-        f"the rows are {len(pairs)} pairs of option and threads; "
-        "each option with each number, in their order"
+        f"the rows are {len(pairs)} pairs of option and threads, "
+        "but must be each option with each number of threads, in order"
     )
 
 
@@ -203,7 +203,5 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
 
 def _otherwise(value: float, ms: float) -> str:
     if value >= 50 * ms:
-        return "torch had another number of threads"
-    return (
-        "the first call is among them, not seven were timed, or another number of threads was set"
-    )
+        return "torch had a different number of threads"
+    return "the first call was counted, not seven were timed, or the number of threads was wrong"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from autograder.checks import outputs
+from autograder.claims.base import joined
 from autograder.claims.studies import Study
-from autograder.lab import CASES, NUMBERS, Answer, Pair, Student, Verdict
+from autograder.lab import CASES, NUMBERS, Answer, Pair, Passed, Student, Verdict
 from autograder.labs.resnet18.bonus import judges
 from autograder.labs.resnet18.bonus.part import Rig, part
 
 KINDS = (*judges.BYTES, "total")
 FAKE = "make the training under FakeTensorMode, images and labels too, and take the step there"
 COUNT = 'see "What counts as what" in the bonus handout'
-AGAIN = "run bonus.py again and hand in the file that it wrote, unchanged"
+AGAIN = "run bonus.py again and submit the file that it wrote, unchanged"
 
 
 @part.outputs
@@ -74,14 +76,15 @@ def budgets(student: Student, rig: Rig) -> Answer:
 
 
 COUNTED = {
-    "of parameters": "storages that two tensors share count once; "
-    "fake ones all have the address 0, "
-    "so data_ptr() makes one of them; id() does not",
+    "of parameters": "a storage that two tensors share counts once; "
+    "all fake storages have the address 0, "
+    "so data_ptr() takes them for one, but id() tells them apart",
     "of gradients": "a frozen parameter has no gradient",
-    "of optimizer": "the state is there after the first step: every tensor of it counts, "
-    "the step counts of Adam as well",
+    "of optimizer": "every tensor of the state after the first step counts, "
+    "also Adam's step counts",
     "of activations": (
-        "what model and loss keep to go back: each storage once, and none that is counted elsewhere"
+        "what model and loss keep for the backward pass counts, "
+        "each storage once, and none that another line counts"
     ),
     "of batch": "labels are int64, images float32",
     "of total": "it is the sum of the six others",
@@ -89,22 +92,40 @@ COUNTED = {
 }
 
 
+LOOK = {
+    "of parameters": "tell storages apart by id(tensor.untyped_storage())",
+    "of gradients": "count the .grad that are not None, after loss.backward()",
+    "of optimizer": "look at optimizer.state after optimizer.step()",
+    "of activations": "leave out what parameters, buffers and batch count",
+    "of batch": "make images and labels of these dtypes, and count both",
+    "of total": "add up the six others",
+}
+
+
 @part.check(basis="outputs", compared="bytes")
 def plans_to_the_byte(plans: Pair) -> Verdict:
-    """plan_memory counts the bytes of a training step: each storage once, and every kind of it."""
-    return outputs.same(plans, 0.0, why=COUNTED, try_=COUNT)
+    """plan_memory counts the bytes of a training step: each storage once, in all seven lines."""
+    return _counted(plans)
 
 
 @part.check(basis="outputs", needs=[plans_to_the_byte], compared="bytes")
 def plans_what_does_not_fit(large_plans: Pair) -> Verdict:
     """plan_memory plans ResNet-50 for tens of thousands of images, in a process with little memory."""
-    return outputs.same(large_plans, 0.0, why=COUNTED, try_=COUNT)
+    return _counted(large_plans)
+
+
+def _counted(plans: Pair) -> Verdict:
+    verdict = outputs.same(plans, 0.0, why=COUNTED, try_=COUNT)
+    if isinstance(verdict, Passed):
+        return verdict
+    kind = next((kind for kind, why in COUNTED.items() if why == verdict.why), "")
+    return replace(verdict, try_=joined(LOOK.get(kind, ""), COUNT))
 
 
 @part.check(basis="scripted", needs=[plans_to_the_byte])
 def finds_the_largest_batch(budgets: Pair) -> Verdict:
     """largest_batch returns the last batch size whose plan is within the budget."""
-    why = "a plan of one image more, or less, is on the other side of the budget"
+    why = "a batch of one image more also fits, or this batch does not"
     try_ = f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}"
     return outputs.same(budgets, 0.0, why=why, try_=try_)
 
@@ -112,8 +133,8 @@ def finds_the_largest_batch(budgets: Pair) -> Verdict:
 Study(part, judges.PLANS, "write_plans").is_consistent(
     judges.plan_problem,
     says=(
-        "The memory_plan.csv handed in plans ResNet-18 and ResNet-50 at 224 pixels, "
-        "and its rows fit each other."
+        "The submitted memory_plan.csv plans ResNet-18 and ResNet-50 at 224 pixels, "
+        "and its rows are consistent."
     ),
     try_=AGAIN,
     name="memory_plan_adds_up",

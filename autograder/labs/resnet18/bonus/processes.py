@@ -25,12 +25,12 @@ group.same(
     "losses",
     "loss_is_of_all",
     "The losses are means over the samples of all processes, the same in each of them.",
-    "it is that of this process alone, or batches count alike, whatever their size",
+    "it is of this process alone, or a short batch counts as a full one",
     "dist.all_reduce the sum of the losses and the number of samples",
 )
 group.divides_samples(
-    "In each epoch every sample is one process's, and the order is new.",
-    "DistributedSampler, and set_epoch in each epoch",
+    "In each epoch every sample goes to one process, and the order is new.",
+    "DistributedSampler, and sampler.set_epoch(epoch) before each epoch",
     new_order=True,
 )
 group.one_writes(

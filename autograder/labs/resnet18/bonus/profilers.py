@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from autograder.checks import outputs
+from autograder.claims.base import joined
 from autograder.lab import (
     CELL,
     NUMBER,
@@ -95,31 +97,53 @@ def decorator_is_not_noticed(decorated: Pair) -> Verdict:
     for fact, right in expected.items():
         if facts.get(fact) == right:
             continue
-        why, try_ = "whoever uses the function sees another one", "functools.wraps"
+        why, try_ = "the decorated function looks different to its caller", "functools.wraps"
         if fact.endswith(OF_GENERATORS):
             why = "a generator function was wrapped"
             try_ = "return a generator function as it is"
-        measured = f"{fact}: {facts.get(fact)}, and it was {right}"
+        measured = f"{fact}: {facts.get(fact)}, expected {right}"
         return Failed(measured, why, f"{try_}; {PROFILE}")
     return Passed(f"{len(expected)} facts are as they were")
 
 
+NOTED = {  # words of a case -> why its seconds are wrong, and what to try
+    "raises": (
+        "a call is missing: one that raised, or one after it",
+        "note the seconds in a finally",
+    ),
+    "itself": (
+        "a call within a call of the same function is part of it, and must not be noted again",
+        "count how deep the calls are",
+    ),
+    "before": (
+        "work that was queued before the call is counted",
+        "synchronize() before the first reading of the clock too",
+    ),
+    "device": (
+        "the clock was read while the device still worked",
+        "synchronize() before the last reading of the clock",
+    ),
+    "": (
+        "expected the difference of time.perf_counter() after and before the call, in seconds",
+        "read time.perf_counter() right before and right after the call",
+    ),
+}
+
+
 @part.check(basis="scripted")
 def decorator_times_honestly(decorator_times: Pair) -> Verdict:
-    """timed notes each outermost call once, with the device's work, and when it raises as well."""
-    why = {
-        "raises": "a call is missing: one that raised, or one after it",
-        "itself": "a call within a call of the same function is part of it, and not noted again",
-        "before": "work is counted that was queued before the call",
-        "device": "the clock was read while the device still worked",
-        "": "what time.perf_counter() says after the call, less what it said before, in seconds",
-    }
-    return outputs.same(decorator_times, judges.SECONDS, why=why, try_=PROFILE)
+    """timed notes each outermost call once, with the device's work, also when it raises."""
+    why = {case: reason for case, (reason, _) in NOTED.items()}
+    verdict = outputs.same(decorator_times, judges.SECONDS, why=why, try_=PROFILE)
+    if isinstance(verdict, Passed):
+        return verdict
+    try_ = dict(NOTED.values()).get(verdict.why, "")
+    return replace(verdict, try_=joined(try_, PROFILE))
 
 
 @part.check(basis="scripted")
 def finds_the_hot_function(calls: Pair) -> Verdict:
-    """profile_calls returns calls and seconds of each function, the one with most time of its own first."""
+    """profile_calls returns calls and seconds of each function, the one with the most own time first."""
     figures = ("calls", "own_seconds", "seconds")
     return judges.same_profile(calls, "function", figures, "own_seconds", try_=PROFILE)
 
@@ -132,9 +156,9 @@ def finds_the_hot_line(lines: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[finds_the_hot_function, finds_the_hot_line])
 def profilers_let_go(after_profiling: Observation) -> Verdict:
-    """After profile_calls and time_lines nothing is traced any more, and exceptions have gone through."""
+    """After profile_calls and time_lines nothing is traced, and exceptions come out unchanged."""
     left = after_profiling.values["left"]
     if not left:
         return Passed("nothing is left behind")
     why = "every call after it is slower, and the next profiler cannot start"
-    return Failed("; ".join(left), why, f"try and finally; {PROFILE}")
+    return Failed("; ".join(left), why, f"stop in a finally; {PROFILE}")

@@ -148,60 +148,69 @@ def sources(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs")
 def normalises(transformed: Pair) -> Verdict:
-    """make_transforms gives float32 tensors of the asked size, normalised by CIFAR-10's mean and standard deviation."""
+    """make_transforms returns float32 tensors of image_size, normalised by CIFAR-10's mean and standard deviation."""
     script = transformed.baseline.values
     size, colour = script["size"], np.array(script["colour"]) / 255
     shape, dtype = (transformed.student.values[name] for name in ("shape", "dtype"))
-    try_ = "Compose([RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize(MEAN, STD)])"
     if (shape, dtype) != ([3, size, size], "float32"):
-        measured = f"{dtype} {tuple(shape)}, not float32 (3, {size}, {size})"
-        return Failed(measured, "ToTensor is missing, or the size is not image_size", try_)
+        measured = f"got {dtype} {tuple(shape)}, expected float32 (3, {size}, {size})"
+        if shape == [3, size, size]:
+            return Failed(measured, "the dtype is wrong", "transforms.ToTensor() makes it float32")
+        why = "the size is not image_size"
+        return Failed(measured, why, "transforms.RandomResizedCrop(image_size)")
     pixels = np.resize(transformed.student.arrays["plain"], (4, 3, size * size))
     right = (colour - MEAN) / STD
     apart = float(np.max(np.abs(pixels - right[None, :, None])))
     measured = f"a picture of one colour is {apart:.2g} away from (colour / 255 - MEAN) / STD"
     if apart <= 1e-4:
         return Passed(measured)
-    return Failed(measured, _not_normalised(pixels, colour), try_)
+    return Failed(measured, *_not_normalised(pixels, colour))
 
 
-def _not_normalised(pixels: Array, colour: Array) -> str:
-    """Say what became of pictures of one colour; *pixels* are of several, by channel."""
+def _not_normalised(pixels: Array, colour: Array) -> tuple[str, str]:
+    """Say what became of pictures of one colour, and what to try; *pixels* are of several, by channel."""
     if np.ptp(pixels, axis=2).max() > 1e-4:
-        return "it has edges: pixels that are in no part of the picture"
+        why = "it has edges: a border was added, as padding does"
+        return why, "crop with RandomResizedCrop alone, which pads nothing"
     if np.ptp(pixels, axis=0).max() > 1e-4:
-        return "its colours change each time: something else than cutting and mirroring is random"
+        why = "its colours change each time, but only cropping and mirroring may be random"
+        return why, "remove the transform that changes colours"
     stories = {
         "it is not normalised": colour,
-        "the numbers are ImageNet's": (colour - IMAGENET[0]) / IMAGENET[1],
+        "it is normalised with ImageNet's numbers": (colour - IMAGENET[0]) / IMAGENET[1],
     }
-    for story, channels in stories.items():
-        if np.allclose(pixels[0, :, 0], channels, atol=1e-3):
-            return story
-    return "it is normalised by other numbers"
+    why = next(
+        (
+            story
+            for story, channels in stories.items()
+            if np.allclose(pixels[0, :, 0], channels, atol=1e-3)
+        ),
+        "it is normalised with different numbers",
+    )
+    return why, "end with Normalize(MEAN, STD), whose numbers are in the file"
 
 
 @part.check(basis="outputs", needs=[normalises])
 def augments(transformed: Pair) -> Verdict:
-    """make_transforms cuts another part each time, and mirrors it half the time."""
+    """make_transforms crops a different part each time, and mirrors half of them."""
     left, right = (np.resize(transformed.student.arrays[name], DRAWS) for name in ("left", "right"))
     steep = right - left
     mirrored = int(np.sum(steep < 0))
     widths = np.abs(steep)
     spread = float(np.std(widths) / max(np.mean(widths), 1e-9))
-    measured = f"{mirrored} of {DRAWS} mirrored; widths of the parts vary by {spread:.0%}"
+    measured = f"{mirrored} of {DRAWS} mirrored; widths of the crops vary by {spread:.0%}"
     if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
-        why = "half of them are to be mirrored left to right"
+        why = "about half should be mirrored, left to right"
         return Failed(measured, why, "transforms.RandomHorizontalFlip()")
     if spread < 0.1:
-        why = "each time the same part of the picture, or parts of one size"
+        why = "all crops are the same part of the picture, or have one size"
         return Failed(measured, why, "transforms.RandomResizedCrop(image_size)")
     return Passed(measured)
 
 
 @part.check(basis="outputs", needs=[normalises], compared="pictures and classes")
 def reads_cifar10(cifar10: Pair) -> Verdict:
-    """make_data("cifar10") gives the training pictures and classes of torchvision's CIFAR10, transformed."""
+    """make_data("cifar10") returns the training pictures and classes of torchvision's CIFAR10, transformed."""
     why = {
         "class of": "these are not the classes of the training set",
         "picture": "these are not the pictures of the training set, or they are not transformed",
@@ -215,7 +224,7 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
 
 @part.check(basis="scripted")
 def falls_back(sources: Pair) -> Verdict:
-    """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
+    """Without a network "auto" returns the synthetic set and "cifar10" fails; "synthetic" downloads nothing."""
     script = sources.baseline.values
     pictures = script["sources"][4]["length"]
     answers = sources.student.values["sources"]
@@ -226,18 +235,18 @@ def falls_back(sources: Pair) -> Verdict:
         # Which pictures of CIFAR-10 these are, reads_cifar10 says.
         read = expected == "cifar10" and got == "other data" and came["sets"] > 0
         if got != expected and not read:
-            return Failed(measured, f"{expected} was expected", _instead(data, expected))
+            return Failed(measured, f"expected {expected}", _instead(data, expected))
         if came["elsewhere"]:
-            why = "CIFAR-10 was put into another folder than the one asked for"
-            return Failed(measured, why, "root=folder")
+            why = "CIFAR-10 was not downloaded into the argument folder"
+            return Failed(measured, why, "CIFAR10(root=folder, ...)")
         if data == "synthetic" and came["sets"]:
-            why = "and it asks for CIFAR-10 all the same"
-            return Failed(measured, why, "look at data before CIFAR10(...) is made")
+            why = "but it also tries to download CIFAR-10"
+            return Failed(measured, why, "return Pictures(...) before CIFAR10(...) is called")
         if expected == "synthetic" and (came["length"], came["shape"]) != (pictures, [3, 24, 24]):
             measured += f": {many(came['length'], 'picture')} of shape {tuple(came['shape'])}"
-            why = f"{pictures:,} of shape (3, 24, 24) were expected, transformed"
+            why = f"expected {pictures:,} of shape (3, 24, 24), transformed"
             return Failed(measured, why, "Pictures(transform=make_transforms(image_size))")
-    return Passed(f"the data that was asked for, in {len(ASKED)} cases")
+    return Passed(f"the right data in {len(ASKED)} cases")
 
 
 def _instead(data: str, expected: str) -> str:
@@ -245,4 +254,8 @@ def _instead(data: str, expected: str) -> str:
         return "raise ValueError(...) for any other name"
     if expected == "cifar10":
         return f'CIFAR10(root=folder, train=True, download=True, ...) for "{data}"'
-    return "catch OSError and RuntimeError where auto was asked for, and neither for cifar10"
+    if data == "cifar10":
+        return 'let the error of CIFAR10(...) through for "cifar10"'
+    if data == "synthetic":
+        return 'return Pictures(transform=...) for "synthetic"'
+    return 'for "auto", catch OSError and RuntimeError, and return Pictures(transform=...)'

@@ -51,8 +51,8 @@ def _frozen(net: Any) -> int:
 
 
 FROZEN = (
-    "all layers are to train, and the profile of a frozen network is another one",
-    "leave requires_grad as it is",
+    "all layers must train, and a frozen network has a different profile",
+    "do not set requires_grad",
 )
 
 
@@ -61,15 +61,15 @@ def builds_resnet18(fresh_models: Pair) -> Verdict:
     """make_model() is torchvision's ResNet-18 with one output for each class, and downloads nothing."""
     observed = fresh_models.student.values
     if observed["downloads"]:
-        why = "weights were asked for, though none were wanted"
+        why = "make_model() must use fresh weights"
         return Failed("it downloads pretrained weights", why, "weights=None, not pretrained=True")
     if frozen := observed["frozen"]:
         return Failed(f"{frozen} of its parameters do not train", *FROZEN)
     if random := observed["random"]:
-        measured = f"it has {many(random, 'dropout layer')}, and ResNet-18 has none"
+        measured = f"it has {many(random, 'dropout layer')}, but ResNet-18 has none"
         return Failed(measured, "its answers in train() are random", "model.fc = nn.Linear(...)")
-    why = "another network, or layers in another order"
-    try_ = "models.resnet18(weights=None), with an fc of classes outputs"
+    why = "it is not ResNet-18, its layers are in a different order, or fc has the wrong size"
+    try_ = "models.resnet18(weights=None), then model.fc = nn.Linear(model.fc.in_features, classes)"
     return outputs.same(fresh_models, 1e-4, why=why, try_=try_)
 
 
@@ -78,7 +78,7 @@ def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
     """make_model(weights, classes) keeps the pretrained weights of all layers but the last."""
     if frozen := pretrained.student.values["frozen"]:
         return Failed(f"{frozen} of its parameters do not train", *FROZEN)
-    why = "the layers before fc do not hold the weights asked for"
+    why = "the layers before fc do not hold the weights that were passed"
     try_ = (
         "models.resnet18(weights=weights), then model.fc = nn.Linear(model.fc.in_features, classes)"
     )

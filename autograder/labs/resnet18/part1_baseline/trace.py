@@ -17,11 +17,11 @@ SHARES = (0.42, 0.51, 0.72, 0.81)  # of a step, or up to 0.07 more, that a GPU i
 LOW, HIGH = 50.0, 80.0  # percent
 ROUNDED = 0.051  # percentage points: of one decimal
 NS_IN_MS = 1e6
-GPU_WINDOW = "that is the share of a window that the steps' gpu_user_annotations belong to"
-ADDED = "that is the share of the durations of the steps added up, and there is time between them"
-LEFT_OUT = "a wait that goes on after the steps is left out, and a part of it is inside"
-INSIDE = "that is what the window holds, and all of the trace counts"
-WHOLE = "that is the share of the whole recording, and the steps are the window"
+GPU_WINDOW = "the window includes gpu_user_annotations: use user_annotations only"
+ADDED = "the durations of the steps were added up, but the time between steps counts too"
+LEFT_OUT = "a wait that ends after the last step was left out, but part of it is inside the window"
+INSIDE = "only copies inside the window were counted, but the whole trace counts"
+WHOLE = "the window is the whole recording, but it should be the steps"
 
 
 def wrong_band(answers: Values) -> str:
@@ -33,7 +33,7 @@ def wrong_band(answers: Values) -> str:
     if band in bands:
         return ""
     utilization = f"a utilization of {shown(percents)} %"
-    return f"gpu_utilization_band is {band!r}, and for {utilization} it is {bands[-1]!r}"
+    return f"gpu_utilization_band is {band!r}, but for {utilization} it should be {bands[-1]!r}"
 
 
 def _band(percents: float) -> str:
@@ -67,22 +67,20 @@ def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
         }
         slips = {
             "data_loading_percent": {
-                "waits outside of the steps are counted as well": expected["loading_outside"],
+                "waits outside the steps were counted too": expected["loading_outside"],
                 LEFT_OUT: expected["loading_inside"],
                 ADDED: expected["loading_of_sum"],
                 WHOLE: expected["loading_of_all"],
                 GPU_WINDOW: expected["loading_of_gpu"],
             },
             "gpu_utilization_percent": {
-                "durations were added up, and kernels that overlap counted twice": expected[
-                    "summed"
-                ],
+                "overlapping kernels were counted twice": expected["summed"],
                 ADDED: expected["busy_of_sum"],
                 WHOLE: expected["busy_of_all"],
                 GPU_WINDOW: expected["busy_of_gpu"],
             },
             "host_to_device_ms": {
-                "copies from the device are counted as well": expected["copied_both"],
+                "copies from the device were counted too": expected["copied_both"],
                 INSIDE: expected["copied_inside"] or 0.0,
             },
         }
@@ -91,19 +89,16 @@ def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
 
 questions.knows(
     "finds_the_wait_for_data",
-    "analyse_trace finds the share of the steps that was spent waiting for the loader.",
+    "analyse_trace finds the share of the window that was spent waiting for the loader.",
     "data",
-    try_="time of enumerate(DataLoader)... inside the window, over its length",
+    try_="time of enumerate(DataLoader)... inside the window / length of the window",
 )
 questions.knows(
     "finds_the_work_of_the_gpu",
     "analyse_trace finds utilization, its band and the copies to the GPU, "
-    "or None and a reason where there is none.",
+    "or None and a reason if there is no GPU.",
     "gpu",
-    try_=(
-        "count overlapping kernels once; where there is no kernel, "
-        "None and a sentence that says why"
-    ),
+    try_=("count overlapping kernels once; without a kernel, return None and a reason"),
 )
 questions.knows(
     "finds_the_top_operators",
@@ -115,21 +110,20 @@ questions.knows(
 
 @part.check(basis="artefact")
 def trace_is_whole(baseline_trace: Trace) -> Verdict:
-    """The baseline_trace.json.gz handed in holds ten steps of ResNet-18, with their ranges and the wait for data."""
+    """The submitted baseline_trace.json.gz holds ten steps of ResNet-18, with their ranges and the wait for data."""
     why = profile.recorded(baseline_trace, RECORDED, PASSED_OVER, RANGES)
     why = why or profile.another_network(baseline_trace, CONVOLUTIONS)
     measured, evidence = f"{len(baseline_trace.steps)} steps", profile.consists_of(baseline_trace)
-    try_ = "run part1_baseline.py and hand in the file that it wrote"
+    try_ = "run part1_baseline.py and submit the file that it wrote"
     return Failed(measured, why, try_, evidence) if why else Passed(measured, evidence)
 
 
 questions.fits(
     "answers_fit_the_trace",
-    "The answers.json handed in has its form and is what the trace handed in with it says.",
+    "The submitted answers.json has the right form and agrees with the submitted trace.",
     *("data", "gpu", "top"),
     about="baseline_trace",
     try_=(
-        "let analyse_trace read the trace that you hand in, "
-        "and write what it returns; perflab trace shows figures"
+        "run part1_baseline.py and submit both files that it wrote; perflab trace shows the figures"
     ),
 )

@@ -100,21 +100,19 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     """profile_training trains on the first 12 batches, one step each, and on no more."""
     taken = profiled.student.values["taken"]
     why = (
-        "other batches than the first 12, not in train(), "
-        "a step left out, or gradients piled up without zero_grad"
+        "it did not train in train(), left out a step, forgot zero_grad, "
+        "or did not take the first 12 batches"
     )
+    try_ = "model.train(), then zero_grad, forward, loss, backward, step for each batch"
     if taken not in (BATCHES, BATCHES + 1):  # one more says that it is too many
-        why = (
-            f"{many(taken, 'batch', 'batches')} taken, "
-            f"where the first {BATCHES} are to be trained on"
-        )
-    try_ = f"model.train(), islice(loader, 12), zero_grad before each backward(); {SCHEDULE}"
+        why = f"it took {many(taken, 'batch', 'batches')} instead of the first {BATCHES}"
+        try_ = f"for images, labels in islice(loader, {BATCHES}); {SCHEDULE}"
     return numerics.same_update(profiled, UPDATE, why=why, try_=try_)
 
 
 @part.check(basis="report")
 def follows_the_schedule(profiled: Pair) -> Verdict:
-    """profile_training writes a trace of batches 2 to 11, a ProfilerStep each, and leaves no profiler on."""
+    """profile_training writes a trace of batches 2 to 11, each a ProfilerStep, and stops the profiler."""
     try_ = (
         "schedule(wait=1, warmup=1, active=10, repeat=1), "
         f"and prof.step() after each batch; {SCHEDULE}"
@@ -126,19 +124,20 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     data = profiled.student.arrays["trace"].tobytes()
     if not data:
         why = (
-            "it was exported elsewhere or under another name, "
-            "or the ten batches were never complete"
+            "it was exported under a different folder or name, "
+            "or prof.step() was not called often enough"
         )
         export = f"prof.export_chrome_trace(str(Path(folder) / '{FILE}'))"
         return Failed(f"no {FILE} in folder", why, f"{export}; {try_}")
     if counts[profile.EARLY]:
-        why = "its steps then begin in the middle of a batch, and hold batches 1 to 10"
+        why = "so the recorded steps are batches 1 to 10 instead of 2 to 11"
+        try_ = f"call prof.step() at the end of each batch; {SCHEDULE}"
         return Failed("prof.step() was called before a batch was trained on", why, try_)
     if observed["still"]:
         why = "it was started and never stopped"
         return Failed("a profiler is still on", why, "with profile(...) as prof:")
     if kind := observed["returned"]:
-        why = "it has to return the profiler"
+        why = "it must return the profiler"
         return Failed(f"profile_training returned {kind}", why, "return prof, after its with block")
     try:
         why = profile.recorded(profile.read(data, FILE), RECORDED, PASSED_OVER)
@@ -147,11 +146,11 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     steps = counts["prof.step"]
     if not why and steps < BATCHES:
         why = (
-            f"prof.step() came {many(steps, 'time')} in {BATCHES} batches: "
-            "the last one ended with the profiler"
+            f"prof.step() was called {many(steps, 'time')} in {BATCHES} batches: "
+            "call it after the last batch too"
         )
     if not why and not counts[profile.WARM_UP]:
-        why = "no batch was for warm-up, so the first recorded step pays for the profiler"
+        why = "no batch was warm-up, so the first recorded step includes the profiler's start"
     return Failed(f"{FILE} of {len(data)} bytes", why, try_) if why else Passed("steps 2 to 11")
 
 
@@ -165,8 +164,8 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
         if inside < max(times, RECORDED):
             measured = (
                 f"{work} ran {times} times, "
-                f"and {inside} times inside '{name}' and no other of the three"
+                f"but only {inside} times inside '{name}' and no other of the three ranges"
             )
-            why = "a range shows the time of what is inside it"
-            return Failed(measured, why, f'with record_function("{name}"):')
+            why = "so the range does not show the time of this work"
+            return Failed(measured, why, f'with record_function("{name}"): around {work}')
     return Passed(f"{', '.join(RANGE_OF)}: each in its range")

@@ -13,11 +13,11 @@ from autograder.labs.resnet18.part2_dataloader.part import part
 
 @part.check(basis="artefact")
 def csv_is_consistent(worker_sweep: Table, dataloader_results: Table) -> Verdict:
-    """Both tables handed in hold numbers that fit each other, and the comparison has the best workers of the sweep."""
+    """Both submitted tables hold consistent numbers, and the comparison uses the best workers of the sweep."""
     swept, compared = judges.SWEEP.read(worker_sweep), judges.COMPARED.read(dataloader_results)
     measured = f"{len(swept)} and {len(compared)} rows"
     why = _problem(worker_sweep.file, swept, dataloader_results.file, compared)
-    try_ = "run part2_dataloader.py again; hand in what it writes"
+    try_ = "run part2_dataloader.py again, and submit both tables that it writes"
     return Failed(measured, why, try_) if why else Passed(measured)
 
 
@@ -34,18 +34,18 @@ def _problem(sweep: str, swept: Sequence[Row], comparison: str, compared: Sequen
     best, used = judges.fastest(swept), compared[1]["num_workers"]
     if used == best:
         return ""
-    return f"{best} workers are the fastest of the sweep, and {used:g} were compared"
+    return f"{best} workers are the fastest of the sweep, but {used:g} were compared"
 
 
 @part.check(basis="artefact")
 def plots_are_pictures(
     num_workers_comparison: Picture, dataloader_optimization: Picture
 ) -> Verdict:
-    """Both figures handed in are pictures with something on them."""
-    try_ = "hand in the files that part2_dataloader.py wrote"
+    """Both submitted figures are pictures with something on them."""
+    try_ = "submit the files that part2_dataloader.py wrote"
     if num_workers_comparison.crc == dataloader_optimization.crc:
         files = f"{num_workers_comparison.file}, {dataloader_optimization.file}"
-        return Failed(files, "they are one picture", try_)
+        return Failed(files, "they are the same picture", try_)
     verdict = plot.is_drawn(num_workers_comparison, try_=try_)
     if isinstance(verdict, Passed):
         verdict = plot.is_drawn(dataloader_optimization, try_=try_)

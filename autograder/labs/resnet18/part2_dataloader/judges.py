@@ -115,8 +115,8 @@ def numbers_problem(rows: Sequence[Row]) -> str:
         return ""
     listed = ", ".join(f"{number:g}" for number in numbers)
     return (
-        f"the rows are of {listed} workers; "
-        "0 and at least two other numbers are asked for, each larger"
+        f"the rows are of {listed} workers, "
+        "but should be of 0 and at least two more numbers, each larger"
     )
 
 
@@ -130,13 +130,13 @@ def _uneven_workers(rows: Sequence[Row]) -> str:
     if workers[0] == 0 and len(set(workers[1:])) == 1:
         return ""
     listed = ", ".join(f"{number:g}" for number in workers)
-    return f"num_workers are {listed}; Baseline has 0, and the others have the same number"
+    return f"num_workers are {listed}, but should be 0 for Baseline and one number for the others"
 
 
 def workers_problem(rows: Sequence[Row], best: int) -> str:
     """Say that a comparison is not of the best number of workers."""
     used = rows[1]["num_workers"]
-    other = "" if used == best else f"num_workers is {used:g}, and best was {best}"
+    other = "" if used == best else f"num_workers is {used:g}, but best is {best}"
     return _uneven_workers(rows) or other
 
 
@@ -194,19 +194,19 @@ def _slips(script: Script, setting: Setting) -> list[Slip]:
     work = script.batches * script.work
     workers = setting.workers
     first = total + script.cold + (workers * script.start if setting.stay else 0.0)
-    both = "it is of both epochs: the first one does not count"
+    both = "it is of both epochs, but the first one should not count"
     seconds = [
         (work, f"{slips.NO_WAIT}: the clock starts when the batch is there"),
-        (first, "it is the first epoch's, which is slower: measure the second one"),
+        (first, "it is of the first epoch, which is slower: measure the second one"),
         ((first + total) / 2, both),
         (2 / (1 / first + 1 / total), both),
-        (first - work, "it is the first epoch's, without the steps"),
+        (first - work, "it is of the first epoch, without the steps"),
         (total - work, "it leaves out the steps"),
-        (script.epoch(Setting(0)), "it is the pace of 0 workers: num_workers was not passed on"),
+        (script.epoch(Setting(0)), "it is the speed of 0 workers: num_workers was not passed on"),
         (total - workers * script.start, "it leaves out the start of the workers"),
         (total * script.samples / script.batches, slips.BATCHES),
-        (script.epoch(Setting(workers)), "workers start anew in it, or keep 2 batches ready"),
-        (script.epoch(replace(setting, stay=False)), "workers start anew in each epoch"),
+        (script.epoch(Setting(workers)), "workers start again in it, or keep only 2 batches ready"),
+        (script.epoch(replace(setting, stay=False)), "workers start again in each epoch"),
         (script.epoch(replace(setting, ahead=False)), "prefetch_factor was not passed on"),
     ]
     return [(script.samples / took, why) for took, why in seconds]
@@ -217,15 +217,15 @@ def made_problem(made: Sequence[Mapping[str, int]], pins: int) -> str:
     measured = [loader for loader in made if loader["epochs"] >= 2]
     if len(measured) < len(COMPARED.rows or ()):
         return (
-            f"{len(measured)} loaders had a second epoch: "
-            "a row that repeats the one before is measured again"
+            f"only {len(measured)} loaders had a second epoch: "
+            "measure each row, even one with the same options as the row before"
         )
     count = sum(loader["pins"] for loader in measured)
     if count == pins:
         return ""
     return (
-        f"{count} loaders pin memory, and {pins or 'none'} should: "
-        "it is for a GPU, and the last row keeps it"
+        f"{count} loaders pin memory, but {pins or 'none'} should: "
+        "only for a GPU, in the last two rows"
     )
 
 

@@ -42,8 +42,8 @@ loader.is_faster(
     "slow_augmentation",
     Photographs,
     says=(
-        "With augmentation that works a core, "
-        "4 workers are at least {bar} as fast as none, where they have cores."
+        "With augmentation that keeps a core busy, "
+        "4 workers are at least {bar} as fast as none, if they have cores."
     ),
-    why="pictures are augmented one after the other, or workers start anew",
+    why="pictures are augmented one after the other, or workers start again in each epoch",
 )

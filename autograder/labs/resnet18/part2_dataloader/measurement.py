@@ -68,6 +68,6 @@ def moves_without_waiting(moves: Observation) -> Verdict:
     if devices == {"meta"}:
         return loaders.copied(moves.values["moved"], moves.values["waited"])
     where = ", ".join(sorted(devices)) or "nowhere"
-    why = "batches were not moved to the device asked for"
-    try_ = ".to(device, non_blocking=True), of images and labels"
+    why = "batches were not moved to device"
+    try_ = "move images and labels by .to(device, non_blocking=True)"
     return Failed(f"step got tensors on: {where}", why, try_)

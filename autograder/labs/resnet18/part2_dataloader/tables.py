@@ -44,10 +44,11 @@ else:
 
 APART = 0.5  # seconds: so far is the epoch of any number of workers from that of none
 COLUMNS = (
-    "see the columns of the table, and how they follow from each other, "
-    'under "What to write" in the part 2 handout'
+    "see the columns of the table and how they follow from each other: "
+    '"What to write" in the part 2 handout'
 )
-KEEPS = f"each configuration keeps the arguments of the one before; {WRONG}"
+KEEPS = f"measure the second epoch of a new loader, made with the options of this row; {WRONG}"
+SETS = f"num_workers=0 in the first row, num_workers=best in the others; {WRONG}"
 
 SCRIPT = {
     "workers": list_of(INTEGER),
@@ -218,7 +219,10 @@ def _swept(sweep: Pair) -> tuple[str, str] | None:
     else:
         settings = [judges.Setting(int(row["num_workers"])) for row in rows]
         if why := judges.figures_problem(judges.SWEEP, rows, settings, script):
-            return why, f"measure_loading twice for each loader; {CLOCK}"
+            return (
+                why,
+                f"call measure_loading twice for each loader, keep the second result; {CLOCK}",
+            )
         why = judges.SWEEP.problem(rows) or judges.sweep_problem(rows)
     return (why, COLUMNS) if why else None
 
@@ -231,7 +235,7 @@ sweeping.is_measured(
     _swept,
     says=(
         "sweep_workers measures the second epoch of a "
-        "loader for each number of workers, whole iterations."
+        "loader for each number of workers, waiting for data included."
     ),
     try_=COLUMNS,
     shows=["throughput"],
@@ -241,42 +245,42 @@ sweeping.is_measured(
 
 @part.check(basis="outputs")
 def best_is_the_fastest(choices: Pair) -> Verdict:
-    """best_workers returns the number of workers with the highest throughput; of equal ones, the fewest."""
+    """best_workers returns the number of workers with the highest throughput, the fewest if several are equal."""
     asked, chosen = choices.baseline.values["asked"], choices.student.values["chosen"]
     places = [[row["num_workers"] for row in rows].index(judges.fastest(rows)) for rows in asked]
     if chosen == places:
-        why = "that is the place of the row in the list"
+        why = "that is the index of the row, not its num_workers"
         return Failed(f"{shown(chosen[0])} for the first sweep", why, BEST)
     return each(chosen, asked, _choice_problem, BEST, f"{len(asked)} sweeps")
 
 
 BEST = (
     "find the row with the highest throughput, "
-    "of equal ones that with the fewest workers; return its num_workers"
+    "if several are equal the one with the fewest workers, and return its num_workers"
 )
 
 
 def _choice_problem(choice: float | None, rows: Sequence[Row]) -> tuple[str, str]:
     right = judges.fastest(rows)
     rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
-    measured = f"{shown(choice)} instead of {right} of {rates} samples/s"
+    measured = f"returned {shown(choice)}, expected {right} (workers: samples/s are {rates})"
     return measured, "" if choice == right else _not_best(rows, choice)
 
 
 def _not_best(rows: Sequence[Row], choice: float | None) -> str:
     if choice is None:
-        return "that is no number: it has to be the num_workers of a row"
+        return "it is not a number, but must be the num_workers of a row"
     row = next((row for row in rows if row["num_workers"] == choice), None)
     if row is None:
         return (
             f"{choice:g} is not the num_workers of any row: "
-            "is it the place of the row, or its throughput?"
+            "is it the index of the row, or its throughput?"
         )
     if row["throughput"] == max(row["throughput"] for row in rows):
-        return "that is as fast, with more workers than another"
+        return "a row with fewer workers is equally fast"
     if row["without_wait"] == max(row["without_wait"] for row in rows):
-        return "that is the best without the wait for data"
-    return "another row has a higher throughput"
+        return "that row is the best by without_wait, which ignores the wait for data"
+    return "a different row has a higher throughput"
 
 
 def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
@@ -284,7 +288,7 @@ def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
     rows, form = observed["rows"], judges.COMPARED
     best = comparison.baseline.values["best"]
     if why := judges.workers_problem(rows, best):
-        return why, KEEPS
+        return why, SETS
     if judges.as_measured(rows, observed["own"]):
         why = form.ratio_problem(rows) or table.other_device(rows, script.device)
     else:
@@ -294,7 +298,7 @@ def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
     if why:
         return why
     why = judges.made_problem(observed["made"], pins=2 if device.kind == "cuda" else 0)
-    return why and (why, f"make_loader(**options), one for each row; {WRONG}")
+    return why and (why, f"call make_loader(**options) once for each row; {WRONG}")
 
 
 comparing = Study(part, judges.COMPARED, "compare_configurations", by=comparison)
@@ -303,7 +307,7 @@ comparing.is_measured(
     _compared,
     says=(
         "compare_configurations measures the second epoch of four loaders, "
-        "each with one argument more."
+        "each with one more option."
     ),
     try_=COLUMNS,
     shows=["throughput"],
@@ -314,19 +318,20 @@ comparing.is_measured(
 
 @part.check(basis="scripted")
 def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
-    """The comparison goes through as well where 0 workers were the fastest."""
+    """compare_configurations also works if 0 workers were the fastest."""
     rows = no_workers_are_best.student.values["rows"]
     pairs = [(row.get("configuration"), row.get("num_workers")) for row in rows]
     if pairs == [(name, 0) for name in judges.COMPARED.rows or ()]:
         return Passed(f"{len(rows)} rows, each with 0 workers")
     measured = ", ".join(f"{shown(name)}: {shown(workers)}" for name, workers in pairs[:6])
-    why = "four rows are expected, each with 0 workers"
-    return Failed(measured or "no rows", why, f"best may be 0; {WRONG}")
+    why = "expected four rows, each with 0 workers"
+    try_ = f"no persistent_workers and prefetch_factor if best is 0; {WRONG}"
+    return Failed(measured or "no rows", why, try_)
 
 
 @part.check(basis="scripted")
 def csv_says_what_was_measured(sweep: Pair, comparison: Pair) -> Verdict:
-    """worker_sweep.csv and dataloader_results.csv hold the rows that are returned."""
+    """worker_sweep.csv and dataloader_results.csv hold the returned rows."""
     for probe, form in ((sweep, judges.SWEEP), (comparison, judges.COMPARED)):
         values = probe.student.values
         verdict = table.holds_the_rows(values["csv"], form.file, values["rows"])
@@ -341,7 +346,7 @@ SECONDS = r"\(s\)|\bs\b|[Ss]econds?|\bsec\b"
 
 @part.check(basis="scripted")
 def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
-    """Both figures are written, and show the rows that are returned, with units."""
+    """Both figures are written, and show the returned rows, with units."""
     try_ = "one panel for each quantity with all its rows, and set_ylabel with the unit"
     units = {**UNITS, "epoch_time": SECONDS}
     verdict = plot.shows_the_rows(sweep.student, SWEPT, units, "num_workers", try_, apart="panels")

@@ -128,8 +128,8 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
     """Without BatchNorm, a group of equal batches takes the step of one large batch."""
     why = (
         "gradients are not averaged over the group, "
-        "old ones are left, something changes them before the step, "
-        "or a group has more or fewer batches"
+        "were not cleared before the epoch, were changed before the step, "
+        "or a group has the wrong number of batches"
     )
     try_ = "optimizer.zero_grad() first, the mean over the samples, and no clipping"
     return _same_group(groups, "even", why, try_)
@@ -144,8 +144,8 @@ def steps_on_the_tail(groups: Pair) -> Verdict:
 
 @part.check(basis="outputs", compared="weights")
 def weighs_by_samples(groups: Pair) -> Verdict:
-    """A last batch with fewer samples counts by its samples."""
-    why = "every batch counts the same, whether it has many samples or few"
+    """A short last batch is weighted by its number of samples."""
+    why = "every batch has the same weight, however many samples it has"
     try_ = "loss * len(labels), and divide by the samples of the group"
     return _same_group(groups, "short", why, try_)
 
@@ -155,8 +155,8 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     sizes = group["sizes"]
     try_ = f"{try_}; {GROUP}"
     if name != GROUPS[0] and not _whole_groups_are_right(groups):
-        why = "whole groups of equal batches take another step already"
-        try_ = "look at equals_a_large_batch first"
+        why = "groups of equal batches are already wrong"
+        try_ = "fix equals_a_large_batch first"
     verdict = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
     case = f"{len(sizes)} batches, the last of {sizes[-1]} samples, in groups of {group['steps']}"
     return replace(verdict, measured=f"{case}: {verdict.measured}")
@@ -178,16 +178,18 @@ def one_step_a_group(groups: Pair) -> Verdict:
         right = -(-batches // steps)
         if count == right:
             continue
-        why = f"a step is taken elsewhere than after a group of {steps} batches"
+        why = f"steps are not taken after each group of {steps} batches"
+        try_ = "step when a group is full"
         if count == right - 1 and _whole_groups_are_right(groups):
             why = "the last group has no step"
-        epochs = f"{batches} batches in groups of {steps}"
-        return Failed(f"{many(count, 'step')} for {epochs}; it takes {right}", why, GROUP)
+            try_ = "step once more after the loop, if batches are left"
+        measured = f"{many(count, 'step')} for {batches} batches in groups of {steps}"
+        return Failed(f"{measured}, expected {right}", why, f"{try_}; {GROUP}")
     if all(epoch["trained"] for epoch in observed):
         return Passed(f"{', '.join(map(str, taken))} steps, in train()")
     why = (
-        "the model that is handed in was in eval(), "
-        "and stayed there: BatchNorm and dropout do not train so"
+        "the model came in eval() and was not switched to train(), "
+        "so BatchNorm and dropout did not train"
     )
     return Failed("it trained in eval()", why, "model.train() before the first batch")
 
@@ -203,7 +205,7 @@ loop.returns_its_metrics(
         "losses has each batch's mean, "
         "loss is the mean over all samples, accuracy a percentage of them."
     ),
-    slips={f"it is a loss that was divided by accumulation_steps, {STEPS}": 1 / STEPS},
+    slips={f"it is a loss that was divided by accumulation_steps ({STEPS})": 1 / STEPS},
     within=LOSSES,
     listed=True,
     smoothing=SMOOTHING,

@@ -62,18 +62,25 @@ def _zeros(comparison: Pair) -> tuple[str, str] | None:
         f"the bars of {zeros[0]!r} are 0: nothing was measured; "
         "without a GPU there is no peak to show"
     )
-    return why, "leave the panel of the peak out without a GPU; the others are above 0 anywhere"
+    return why, "without a GPU, leave the panel of the peak out; all other bars are above 0"
 
 
-def _measured(comparison: Pair) -> str:
+KEEPS = "ResNet18Checkpointed(model) in the second row, the model itself in the first"
+FRESH = "take saved_mb on a training of its own, and loss from an epoch of fresh weights"
+TIMED = "fix honest_throughput first if it fails; then time one whole epoch after a warm-up"
+AGAIN = "call make_training for the warm-up and saved_mb, and again for the measured epoch"
+
+
+def _measured(comparison: Pair) -> tuple[str, str] | None:
     observed, script = comparison.student.values, comparison.baseline.values
     rows = observed["rows"]
-    return (
-        judges.row_problem(rows)
-        or judges.figure_problem(rows, script["rows"][0])
-        or judges.time_problem(rows, epochs(script))
-        or judges.reuse_problem(observed["passes"], script["batches"])
+    problems = (
+        (judges.row_problem(rows), KEEPS),
+        (judges.figure_problem(rows, script["rows"][0]), FRESH),
+        (judges.time_problem(rows, epochs(script)), TIMED),
+        (judges.reuse_problem(observed["passes"], script["batches"]), AGAIN),
     )
+    return next(((why, f"{try_}; {WRONG}") for why, try_ in problems if why), None)
 
 
 study = Study(part, judges.RESULTS, "compare_checkpointing", by=comparison)
@@ -82,10 +89,9 @@ study.is_measured(
     _measured,
     says=(
         "compare_checkpointing measures an epoch of each model, "
-        "from fresh weights after a warm-up on others."
+        "from fresh weights, after a warm-up on a training of its own."
     ),
-    try_="mend honest_throughput first if it fails; a warm-up and saved_mb on a training "
-    f"that is thrown away, then one epoch of a fresh one; {WRONG}",
+    try_=WRONG,
     shows=["throughput", "saved_mb"],
 )
 study.is_written()
@@ -96,7 +102,7 @@ study.is_drawn(
         "compare_checkpointing draws throughput and memory of its rows, "
         "and writes checkpointing_comparison.png."
     ),
-    try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
+    try_="one bar per row, with its name and value, and set_ylabel with the unit",
     also=_zeros,
 )
 
@@ -105,7 +111,7 @@ study.is_drawn(
 
 study.is_consistent(
     lambda rows: judges.row_problem(rows) or run_problem(rows),
-    says="The checkpointing_results.csv handed in has two rows of numbers that fit each other.",
+    says="The submitted checkpointing_results.csv has two rows of consistent numbers.",
     note=judges.doubt,
 )
 study.is_pictured(FIGURE)

@@ -48,7 +48,7 @@ def row_problem(rows: Sequence[Row]) -> str:
     if rows[1]["saved_mb"] >= rows[0]["saved_mb"]:
         return "checkpointing keeps as much for the backward pass as the standard model"
     if not table.alike(rows[1]["loss"], rows[0]["loss"]):
-        return "the two losses differ, and checkpointing changes no loss"
+        return "the two losses differ, but checkpointing changes no loss"
     return ""
 
 
@@ -58,7 +58,7 @@ def doubt(rows: Sequence[Row]) -> str:
         return ""
     return (
         f"checkpointing came out faster ({rows[1]['slowdown']:.2f}) "
-        "and computes more: repeat the measurement"
+        "but computes more: repeat the measurement"
     )
 
 
@@ -67,7 +67,7 @@ def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     if wrong := RESULTS.mismatch(rows[0], "saved_mb", trusted["saved_mb"], EXACT):
         return f"{wrong}, as given.saved_mb says"
     if rows[1]["saved_mb"] > trusted["saved_mb"] / 2:
-        return "saved_mb of With Checkpointing is that of a model that keeps most of it"
+        return "saved_mb of With Checkpointing is that of a model that keeps most activations"
     losses = (RESULTS.mismatch(row, "loss", trusted["loss"], EXACT) for row in rows)
     if wrong := next(filter(None, losses), ""):
         return f"{wrong} for an epoch from fresh weights"
@@ -96,6 +96,6 @@ def reuse_problem(passes: Sequence[int], batches: int) -> str:
     if passes.count(batches) >= 2:
         return ""
     return (
-        f"the training of a measured epoch ran for more than its {batches} batches: "
-        "for a warm-up, or for saved_mb"
+        f"the training of a measured epoch ran more than its {batches} batches: "
+        "also a warm-up, or the batch for saved_mb"
     )

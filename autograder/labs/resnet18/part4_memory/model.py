@@ -128,8 +128,8 @@ def every_parameter_trains(training: Pair) -> Verdict:
     if without:
         count = f"{len(without)} of {training.baseline.values['parameters']}"
         measured = f"{count} parameters have no gradient: {', '.join(without[:3])}"
-        try_ = f"use the modules of the ResNet that is handed in; {WRONG}"
-        return Failed(measured, "they are not the ones that run", try_)
+        try_ = f"run the modules of the resnet argument itself; {WRONG}"
+        return Failed(measured, "the parameters that ran are not the ResNet's own", try_)
     why = "gradients or outputs differ from the ResNet's"
     try_ = "the segments in their order, then avgpool, flatten and fc"
     return numerics.same_update(training, APART, why=why, try_=try_)
@@ -137,7 +137,7 @@ def every_parameter_trains(training: Pair) -> Verdict:
 
 @part.check(basis="outputs", needs=[every_parameter_trains])
 def answers_alike_in_eval(training: Pair) -> Verdict:
-    """Its training moves the ResNet's statistics once, and in eval() it answers as the ResNet and changes nothing."""
+    """Training it moves the ResNet's statistics once, and in eval() it answers as the ResNet and changes nothing."""
     observed, expected = training.student.arrays, training.baseline.arrays
     apart = {name: outputs.furthest(observed[name], expected[name]) for name in COMPARED}
     of_largest = "apart by {:.1e} of the largest (allowed {:.0e})".format
@@ -146,7 +146,7 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
         measured = f"running statistics {of_largest(apart['running'], APART)}"
         why = (
             "run_checkpointed moves statistics once, "
-            "and the model does not: it does not run its segments by that"
+            "but the model does not: it does not use run_checkpointed"
         )
         return Failed(measured, why, f"run_checkpointed(segment, x) for each of the five; {TWICE}")
     measured = f"answers in eval() {of_largest(apart['eval'], APART)}"
@@ -154,25 +154,25 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
         return Failed(measured, *_not_in_eval(training.student.values["hidden"]))
     if apart["untouched"] <= APART:
         return Passed(measured)
-    why = "a forward pass in eval() moved them"
-    return Failed(measured, why, "hold them in the second run only")
+    why = "but a forward pass in eval() moved the running statistics"
+    return Failed(measured, why, f"hold them in the second run only; {TWICE}")
 
 
 def _not_in_eval(hidden: Sequence[str]) -> tuple[str, str]:
     if not hidden:
-        why = "the statistics are right, and eval() does not use them"
-        return why, "leave model.eval() its effect"
+        why = "the statistics are right, but eval() does not use them"
+        return why, "do not override eval(), or call train() in forward"
     names = ", ".join(hidden[:3])
     why = (
         f"model.eval() does not reach {names}: "
-        "they stay in train(), since a list or a dict hides modules"
+        "they stay in train(), because a list or a dict hides modules"
     )
     return why, "keep modules as attributes, or in an nn.ModuleList"
 
 
 @part.check(basis="report", needs=[every_parameter_trains])
 def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
-    """Of ResNet-18, little more than the inputs of the segments is kept for the backward pass."""
+    """For ResNet-18, little more than each segment's input is kept for the backward pass."""
     saved = kept_for_backward.student.values["saved"]
     whole = kept_for_backward.baseline.values["saved"]
     least = kept_for_backward.baseline.values["boundaries"]
@@ -185,7 +185,7 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
     if share <= allowed:
         return Passed(measured)
     why = "a segment keeps what is inside it, or none is checkpointed"
-    return Failed(measured, why, f"the stem and all four layers; {WRONG}")
+    return Failed(measured, why, f"checkpoint the stem and all four layers; {WRONG}")
 
 
 @part.check(basis="outputs")
@@ -209,7 +209,7 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     least = kept["boundaries"] + kept["largest"]  # all inputs, and one segment that runs again
     why = (
         "segments keep what is inside them, "
-        "or one of them is most of the network: running it again brings all back"
+        "or one segment is most of the network, and running it again brings all back"
     )
     try_ = f"five segments: the stem and the four layers; {WRONG}"
     return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_)

@@ -109,79 +109,87 @@ def statistics(student: Student, rig: Rig) -> Answer:
 
 
 SAME = 1e-5  # of the largest number: the second run repeats the first
-ASKED_FOR = "the caller's tensor was told to want one: x.requires_grad_() changes x itself"
+ASKED_FOR = "x.requires_grad_() changes the caller's tensor, which needed no gradient"
 
 
-def _no_gradient(case: str) -> str:
+def _no_gradient(case: str) -> tuple[str, str]:
     if "input with a gradient" not in case and "in train()" in case:
-        return (
-            "the reentrant variant gives none to a segment "
-            "whose input needs none, and images need none"
-        )
+        why = "the reentrant variant gives none to a segment whose input needs none, such as images"
+        return why, f"checkpoint(segment, x, use_reentrant=False); {TWICE}"
     if "in eval()" in case:
-        return "in eval(), too, gradients are wanted: it ran under no_grad, or x was detached"
-    return "x was detached on its way into the segment, or the segment ran under no_grad"
+        why = "eval() needs gradients too, but the segment ran under no_grad or on x.detach()"
+        return why, "in eval(), run segment(x) as it is"
+    why = "x was detached on its way into the segment, or the segment ran under no_grad"
+    return why, f"pass x itself to checkpoint; {TWICE}"
 
 
 @part.check(basis="outputs")
 def gradients_match(gradients: Pair) -> Verdict:
     """run_checkpointed returns the segment's output, and every gradient is the segment's own."""
-    options = "with its other options as they are"
+    options = "with its other options at their defaults"
     try_ = f"checkpoint(segment, x, use_reentrant=False), {options}; {TWICE}"
     reported, expected = (side.values["cases"] for side in (gradients.student, gradients.baseline))
     for case, right in zip(reported, expected, strict=False):
         name = right["case"]
         there, wanted = (gradient["dtype"] != "nothing" for gradient in (case, right))
         if there and not wanted:
-            return Failed(f"a {name}", ASKED_FOR, f"leave x as it is; {try_}")
+            return Failed(f"a {name}", ASKED_FOR, f"do not change x; {try_}")
         if wanted and not there:
-            return Failed(f"no {name}", _no_gradient(name), try_)
+            return Failed(f"no {name}", *_no_gradient(name))
     why = {
         "gradient of": (
-            "the second run is not the first one again: other random numbers, statistics or mode"
+            "the second run differs from the first: in random numbers, statistics or mode"
         ),
-        "output of": "the segment gives another output, or runs in another mode",
+        "output of": "the segment has a different output, or ran in a different mode",
     }
     return outputs.same(gradients, SAME, why=why, try_=try_)
 
 
 PUT_BACK = (
-    "put back what was there before, in __exit__ or in a finally: "
-    f"the second run ends by an exception; {TWICE}"
+    "restore it in __exit__ or in a finally, "
+    f"because the second run ends with an exception; {TWICE}"
 )
+
+
+HOLD = "keep each BatchNorm from moving whenever the segment runs again"
+MOVED = {  # words of a case -> why its statistics are wrong, and what to try
+    "num_batches_tracked": (
+        "the second run counts as one more batch",
+        "restore num_batches_tracked after each second run",
+    ),
+    "pass 1": ("they moved in the second run too, or not at all", HOLD),
+    "pass 2": (
+        "right after one pass but not after two: the second run left the BatchNorm changed",
+        "restore all of it when the second run ends",
+    ),
+    "pass 3": (
+        "right until backward() went through one graph a second time: then they moved again",
+        "use a context that can be entered again: a class with __enter__ and __exit__",
+    ),
+    "pass 4": (
+        (
+            "right with one forward pass, but not with two before backward(): "
+            "what it restored was out of date"
+        ),
+        "note what to restore in __enter__, when the second run begins",
+    ),
+}
 
 
 @part.check(basis="outputs")
 def statistics_move_once(statistics: Pair) -> Verdict:
     """The running statistics of every BatchNorm move once a forward pass, however often backward() follows."""
-    try_ = (
-        "keep each BatchNorm from moving whenever the segment runs again, "
-        f"and put it back afterwards; {TWICE}"
-    )
-    why = {
-        "num_batches_tracked": "the second run counts as another batch",
-        "pass 1": "they moved in the second run as well, or not at all",
-        "pass 2": (
-            "right after one pass and not after two: the second run left the BatchNorm changed"
-        ),
-        "pass 3": (
-            "right until backward() went a second time through one graph: then they moved again"
-        ),
-        "pass 4": (
-            "right until there were two forward passes before backward(): "
-            "what it put back was out of date"
-        ),
-    }
-    verdict = outputs.same(statistics, SAME, why=why, try_=try_)
+    why = {case: reason for case, (reason, _) in MOVED.items()}
+    verdict = outputs.same(statistics, SAME, why=why, try_=HOLD)
+    if isinstance(verdict, Failed):
+        verdict = replace(verdict, try_=f"{dict(MOVED.values()).get(verdict.why, HOLD)}; {TWICE}")
     observed = statistics.student.values
     changed, error = observed["changed"], observed["ended"]
     if isinstance(verdict, Failed) and changed:
-        reason = f"{changed[0]}: it was not put back, or as something else"
+        reason = f"{changed[0]}: it was not restored"
         return replace(verdict, why=reason, try_=PUT_BACK)
     if isinstance(verdict, Failed) or error in (ArithmeticError.__name__, ONCE):
         return verdict
-    measured = (
-        f"the second run of a segment raised ArithmeticError, and out of backward() came {error}"
-    )
-    reason = "an __exit__ that returns True ends the exception"
-    return Failed(measured, reason, f"return nothing there; {TWICE}")
+    measured = f"the second run of a segment raised ArithmeticError, but backward() raised {error}"
+    reason = "an __exit__ that returns True hides the exception"
+    return Failed(measured, reason, f"return nothing from __exit__; {TWICE}")

@@ -100,18 +100,26 @@ loop.returns_its_metrics(
 loop.keeps_an_honest_clock()
 
 
-def _measured(comparison: Pair, comparison_amp: Observation) -> str:
+ROWS = "train both models from fresh weights, and report compile_s for Compiled only"
+LOSSES = "loss of an epoch from fresh weights, by train_epoch_compiled"
+TIMED = "fix honest_throughput first if it fails; warm up, then time one whole epoch"
+COLD = "read the clock before and after warm_up of the compiled model"
+MODES = "pass use_amp on to warm_up and to train_epoch_compiled, for both models"
+
+
+def _measured(comparison: Pair, comparison_amp: Observation) -> tuple[str, str] | None:
     observed, script = comparison.student.values, comparison.baseline.values
     rows, built = observed["rows"], observed["seen"]["built"]
     began = max(observed["began"], default=0.0)
     both, halved = epochs(script), comparison_amp.values
-    return (
-        judges.row_problem(rows)
-        or judges.figure_problem(rows, script["rows"][0])
-        or judges.time_problem(rows, both, script, bool(built))
-        or judges.cold_problem(rows[1]["compile_s"], both[0], script, built, began)
-        or judges.mode_problem(halved["eager"], halved["seen"]["built"], HALVED)
+    problems = (
+        (judges.row_problem(rows), ROWS),
+        (judges.figure_problem(rows, script["rows"][0]), LOSSES),
+        (judges.time_problem(rows, both, script, bool(built)), TIMED),
+        (judges.cold_problem(rows[1]["compile_s"], both[0], script, built, began), COLD),
+        (judges.mode_problem(halved["eager"], halved["seen"]["built"], HALVED), MODES),
     )
+    return next(((why, f"{try_}; {WRONG}") for why, try_ in problems if why), None)
 
 
 study = Study(part, judges.RESULTS, "compare_compile", by=comparison)
@@ -120,10 +128,9 @@ study.is_measured(
     _measured,
     says=(
         "compare_compile measures an eager and a compiled epoch, "
-        "each warmed up, and the cold start apart from them."
+        "each warmed up, and separately the cold start."
     ),
-    try_="mend honest_throughput first if it fails; time warm_up for compile_s, then one epoch "
-    f"from fresh weights with train_epoch_compiled; {WRONG}",
+    try_=WRONG,
     shows=["throughput", "compile_s"],
     reads=["comparison_amp"],
 )
@@ -135,11 +142,11 @@ study.is_drawn(
         "compare_compile draws throughput and cold start of its rows, "
         "and writes compile_comparison.png."
     ),
-    try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
+    try_="one bar per row, with its name and value, and set_ylabel with the unit",
 )
 study.is_consistent(
     lambda rows: judges.row_problem(rows) or samples_problem(rows, SAMPLES),
-    says="The compile_results.csv handed in has two rows of numbers that fit each other.",
+    says="The submitted compile_results.csv has two rows of consistent numbers.",
 )
 study.is_pictured(FIGURE)
 

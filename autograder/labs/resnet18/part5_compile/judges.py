@@ -46,20 +46,25 @@ FAR = 0.3
 WARM = 6  # epochs that the steps of a warm-up may take
 
 
+OTHER_MODE = "the warm-up was in a different mode (eval, no_grad, no autocast), or there was none"
+NO_BACKWARD = "the warm-up had no backward pass with gradients in these modes"
+SHORT_BATCH = "the last batch has fewer samples, a shape that the warm-up left out"
+
+
 def late_build(builds: Seen, batches: int) -> tuple[str, str]:
     """Say what was built in an epoch that was warmed up, and why; or nothing."""
     if not builds["built"]:
         return "", ""
     kind, batch = builds["built"][0]["kind"], builds["built"][0]["batch"]
     measured = (
-        f"{len(builds['built'])} built in the epoch, "
+        f"{len(builds['built'])} graphs built in the epoch, "
         f"the first a {kind} graph at batch {batch + 1} of {batches}"
     )
-    why = "the warm-up was in another mode (eval, no_grad, no autocast), or there was none"
+    why = OTHER_MODE
     if kind == "backward":
-        why = "the warm-up had no backward pass with gradients in these modes"
+        why = NO_BACKWARD
     elif batch == batches - 1:
-        why = "the last batch has fewer samples, a shape that the warm-up left out"
+        why = SHORT_BATCH
     return measured, why
 
 
@@ -69,7 +74,7 @@ def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> 
     measured, why = graph_problem(noted, runs, batches, parameters=parameters)
     if not why and half != any(graph["half"] for graph in noted["built"]):
         state = "in float32, or in float16" if half else "in half precision"
-        why = "autocast follows use_amp, in the warm-up as in the epoch"
+        why = "autocast must follow use_amp, in the warm-up and in the epoch"
         measured = f"{runs['forward']} graphs ran; convolutions {state}"
     return measured, why
 
@@ -77,12 +82,14 @@ def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> 
 def row_problem(rows: Sequence[Row]) -> str:
     """Say how two rows in the right form cannot be of an eager and a compiled epoch."""
     if rows[0]["compile_s"] != 0:
-        return f"compile_s of Eager is {rows[0]['compile_s']:.4g}, and nothing is compiled there: 0"
+        return (
+            f"compile_s of Eager is {rows[0]['compile_s']:.4g}, but must be 0: nothing is compiled"
+        )
     if not rows[1]["compile_s"] > 0:
         return "compile_s of Compiled is not above 0: the cold start is missing"
     if close(rows[1]["loss"], rows[0]["loss"], FAR):
         return ""
-    return "the two losses are far apart, and both train from the same weights on the same batches"
+    return "the two losses are far apart, but both train from the same weights on the same batches"
 
 
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
@@ -100,11 +107,11 @@ def time_problem(
     eager, compiled = epochs
     otherwise = ""
     if rows[1]["throughput"] < compiled.rate / 2:
-        otherwise = "it includes builds: warm up before"
+        otherwise = "it includes builds: warm up first"
     if not built:
-        otherwise = "nothing was built by the backend that is handed in"
-    of_eager = [(compiled.rate, "it is the pace of Compiled"), *_builds(eager, script)]
-    of_compiled = [(eager.rate, "it is the pace of Eager"), *_builds(compiled, script)]
+        otherwise = "the backend argument built nothing: pass it on to compile_model"
+    of_eager = [(compiled.rate, "it is the speed of Compiled"), *_builds(eager, script)]
+    of_compiled = [(eager.rate, "it is the speed of Eager"), *_builds(compiled, script)]
     return slips.time_problem(RESULTS, rows[0], eager, of_eager) or slips.time_problem(
         RESULTS, rows[1], compiled, of_compiled, PACE, otherwise
     )
@@ -136,16 +143,16 @@ def cold_problem(
     cost = {name: script[name] for name in ("forward", "backward")}
     least = max(sum(cost.values()), sum(cost.get(graph["kind"], 0.0) for graph in built))
     most = least + WARM * eager.seconds + eager.cold
-    compile_s = f"compile_s of Compiled is {reported:.4g} s, and"
+    compile_s = f"compile_s of Compiled is {reported:.4g} s, but"
     if least * (1 - PACE) <= reported <= most * (1 + PACE):
         # Before its first build a warm-up looks through the loader at most once.
         first = min((graph["at"] for graph in built), default=-math.inf)
         if reported <= (measured - first + eager.wait + script["fetch"]) * (1 + EXACT):
             return ""
-        return f"{compile_s} holds the measured epoch: it ends where the warm-up does"
+        return f"{compile_s} that includes the measured epoch: stop its clock after the warm-up"
     stories = [(1000 * least, "it is in milliseconds"), (least / 60, "it is in minutes")]
     why = explained(reported, stories, 0.2)
-    why = why or ("it leaves out builds" if reported < least else "it holds more than a warm-up")
+    why = why or ("it leaves out builds" if reported < least else "it is more than a warm-up")
     return f"{compile_s} the builds took {least:.4g} s: {why}"
 
 
@@ -156,6 +163,6 @@ def mode_problem(eager: Mapping[str, int], built: Sequence[Mapping[str, Any]], b
     if others or eager.get("bfloat16", 0) < batches:
         ran = f"Eager ran in {' and '.join(others) or 'other batches only'}"
     elif not (built and all(graph["half"] for graph in built)):
-        ran = "Compiled ran in another precision"
-    where = "in its warm-up or its epoch, and not in bfloat16"
+        ran = "Compiled ran in a different precision"
+    where = "in its warm-up or its epoch, instead of bfloat16"
     return f"with use_amp=True {ran}, {where}" if ran else ""

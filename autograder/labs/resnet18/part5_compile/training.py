@@ -137,7 +137,8 @@ def follows_eager(training: Pair) -> Verdict:
         if not apart <= within.losses:
             allowed = f"(allowed {within.losses:.0e})"
             measured = f"{mode.upper()}: running statistics apart by {apart:.1e} {allowed}"
-            return Failed(measured, "they are not the given model's, or move otherwise", COPY)
+            why = "they are not the given model's, or moved differently"
+            return Failed(measured, why, COPY)
         shares |= in_one(mode, verdict.evidence["shares"])
     batches = training.baseline.values["batches"]
     return Passed(f"{batches} batches in each precision", {"shares": shares})
@@ -148,30 +149,28 @@ def _apart(training: Pair, name: str) -> float:
 
 
 LOOP = (
-    "for each batch: zero_grad, then forward pass and "
-    f"loss under autocast if asked, backward, step; {WRONG}"
+    "for each batch: zero_grad, forward pass and loss (with use_amp under autocast), "
+    f"backward, step; {WRONG}"
 )
-COPY = f"compile the model that is handed in, not a copy; {WRONG}"
+COPY = f"compile the model itself, not a copy; {WRONG}"
 
 
 def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
         return "no weight of the given model moved: a copy was compiled, or no step is taken", COPY
+    if mode == "amp":  # FP32, which comes first, was right
+        why = "FP32 is right, so autocast is not: the loss is not under it, or not in bfloat16"
+        return why, BFLOAT16
     why = (
-        "another loop than the plain one: "
+        "it differs from the plain loop: "
         "a step left out or taken twice, no zero_grad, eval(), no momentum"
     )
-    if mode == "amp":  # FP32, which comes first, was right
-        why = (
-            "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16"
-        )
     return why, LOOP
 
 
 @part.check(basis="outputs", compared="what model and optimizer hold")
 def warm_up_leaves_no_trace(training: Pair) -> Verdict:
     """After the warm-up, weights, running statistics and the optimizer's state are what they were."""
-    try_ = f"copy.deepcopy both state_dict() before, load_state_dict after; {WRONG}"
     for mode in PRECISIONS:
         for name, what in HELD.items():
             apart = _apart(training, f"{mode}_{name}")
@@ -180,23 +179,29 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
             difference = f"apart by {apart:.1e} of the largest number"
             if np.isinf(apart):
                 difference = "there are more or fewer of them"
-            why = f"the warm-up changed {what}, so the epoch after it is another one"
-            return Failed(f"{mode.upper()}: {what}: {difference}", why, try_)
+            why = f"the warm-up changed {what}, so the next epoch differs"
+            owner = "optimizer" if name == "optimizer" else "model"
+            try_ = f"copy.deepcopy({owner}.state_dict()) before, {owner}.load_state_dict after"
+            return Failed(f"{mode.upper()}: {what}: {difference}", why, f"{try_}; {WRONG}")
     return Passed("weights, running statistics and the optimizer's state are as before")
+
+
+WARM = {
+    judges.OTHER_MODE: "warm up with complete steps in train(), under autocast if use_amp",
+    judges.NO_BACKWARD: "loss.backward() in each step of the warm-up, under autocast if use_amp",
+    judges.SHORT_BATCH: "a step of the warm-up with the size of the last batch too",
+}
 
 
 @part.check(basis="report")
 def nothing_is_built_later(training: Pair) -> Verdict:
-    """After the warm-up nothing is built any more: not going back, and not at the short last batch."""
+    """After the warm-up nothing is built: not for the backward pass, and not for the short last batch."""
     observed = training.student.values
     batches = training.baseline.values["batches"]
-    try_ = (
-        f"complete steps in train(), under autocast if use_amp, for each size of a batch; {BUILT}"
-    )
     for mode in PRECISIONS:
         measured, why = judges.late_build(observed[f"{mode}_epoch"], batches)
         if why:
-            return Failed(f"{mode.upper()}: {measured}", why, try_)
+            return Failed(f"{mode.upper()}: {measured}", why, f"{WARM[why]}; {BUILT}")
     built = [len(observed[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
     if all(built):
         counts = " and ".join(map(str, built))
@@ -211,7 +216,7 @@ def nothing_is_built_later(training: Pair) -> Verdict:
 
 @part.check(basis="report")
 def one_graph_a_batch(training: Pair) -> Verdict:
-    """Each batch runs one forward and one backward graph, of the whole model, in the precision asked for."""
+    """Each batch runs one forward and one backward graph, of the whole model, in the precision of use_amp."""
     batches = training.baseline.values["batches"]
     parameters = training.baseline.values["parameters"]
     try_ = f"torch.compile(model, backend=backend, fullgraph=True) on the whole model; {BUILT}"
@@ -231,10 +236,10 @@ def one_graph_a_batch(training: Pair) -> Verdict:
 
 @part.check(basis="report")
 def breaks_are_errors(training: Pair) -> Verdict:
-    """compile_model refuses a model that breaks the graph, when it is compiled or first called."""
+    """compile_model makes a graph break an error, when the model is compiled or first called."""
     refusal = training.student.values["refusal"]
     if refusal:
         return Passed(f"refused with {refusal}")
-    why = "each break costs at every step, and nobody sees it"
+    why = "a graph break costs time at every step, and without an error nothing shows it"
     try_ = f"torch.compile(..., fullgraph=True); {BREAKS}"
     return Failed("a model with .item() in forward ran", why, try_)

@@ -141,11 +141,19 @@ def _builds_on(expected: Mapping[str, Any]) -> dict[str, str]:
     return {run["configuration"]: run["builds_on"] for run in expected["runs"]}
 
 
-def _compared(comparison: Pair) -> str:
+RUN = (
+    "subprocess.run([sys.executable, script, *options], ...) for each configuration, "
+    f"one after the other; {WRONG}"
+)
+WORKED_OUT = f"take speedup and gain from the throughputs of these rows; {WRONG}"
+
+
+def _compared(comparison: Pair) -> tuple[str, str] | None:
     rows, expected = comparison.student.values["rows"], comparison.baseline.values
-    return copied_problem(RESULTS, FIGURES, rows, expected["runs"]) or row_problem(
-        rows, _builds_on(expected)
-    )
+    if why := copied_problem(RESULTS, FIGURES, rows, expected["runs"]):
+        return why, RUN
+    why = row_problem(rows, _builds_on(expected))
+    return (why, WORKED_OUT) if why else None
 
 
 study = Study(part, RESULTS, "compare_all", by=comparison, expected=_builds_on)
@@ -154,10 +162,7 @@ study.is_measured(
     _compared,
     says="compare_all runs each configuration in a process of its own, one after the other; "
     "its rows are their figures.",
-    try_=(
-        "subprocess.run([sys.executable, script, *options], "
-        f"...) for each, and speedup from this table; {WRONG}"
-    ),
+    try_=RUN,
     shows=["throughput"],
 )
 study.is_written()
@@ -168,14 +173,24 @@ def a_failed_run_is_an_error(failing: Observation) -> Verdict:
     """run_configuration raises a RuntimeError with the end of stderr when the program fails."""
     raised = failing.values["raised"]
     try_ = "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])"
-    why = "the made program ended with status 1, after a line of figures"
+    why = "the program ended with status 1 after a line of figures, which must be an error"
     if "No such file" in raised:
         why, try_ = "the program was not found", "start sys.executable, not 'python', with script"
     elif raised.startswith("RuntimeError"):
         if "out of ideas" in raised:
-            return Passed("a RuntimeError that says what the program said")
-        why = "the end of what the program wrote to stderr is not in it"
+            return Passed("a RuntimeError with the end of stderr")
+        why = "the end of what the program wrote to stderr is missing"
     return Failed(f"it raised {raised[:200]}", why, try_)
+
+
+FASTEST = "the highest throughput of all rows, against the first row's"
+SUMMARIZED = {
+    "fastest": FASTEST,
+    "speedup": FASTEST,
+    "time_saved_s": "epoch_time of the first row less that of the fastest, not from the speedup",
+    "leanest": "the smallest peak_memory_mb of all rows",
+    "memory_saved_percent": "what the leanest saves, in percent of the first row's peak_memory_mb",
+}
 
 
 @part.check(basis="outputs")
@@ -190,16 +205,15 @@ def summary_is_right(summaries: Pair) -> Verdict:
             value = summary.get(name)
             if value == right or (isinstance(right, float) and table.alike(right, value)):
                 continue
-            measured = f"{name} is {shown(value)}, and {shown(right)} is right, of {len(rows)} rows"
+            measured = f"{name} is {shown(value)}, expected {shown(right)}, of {len(rows)} rows"
             why = explained(value, summary_slips(name, right), 1e-6)
-            why = why or "it is of the last row, of another column, or worked out from the speedup"
-            try_ = "max and min over all rows; time from epoch_time, memory in percent"
-            return Failed(measured, why, try_)
+            why = why or "it is of the last row, of another column, or computed from the speedup"
+            return Failed(measured, why, SUMMARIZED[name])
     return Passed(f"{len(tables)} tables")
 
 
 @part.check(basis="scripted")
 def dashboard_shows_the_rows(dashboard: Observation) -> Verdict:
-    """draw_dashboard draws four panels: throughput, speedup, memory and gain of the rows that it is given."""
-    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
+    """draw_dashboard draws four panels: throughput, speedup, memory and gain of the given rows."""
+    try_ = "one bar per row, with its name and value, and set_ylabel with the unit"
     return plot.shows_the_rows(dashboard, DASHBOARD, UNITS, "configuration", try_)

@@ -30,18 +30,18 @@ def _unread(rows: Sequence[dict[str, Any]]) -> str:
     return "" if measured else "a throughput or time is 0"
 
 
-AGAIN = "run part6_comparison.py again and hand in the file that it wrote, unchanged"
+AGAIN = "run part6_comparison.py again and submit the file that it wrote, unchanged"
 
 
 study.is_consistent(
     configurations.row_problem,
-    says="The optimization_results.csv handed in has six rows of numbers that fit each other.",
+    says="The submitted optimization_results.csv has six rows of consistent numbers.",
 )
 
 
 @part.check(basis="artefact")
 def csv_is_plausible(optimization_results: Table, device: Device) -> Verdict:
-    """Its figures are ones that this machine can give; those of another machine are for a person."""
+    """Its figures are possible on this machine; those of another machine are for a person to judge."""
     rows = _measured(optimization_results)
     devices = [{"device": row.get("device", "")} for row in optimization_results.rows]
     name = devices[0]["device"].strip() if devices else ""
@@ -76,19 +76,19 @@ def report_is_complete(optimization_report: Text) -> Verdict:
     text = optimization_report.text
     measured, why = report.incomplete(text, HEADINGS, LEAST, MOST)
     if why:
-        try_ = "keep the headings, write sentences below each: figures alone are none"
+        try_ = "keep the seven headings, and write sentences below each: figures alone do not count"
         return Failed(measured, why, try_)
     cuts = report.points(report.below(text, HEADINGS["Production Recommendations"]))
     count = max((sum(report.words(point) >= WORDS for point in cut) for cut in cuts), default=0)
     if count < RECOMMENDATIONS:
         why = f"fewer than {RECOMMENDATIONS} recommendations have {WORDS} words or more"
-        return Failed(f"{count} recommendations", why, "what to switch on, when, and why")
+        return Failed(f"{count} recommendations", why, "say what to switch on, when, and why")
     return Passed(f"{measured}, {count} recommendations")
 
 
 @part.check(basis="artefact")
 def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
-    """Each figure of the report is one of optimization_results.csv; the summary has before and after."""
+    """Each figure of the report is in optimization_results.csv; the summary has before and after."""
     units = configurations.RESULTS.units
     figures, wrong = report.figures(optimization_report, optimization_results, units)
     if wrong:
@@ -103,7 +103,7 @@ def report_agrees_with_csv(optimization_report: Text, optimization_results: Tabl
         count = sum(counts.values()) if alone else len(rows)
         if count < least:
             names = f"the summary names the {column} of {many(count, 'row')}"
-            why = f"{names}, and {least} at least are needed"
+            why = f"{names}, but at least {least} are needed"
             return Failed(f"{len(figures)} figures of the table", why, SUMMED_UP)
     return Passed(f"{len(figures)} figures, all of them of the table")
 
@@ -117,7 +117,7 @@ BY_NAME = (
     'write it by its name, {AMP.speedup}, or quote it: see "Figures by name" in the part 6 handout'
 )
 SUMMED_UP = (
-    "the throughput before and after, and the speedup: "
+    "write the throughput before and after, and the speedup: "
     "{Baseline.throughput}, {AMP.throughput}, {AMP.speedup}"
 )
 EVIDENCE = {
@@ -139,10 +139,10 @@ def bottlenecks_have_evidence(optimization_report: Text) -> Verdict:
             why = f"{name} is {'named without a figure' if about else 'not named'}"
             measured = f"{max(map(len, cuts), default=0)} points"
             return Failed(measured, why, POINTS)
-    return Failed("fewer than three points with a figure", "one of them stands for two", POINTS)
+    return Failed("fewer than three points with a figure", "one point stands for two", POINTS)
 
 
-POINTS = "one point for each, with a figure of the table: {Baseline.data_wait}"
+POINTS = "write one point for each, with a figure of the table such as {Baseline.data_wait}"
 
 
 def _apart(points: Sequence[str]) -> bool:

@@ -32,9 +32,9 @@ ALL_LOSSES, ALL_UPDATE = 0.02 / SMALLER, 0.25
 
 @part.check(basis="outputs", compared="losses and weights")
 def trains_as_the_plain_loop(plain: Pair) -> Verdict:
-    """Without --amp and the like, optimized_training.py trains for --epochs epochs as the plain loop does."""
+    """Without --amp and other such options, optimized_training.py trains --epochs epochs as the plain loop does."""
     why = (
-        "another loop: the warm-up left a trace (weights, "
+        "it differs from the plain loop: the warm-up left a trace (weights, "
         "momentum), a step was left out or taken twice, no zero_grad"
     )
     verdict = _follows(plain, why)
@@ -43,7 +43,8 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     observed, expected = plain.student.values, plain.baseline.values
     loss, accuracy = observed["reported"]["loss"], observed["reported"]["accuracy"]
     if not close(loss, plain.student.arrays["losses"][-1], 1e-3):
-        return Failed(f"loss is {shown(loss)}", "it is not the last of losses", WRONG)
+        try_ = "loss: the mean loss of the last epoch"
+        return Failed(f"loss is {shown(loss)}", "it is not the last of losses", try_)
     options = {
         "batch_size": BATCH,
         "batches": expected["script"]["batches"],
@@ -53,16 +54,16 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     }
     if options not in observed["asked"]:
         measured = f"make_loader was called with {observed['asked'][:1]}"
-        try_ = "hand every option on to make_loader, from given"
-        return Failed(measured, f"the options ask for {options}", try_)
+        try_ = "pass every option on to make_loader, from given"
+        return Failed(measured, f"the options say {options}", try_)
     right = expected["reported"]["accuracy"]
     if accuracy is None or abs(accuracy - right) > 101 / expected["script"]["samples"]:
-        why = f"{right:.4g} % of the samples of the last epoch were right"
+        why = f"in the last epoch {right:.4g} % of the samples were right"
         try_ = "100 * correct / samples of the last epoch"
         return Failed(f"accuracy {shown(accuracy)}", why, try_)
     device = observed["device"]
     if device.strip() != expected["device"].strip():
-        why = f"it is called {expected['device']!r}"
+        why = f"expected {expected['device']!r}"
         return Failed(f"device {device[:60]!r}", why, "device_name(device)")
     return verdict
 
@@ -79,12 +80,12 @@ def figures_are_honest(plain: Pair) -> Verdict:
         return Failed(measured, why, try_)
     if after := observed["after"]:
         measured = f"after the figures the program printed {after!r}"
-        why = "the last line of the output is the JSON object, which run_configuration reads"
+        why = "the last line of the output must be the JSON object, which run_configuration reads"
         return Failed(measured, why, "print(json.dumps(figures)) at the end")
     memory, peak = figures["peak_memory_mb"], observed["peak_mb"]
     if close(memory, peak, SAME_PEAK):
         return Passed(measured)
-    in_mib = [(peak / 1.048576, "it is in MiB, and a MB is 1e6 bytes: ")]
+    in_mib = [(peak / 1.048576, "it is in MiB, but a MB is 1e6 bytes: ")]
     why = explained(memory, in_mib, SAME_PEAK / 2)
     why = f"{why}the most that the process held was {peak:.4g} MB"
     try_ = "return what peak_memory_mb(device) returns"
@@ -97,7 +98,7 @@ def _script(run: Pair) -> Script:
 
 @part.check(basis="outputs", compared="losses and weights")
 def accumulates(accumulated: Pair, plain: Pair) -> Verdict:
-    """--accumulate N takes the step of one large batch for each N batches, the last ones included."""
+    """--accumulate N takes the step of one large batch for each N batches, and for a shorter last group."""
     why = "the step of a group is not the mean over its samples, or the last group is dropped"
     return _follows(accumulated, why, plain=plain)
 
@@ -105,24 +106,24 @@ def accumulates(accumulated: Pair, plain: Pair) -> Verdict:
 @part.check(basis="scripted")
 def checkpoints(checkpointed: Pair, plain: Pair) -> Verdict:
     """--checkpoint runs every segment again, and changes neither losses nor weights nor running statistics."""
-    why = "a segment without gradients, or BatchNorms whose statistics move twice"
+    why = "a segment got no gradients, or the statistics of BatchNorms moved twice"
     verdict = _follows(checkpointed, why, plain=plain)
     if isinstance(verdict, Passed):
         verdict = _at_work(checkpointed, "--checkpoint", verdict)
     count = checkpointed.student.values["segments"]
     if isinstance(verdict, Failed) or count >= SEGMENTS:
         return verdict
-    why = "one of them is most of the network: running it again brings all of that back at once"
+    why = "one segment is most of the network: running it again brings all of that back at once"
     try_ = f"a checkpoint each for the stem and the four layers; {PROGRAM_TEXT}"
     measured = f"{many(count, 'segment')} ran again" if count else "all ran again at once"
-    return Failed(f"going back, {measured}", why, try_)
+    return Failed(f"in the backward pass, {measured}", why, try_)
 
 
 @part.check(basis="scripted")
 def trains_in_half_precision(half: Pair, plain: Pair) -> Verdict:
     """--amp runs passes in half precision, and the losses follow FP32."""
     why = (
-        "losses or weights leave FP32's: "
+        "losses or weights do not follow FP32: "
         "float16 without scaler.scale(loss), a step with scaled gradients,"
         " a loss in 16 bits, weights in 16 bits"
     )
@@ -133,13 +134,13 @@ def trains_in_half_precision(half: Pair, plain: Pair) -> Verdict:
 @part.check(basis="scripted")
 def compiles_before_the_clock(compiled: Pair, plain: Pair) -> Verdict:
     """--compile trains the model compiled by --backend; all builds are in warm_up_s, none in throughput."""
-    why = "the compiled model is another one, or is another one's copy"
+    why = "the compiled model is a different one, or a copy"
     verdict = _follows(compiled, why, LOSSES, plain=plain)
     if isinstance(verdict, Failed):
         return verdict
     if not compiled.student.values["built"]:
         measured = "nothing was built by the backend that --backend names"
-        why = "--backend goes nowhere, or the plain model is trained"
+        why = "--backend is not passed on, or the plain model is trained"
         try_ = "torch.compile(model, backend=options.backend), and train what it returns"
         return Failed(measured, why, try_)
     verdict = _at_work(compiled, "--compile", verdict)
@@ -148,11 +149,11 @@ def compiles_before_the_clock(compiled: Pair, plain: Pair) -> Verdict:
     script, figures = _script(compiled), compiled.student.values["reported"]
     rate, warm_up = figures["throughput"], figures["warm_up_s"]
     if configurations.holds_once(rate, script):
-        why = "it includes what happens once: a build"
-        try_ = f"warm up before, backward pass and step as well; {WRONG}"
+        why = "it includes a build, which happens only once"
+        try_ = f"warm up first, with backward pass and step; {WRONG}"
         return Failed(f"throughput is {shown(rate)} samples/s", why, try_)
     if warm_up is None or not 0.98 * script.once <= warm_up <= 10 * script.once:
-        why = f"the builds took {script.once:.4g} s, and they are a part of the warm-up"
+        why = f"the builds took {script.once:.4g} s, and they belong to the warm-up"
         try_ = "read the clock before and after warm_up; in seconds"
         return Failed(f"warm_up_s is {shown(warm_up)}", why, try_)
     return verdict
@@ -162,7 +163,7 @@ def compiles_before_the_clock(compiled: Pair, plain: Pair) -> Verdict:
 def options_work_together(together: Pair, plain: Pair) -> Verdict:
     """--amp, --accumulate N and --checkpoint at once still take the step of one large batch."""
     options = f"--amp --accumulate {GROUP} --checkpoint"
-    why = f"with {options}, one option switches another one off, or comes in its way"
+    why = f"with {options}, one option disables or interferes with another"
     verdict = _follows(together, why, ALL_LOSSES, ALL_UPDATE, plain)
     return verdict if isinstance(verdict, Failed) else _at_work(together, options, verdict)
 
@@ -176,27 +177,27 @@ def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: P
         if problem := run.student.values["unsaved"]:
             why = "the file holds no state_dict"
             if "is missing" in problem or "no name" in problem:
-                why = "what is trained in the model's place has other names"
+                why = "the compiled or checkpointed model has different names"
             return Failed(f"with {option}: {problem}", why, try_)
     return Passed(f"weights and running statistics with {', '.join(runs)}")
 
 
 @part.check(basis="outputs")
 def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
-    """What cannot be done is a usage error: status 2, before anything is trained; nothing else is."""
+    """Options that cannot work are a usage error: status 2, before anything is trained. No others are."""
     statuses = refusals.values["statuses"]
     begun = [" ".join(words) for words in (*REFUSED, *TAKEN)]
     if len(statuses) != len(begun):
         return Failed(f"{len(statuses)} runs", f"{len(begun)} were begun", PROGRAM_TEXT)
     for at, (options, status) in enumerate(zip(begun, statuses, strict=True)):
         if at < len(REFUSED) and status != 2:
-            measured = f"{[options]} ended with another status than 2"
-            why = "argparse ends a program so when parser.error(...) is called"
+            measured = f"{[options]} did not end with status 2"
+            why = "it must be refused, by a usage error"
             return Failed(measured, why, "parser.error(...) in read_options")
         if at >= len(REFUSED) and status == 2:
             measured = f"{options} ended with status 2"
             why = (
-                "only --compile and --checkpoint exclude each other: all other options go together"
+                "only --compile and --checkpoint exclude each other, all other options go together"
             )
             return Failed(measured, why, f"no parser.error for these; {PROGRAM_TEXT}")
     return Passed(f"{len(REFUSED)} times status 2")
@@ -211,7 +212,7 @@ def _follows(
 ) -> Verdict:
     """Judge the losses of the epochs, and the weights where they could be read.
 
-    Where the run without options, *plain*, is off already, statistics are not judged again, and it is what to mend.
+    Where the run without options, *plain*, is off already, statistics are not judged again, and it is what to fix.
     """
     observed, expected = run.student.arrays, run.baseline.arrays
     problem = numerics.misshapen(observed["losses"], expected["losses"], "epoch")
@@ -224,8 +225,8 @@ def _follows(
     try_ = f"compare with a plain run on the same batches, and without the warm-up; {WRONG}"
     off = plain is not None and not isinstance(_follows(plain, why), Passed)
     if off:
-        why = "without options it is another training already"
-        try_ = "look at trains_as_the_plain_loop first"
+        why = "the training without options is already wrong"
+        try_ = "fix trains_as_the_plain_loop first"
     if not apart <= losses:
         return Failed(measured, why, try_, numerics.shares(**shares))
     if run.student.values["unsaved"]:
@@ -239,14 +240,17 @@ def _follows(
         return Passed(measured, evidence)
     if moved.ratio < STILL:
         why = (
-            "the losses are right and the weights that were saved never moved: "
+            "the losses are right, but the weights that were saved never moved: "
             "saved too early, or those of a copy"
         )
+        if not off:
+            try_ = f"save the state_dict of the trained model, after the last epoch; {WRONG}"
     elif moved.error <= update:
         why = (
-            "weights are right and statistics are not: "
+            "weights are right, but statistics are not: "
             "a warm-up moved them and left them so, or they move twice"
         )
+        try_ = f"restore them after the warm-up, and hold them when a segment runs again; {WRONG}"
     return Failed(measured, why, try_, evidence)
 
 
@@ -255,8 +259,8 @@ def _at_work(run: Pair, options: str, verdict: Verdict) -> Verdict:
     worked, script = run.student.values["worked"], _script(run)
     if close(worked, script.work, configurations.PACE):
         return verdict
-    why = f"with {options} it is {script.work:.4g} s"
+    why = f"expected {script.work:.4g} s with {options}"
     if close(worked, script.plain, configurations.PACE):
-        why = f"that is the pace without {options}"
+        why = f"that is the speed without {options}"
     measured = f"a batch took {worked:.4g} s on a clock that the grader moves"
-    return Failed(measured, why, f"apply {options}, and leave nothing of it out; {WRONG}")
+    return Failed(measured, why, f"apply {options} to all of the training; {WRONG}")

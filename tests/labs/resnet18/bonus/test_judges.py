@@ -28,10 +28,10 @@ FILES = {
     "right": ({}, ""),
     "another order": ({"model": "resnet18"}, "the rows are resnet18 32, resnet18 32, resnet50 128"),
     "another batch": ({"batch_size": 64}, "the rows are resnet18 32, resnet50 64, resnet50 128"),
-    "no sum": ({"total": 5}, "total of resnet50 is 5, and the six kinds add up to"),
+    "no sum": ({"total": 5}, "total of resnet50 is 5, but the six kinds add up to"),
     "a thousand classes": (
         {"parameters": judges.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},
-        "parameters of resnet50 is 94,114,096, and with ten classes they take 94,114,088",
+        "parameters of resnet50 is 94,114,096, but with ten classes they take 94,114,088",
     ),
     "another size": (
         {"batch": 32 * (4 * judges.PIXELS + 8) - 5, "buffers": 10},
@@ -44,7 +44,7 @@ FILES = {
     ),
     "another largest": (
         {"largest_batch": 128},
-        "largest_batch of resnet50 is 128; by its two plans",
+        "largest_batch of resnet50 is 128, but by its two plans",
     ),
 }
 
@@ -72,8 +72,8 @@ def profiled(rows, result=5.0):
 
 
 PROFILES = {
-    "another row twice": ([KNOWN[0], *KNOWN], "each function has one row"),
-    "a row is missing": (KNOWN[1:], "each function has one row"),
+    "another row twice": ([KNOWN[0], *KNOWN], "expected one row for each function"),
+    "a row is missing": (KNOWN[1:], "expected one row for each function"),
     "swapped": ([{**KNOWN[0], "own_seconds": 2.5}, KNOWN[1]], "that is its seconds"),
     "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "it must be a number"),
     "another clock": (
@@ -81,7 +81,7 @@ PROFILES = {
         "cProfile.Profile(time.perf_counter)",
     ),
     "a call too few": ([{**KNOWN[0], "calls": 3}, KNOWN[1]], "calls or time are missing"),
-    "the longest first": (KNOWN[::-1], "in another order"),
+    "the longest first": (KNOWN[::-1], "in the wrong order"),
 }
 
 
@@ -115,7 +115,7 @@ def test_a_line_is_shown_with_its_text():
     )
 
     assert (
-        found.measured == "line 65 of the grader's program, `helper(item)`: seconds 1, and it is 2"
+        found.measured == "line 65 of the grader's program, `helper(item)`: seconds 1, expected 2"
     )
 
 
@@ -139,7 +139,7 @@ def study(**changes):
 ROWS = {
     "right": ({}, ""),
     "text": ({"ms": "5 ms"}, "ms of channels_last 1 is '5 ms', and it must be a number"),
-    "another option": ({"option": "jit"}, "each option with each number, in their order"),
+    "another option": ({"option": "jit"}, "but must be each option with each number of threads"),
     "no time": ({"ms": 0.0}, "ms of channels_last, threads 1 is 0"),
     "upside down": (
         {"speedup": 0.5},
@@ -167,8 +167,8 @@ MILLISECONDS = {
     "the mean": ({"ms": 5 * 11.6 / 7}, "the mean, which one slow call decides"),
     "the fastest": ({"ms": 3.0}, "the fastest call"),
     "seconds": ({"ms": 0.005}, "in seconds"),
-    "threads that were not set": ({"ms": 400.0}, "torch had another number of threads"),
-    "the first call": ({"ms": 60.0}, "the first call is among them"),
+    "threads that were not set": ({"ms": 400.0}, "torch had a different number of threads"),
+    "the first call": ({"ms": 60.0}, "the first call was counted"),
     "a used step": ({"ms": 12.5}, "make a fresh one for each row"),
     "time of all threads": ({"ms": 20.0, "threads": 4}, "time.process_time() adds up over threads"),
 }

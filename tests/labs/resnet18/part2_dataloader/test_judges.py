@@ -130,7 +130,7 @@ def test_the_rest_of_a_comparison_follows_from_figures_however_wrong():
     rows = [{**row, "throughput": 2 * row["throughput"]} for row in compared()]
 
     assert "" == judges.workers_problem(rows, 2)
-    assert "and best was 6" in judges.workers_problem(rows, 6)
+    assert "but best is 6" in judges.workers_problem(rows, 6)
     assert "" == COMPARED.ratio_problem(rows)
     assert "throughput of the first row is" in COMPARED.ratio_problem(
         [*rows[:3], {**rows[3], "speedup": 9.0}]
@@ -171,7 +171,7 @@ def test_two_decimals_of_a_short_epoch_are_enough():
 
 SWEPT = {
     "no rows": ([], None, "there are no rows"),
-    "two rows": (swept()[:2], None, "the rows are of 0, 2 workers; 0 and at least two"),
+    "two rows": (swept()[:2], None, "the rows are of 0, 2 workers, but should be of 0 and at least two"),
     "without 0": (swept()[1:] + swept()[2:], None, "the rows are of 2, 6, 6 workers"),
     "backwards": (swept()[::-1], None, "the rows are of 6, 2, 0 workers"),
     "others than asked for": (swept(), [0, 2, 4], "0, 2, 4 are asked for"),
@@ -202,7 +202,7 @@ COMPARISONS = {
     ),
     "a baseline with workers": (
         compared(0, num_workers=2),
-        "num_workers are 2, 2, 2, 2; Baseline has 0",
+        "num_workers are 2, 2, 2, 2, but should be 0 for Baseline",
     ),
     "two numbers of workers": (compared(3, num_workers=6), "num_workers are 0, 2, 2, 6"),
     "over the slowest": (
@@ -223,11 +223,11 @@ def test_comparisons_that_contradict_themselves(rows, words):
 
 TIMES = {  # seconds that the epoch of two workers would have taken; 8 s passed
     "without the wait": (4.0, "it leaves out the wait for data"),
-    "the first epoch": (11.0, "it is the first epoch's"),
+    "the first epoch": (11.0, "it is of the first epoch"),
     "both epochs": (9.5, "it is of both epochs"),
     "the mean of two rates": (1 / (0.5 / 11 + 0.5 / 8), "it is of both epochs"),
     "without the start": (6.0, "it leaves out the start of the workers"),
-    "fetches of the first epoch": (7.0, "it is the first epoch's, without the steps"),
+    "fetches of the first epoch": (7.0, "it is of the first epoch, without the steps"),
     "batches": (80.0, "it counts batches and not samples"),
     "no workers": (14.0, "num_workers was not passed on"),
     "anything": (7.0, "samples/s where 12.5 is right"),
@@ -243,10 +243,10 @@ def test_a_sweep_that_the_clock_did_not_see(seconds, words):
 
 
 LAST = {  # of workers that stay and read ahead; 5.6 s passed
-    "neither": (8.0, "workers start anew in it, or keep 2 batches ready"),
-    "not kept": (7.6, "workers start anew in each epoch"),
+    "neither": (8.0, "workers start again in it, or keep only 2 batches ready"),
+    "not kept": (7.6, "workers start again in each epoch"),
     "not ahead": (6.0, "prefetch_factor was not passed on"),
-    "the first epoch": (10.6, "it is the first epoch's"),
+    "the first epoch": (10.6, "it is of the first epoch"),
 }
 
 
@@ -280,7 +280,7 @@ def test_other_figures_that_the_clock_did_not_see(rows, words):
 
 
 def test_a_comparison_of_another_number_of_workers():
-    assert "num_workers is 2, and best was 6" == judges.workers_problem(compared(), 6)
+    assert "num_workers is 2, but best is 6" == judges.workers_problem(compared(), 6)
 
 
 def test_without_workers_all_settings_are_one():
@@ -338,14 +338,14 @@ def made(*epochs, pins=0):
         pytest.param(
             made(2, 2, 2, 2, pins=2),
             0,
-            "2 loaders pin memory, and none should",
+            "2 loaders pin memory, but none should",
             id="pinned for nothing",
         ),
         pytest.param(made(2, 2, 2, 2, pins=2), 2, "", id="pinned for a GPU"),
         pytest.param(
             made(2, 2, 2, 2, pins=1),
             2,
-            "1 loaders pin memory, and 2 should",
+            "1 loaders pin memory, but 2 should",
             id="dropped in the last",
         ),
     ],

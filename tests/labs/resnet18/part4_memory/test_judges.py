@@ -68,7 +68,7 @@ FIGURES = {
         rows({"saved_mb": 7.63}),
         "saved_mb of Standard is 7.63 MB where 8 is right, as given.saved_mb says",
     ),
-    "one layer only": (rows({}, {"saved_mb": 5.0}), "keeps most of it"),
+    "one layer only": (rows({}, {"saved_mb": 5.0}), "keeps most activations"),
     "trained before": (
         rows({"loss": 1.9}),
         "loss of Standard is 1.9 where 2 is right for an epoch from fresh weights",

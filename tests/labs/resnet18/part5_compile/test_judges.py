@@ -37,7 +37,7 @@ BUILDS = {
         seen(("forward", 9, False), ("backward", 9, False)),
         "the last batch has fewer samples",
     ),
-    "at the beginning": (seen(("forward", 0, False)), "in another mode"),
+    "at the beginning": (seen(("forward", 0, False)), "in a different mode"),
 }
 
 
@@ -59,12 +59,12 @@ WHOLE = {
     "half where float32 is asked for": (
         seen(("forward", 0, True)),
         False,
-        "autocast follows use_amp",
+        "autocast must follow use_amp",
     ),
     "float32 where half is asked for": (
         seen(("forward", 0, False)),
         True,
-        "autocast follows use_amp",
+        "autocast must follow use_amp",
     ),
 }
 
@@ -155,8 +155,8 @@ TIMES = {
         "throughput of Eager is 11.76 samples/s where 20 is right: it includes the slow first",
     ),
     "without the wait": (rows({"throughput": 100 / 3}), "it leaves out the wait for data"),
-    "compiled already": (rows({"throughput": 25.0}), "it is the pace of Compiled"),
-    "not compiled": (rows({}, {"throughput": 20.0}), "it is the pace of Eager"),
+    "compiled already": (rows({"throughput": 25.0}), "it is the speed of Compiled"),
+    "not compiled": (rows({}, {"throughput": 20.0}), "it is the speed of Eager"),
     "built going back": (slow(6.0), "the backward graph was built in the measured epoch"),
     "built for a shape": (
         slow(17.0),
@@ -178,11 +178,11 @@ COLD = {
     "with the steps of two epochs": (27.0, PAIR, ""),
     "each shape by itself": (34.5, PAIR * 2, ""),
     "after a look through the loader": (37.5, PAIR * 2, ""),
-    "and what follows of the epoch": (39.0, PAIR * 2, "holds the measured epoch"),
+    "and what follows of the epoch": (39.0, PAIR * 2, "that includes the measured epoch"),
     "one of two shapes": (17.0, PAIR * 2, "it leaves out builds"),
     "what torch.compile takes to return": (0.01, PAIR, "it leaves out builds"),
     "nothing was seen to be built": (0.01, [], "the builds took 17 s: it leaves out builds"),
-    "a warm-up and what follows": (90.0, PAIR, "it holds more than a warm-up"),
+    "a warm-up and what follows": (90.0, PAIR, "it is more than a warm-up"),
     "in milliseconds": (17500.0, PAIR, "it is in milliseconds"),
     "in minutes": (0.29, PAIR, "it is in minutes"),
 }
@@ -206,12 +206,12 @@ def test_the_cold_start_is_the_time_of_the_warm_up(told, built, words):
             0, 4, [True, True], "Eager ran in other batches only", id="less than an epoch of it"
         ),
         pytest.param(
-            0, 9, [False, False], "Compiled ran in another precision", id="only the eager one"
+            0, 9, [False, False], "Compiled ran in a different precision", id="only the eager one"
         ),
         pytest.param(
-            0, 9, [True, False], "Compiled ran in another precision", id="one of its graphs"
+            0, 9, [True, False], "Compiled ran in a different precision", id="one of its graphs"
         ),
-        pytest.param(0, 9, [], "Compiled ran in another precision", id="nothing was built"),
+        pytest.param(0, 9, [], "Compiled ran in a different precision", id="nothing was built"),
     ],
 )
 def test_both_epochs_follow_use_amp(full, half, built, words):
