@@ -13,10 +13,11 @@ from torch import nn
 class BucketedDDP(nn.Module):
     """Averages gradients in finish()."""
 
-    def __init__(self, module, bucket_bytes):  # noqa: ARG002 yours needs it
+    def __init__(self, module, bucket_bytes):
         """Send parameters and buffers of rank 0 to all."""
         super().__init__()
         self.module = module
+        self.bucket_bytes = bucket_bytes
         for tensor in (*module.parameters(), *module.buffers()):
             dist.broadcast(tensor.detach(), 0)
 
