@@ -27,6 +27,7 @@ RESERVED_TIERS = ("gpu", "cpu")
 """A GPU that no tier names, and no GPU."""
 OFF = "off"
 """In place of a part or a check: this course does without it."""
+LENT = 1  # GPUs that a session grades on
 SCHEMA = Path(__file__).parent / "schemas" / "config.schema.json"
 
 
@@ -38,10 +39,13 @@ class CheckConfig:
     bar: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
     """Where the bars come from: seed, or calibrated <date>, <device>."""
+    gpus: int = 1
+    """How many of them it takes where it is judged on GPUs."""
 
     def bar_for(self, tier: str) -> Bar | None:
-        """Find the bar of a tier; None where nobody has set one."""
-        return Bar(self.bar[tier], self.source) if tier in self.bar else None
+        """Find the bar of a tier; None where nobody has set one, or more GPUs are needed than are ever lent."""
+        lent = tier in self.bar and self.gpus <= LENT
+        return Bar(self.bar[tier], self.source) if lent else None
 
 
 @dataclass(frozen=True)
@@ -239,7 +243,7 @@ def _check(raw: Any) -> CheckConfig:
     if not isinstance(raw, dict):
         return CheckConfig(float(raw))
     bar = {tier: float(value) for tier, value in raw.get("bar", {}).items()}
-    return CheckConfig(float(raw["points"]), bar, raw.get("from", ""))
+    return CheckConfig(float(raw["points"]), bar, raw.get("from", ""), raw.get("gpus", 1))
 
 
 def _share(percent: str) -> float:

@@ -62,6 +62,18 @@ def test_a_part_is_read_with_its_points_limits_bars_and_rubric(good: Config):
     assert expected == good.lab("resnet18").parts["part3_amp"]
 
 
+def test_a_check_that_takes_two_gpus_has_no_bar_on_one(tmp_path: Path):
+    text = GOOD.replace("hopper: 1.3}, from", "hopper: 1.3}, gpus: 2, from")
+    check = (
+        config.load(written(tmp_path, text))
+        .lab("resnet18")
+        .parts["part3_amp"]
+        .checks["amp_is_faster"]
+    )
+
+    assert (2, None) == (check.gpus, check.bar_for("t4"))
+
+
 def test_a_rubric_item_says_what_a_person_looks_for(tmp_path: Path):
     item = '{explains_autocast: {points: 2, says: "notes.md says where, and why"}}'
     part = (
@@ -147,7 +159,7 @@ def test_the_schema_is_a_schema():
 MISTAKES = {
     "misspelt part key": ("points: 14.3", "pionts: 14.3", f"{PART}: unknown name 'pionts' (did you mean 'points'?); known here: points, bonus, limits, checks, rubric"),
     "bonus is a word": ("points: 14.3", "points: 14.3\n        bonus: yes", f"{PART}.bonus: 'yes' is not true, or false as it is without it"),
-    "misspelt check key": ("from: seed", "form: seed", f"{PART}.checks.amp_is_faster: unknown name 'form' (did you mean 'from'?); known here: points, bar, from"),
+    "misspelt check key": ("from: seed", "form: seed", f"{PART}.checks.amp_is_faster: unknown name 'form' (did you mean 'from'?); known here: points, bar, gpus, from"),
     "unknown top key": ("tiers:", "teirs:", "the file: unknown name 'teirs' (did you mean 'tiers'?); known here: format, tiers, labs"),
     "no format": ("format: 1\n", "", "the file: 'format' is missing; add 1, the format that this perflab reads"),
     "newer format": ("format: 1", "format: 2", "format: 2; this perflab reads format 1"),

@@ -148,6 +148,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("pairs", "part11_loading"): (16, 3, 1),
     ("pairs", "part10_compile"): (21, 6, 1),
     ("pairs", "part13_sharding"): (21, 3, 1),
+    ("distributed", "part3_overlap"): (36, 9, 2),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
     ("gpu_profiling", "part2_dataloader"): (16, 6, 6),
     ("gpu_profiling", "part3_kernels"): (38, 12, 8),

@@ -108,7 +108,11 @@ def machine(session: Session) -> dict[str, Any]:
 
 def _matters(part: PartConfig, files: Mapping[str, str], tier: str) -> dict[str, Any]:
     """What of a part affects its verdicts and points on this tier: not where a bar comes from, nor other bars."""
-    checks = {name: [check.points, check.bar.get(tier)] for name, check in part.checks.items()}
+    bars = {name: check.bar_for(tier) for name, check in part.checks.items()}
+    checks = {
+        name: [check.points, None if bars[name] is None else check.bar[tier]]
+        for name, check in part.checks.items()
+    }
     runs = _hash({"files": files, "limits": asdict(part.limits)})
     return {"runs": runs, "checks": checks, "rubric": dict(part.rubric), "bonus": part.bonus}
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from autograder.checks import outputs
 from autograder.claims.groups import APART, SUMS, UNSEEN, WORLD, Calls, Group
 from autograder.lab import INTEGER, TEXT, exactly, list_of, record
@@ -46,6 +48,23 @@ class Reductions(Group):
         if SUMS[0] < ratio < SUMS[1]:
             return "steps go twice as far: gradients are added up and not averaged"
         return "other gradients than the mean: sent before they are there, or left as they were"
+
+    def starts_alike(self, name: str, figure: str, says: str, try_: str) -> None:
+        """Claim that all processes begin with these numbers of rank 0, to the last bit."""
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            measured = ""
+            for rank in range(WORLD):
+                own, expected = (
+                    side.arrays[f"{figure}{rank}"] for side in (ranks.student, ranks.baseline)
+                )
+                apart = outputs.furthest(own, expected)
+                measured = f"rank {rank}: off by up to {apart:.1e} of the largest number of rank 0"
+                if not np.array_equal(own, expected):
+                    return measured, "not all was sent: frozen parameters and buffers count as well"
+            return measured, ""
+
+        self._claim(name, says, "outputs", problem, try_, compared=figure)
 
     def sends(
         self,

@@ -52,14 +52,16 @@ def table(part: Part, config: PartConfig) -> str:
 
 def _row(check: Check, config: CheckConfig) -> str:
     bars = _bars(config)
-    return _cells(check.name, config.points, check.basis, _described(check.title, bars))
+    return _cells(
+        check.name, config.points, check.basis, _described(check.title, bars, config.gpus)
+    )
 
 
-def _described(title: str, bars: str) -> str:
+def _described(title: str, bars: str, gpus: int) -> str:
     if not bars:
         return title.replace("{bar}", bars)
     title = title.replace("{bar}", bars) if "{bar}" in title else f"{title} The bar: {bars}."
-    return f"{title} Owed on other devices."
+    return f"{title} Needs {gpus} GPUs." if gpus > 1 else f"{title} Owed on other devices."
 
 
 def _cells(name: str, points: float, basis: str, description: str) -> str:

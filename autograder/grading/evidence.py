@@ -103,7 +103,9 @@ class Evidence:
         bar = self.bar_of(check)
         if bar is not None:
             return bar
-        tier = self._session.device.tier
+        tier, gpus = self._session.device.tier, self._config.checks[check.name].gpus
+        if gpus > 1:
+            raise Settled(Unavailable(f"{check.name} needs {gpus} GPUs"))
         if tier == "cpu":
             raise Settled(Unavailable(f"{check.name} needs a GPU"))
         missing = f"{check.name} has no bar for device tier '{tier}'"

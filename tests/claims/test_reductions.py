@@ -24,6 +24,7 @@ def late(student, rig):
 def claimed():
     part = Part("part1_together")
     group = Reductions(part, late, "see")
+    group.starts_alike("starts_alike", "first", "They start alike.", "broadcast")
     group.sends("sends_buckets", [8, 4], "It sends.", "a bucket is full", "try")
     group.same_order("same_order", "One order.", "try")
     group.overlaps("overlaps", "It overlaps.", "try")
@@ -127,8 +128,16 @@ def test_who_does_not_wait_is_told_so():
     assert isinstance(judged("waits"), Passed)
 
 
+def test_who_begins_with_other_numbers_is_told_so():
+    verdict = judged("starts_alike", first1=START + 1.5)
+
+    assert isinstance(verdict, Failed)
+    assert "rank 1: off by up to 5.0e-01 of the largest number" in verdict.measured
+    assert isinstance(judged("starts_alike"), Passed)
+
+
 def test_what_claims_rest_on():
-    assert {"sends_buckets": "report", "same_order": "report", "overlaps": "report", "waits": "scripted"} == {
+    assert {"starts_alike": "outputs", "sends_buckets": "report", "same_order": "report", "overlaps": "report", "waits": "scripted"} == {
         name: check.basis for name, check in claimed().items()
     }  # fmt: skip
 

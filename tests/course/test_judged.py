@@ -38,7 +38,7 @@ CONFIG = PartConfig(
     {
         "right": CheckConfig(2.0),
         "faster": CheckConfig(2.5, {"t4": 1.5, "hopper": 1.3, "ampere": 1.3}, "seed"),
-        "leaner": CheckConfig(1.0, {"t4": 2.0}, "seed"),
+        "leaner": CheckConfig(1.0, {"t4": 2.0}, "seed", gpus=2),
     },
     {"explains": 1.0},
     {"explains": "notes.md says why"},
@@ -47,7 +47,7 @@ ROWS = """| check | points | rests on | what must hold |
 |---|---|---|---|
 | `right` | 2 | outputs | It is right &#124; always. |
 | `faster` | 2.5 | outputs | It is at least 1.30x (ampere, hopper) or 1.50x (t4) as fast. Owed on other devices. |
-| `leaner` | 1 | report | It needs less memory. The bar: 2.00x (t4). Owed on other devices. |
+| `leaner` | 1 | report | It needs less memory. The bar: 2.00x (t4). Needs 2 GPUs. |
 | `explains` | 1 | a person | notes.md says why. |
 
 A check may be judged only when another one has passed, and until then it earns nothing: `faster` and `leaner` after `right`.

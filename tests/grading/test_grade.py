@@ -482,6 +482,19 @@ def test_a_bar_that_cannot_be_shown_here_is_owed_with_advice(tier, bars, reason)
     assert ("unavailable", reason) == (checks["faster"].outcome, checks["faster"].reason)
 
 
+@pytest.mark.parametrize("tier", ["cpu", "t4"])
+def test_what_needs_two_gpus_is_owed_with_one(tier):
+    """A session grades on one device."""
+    kit = toy_kit({"t4": 1.5, "cpu": 1.5})
+    part = kit.config.parts["part1_toy"]
+    checks = {**part.checks, "faster": replace(part.checks["faster"], gpus=2)}
+    parts = {**kit.config.parts, "part1_toy": replace(part, checks=checks)}
+    _, results, _ = graded(tier=tier, kit=replace(kit, config=replace(kit.config, parts=parts)))
+
+    faster = results["faster"]
+    assert ("unavailable", "faster needs 2 GPUs") == (faster.outcome, faster.reason)
+
+
 def test_the_bar_stands_in_the_title():
     """A student reads the number, or that this device has none."""
     on_t4, on_cpu = graded()[1]["faster"].title, graded(tier="cpu")[1]["faster"].title

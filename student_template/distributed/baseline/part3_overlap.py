@@ -17,6 +17,7 @@ class BucketedDDP(nn.Module):
         """Send parameters and buffers of rank 0 to all."""
         super().__init__()
         self.module = module
+        self.bucket_bytes = bucket_bytes
         for tensor in (*module.parameters(), *module.buffers()):
             dist.broadcast(tensor.detach(), 0)
 

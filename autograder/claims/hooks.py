@@ -1,0 +1,95 @@
+"""Claims about a communication hook of DistributedDataParallel: what it makes of gradients, and whether it waits.
+
+hooks = Hooks(part, hooked, SEE)     hooked: the probe, declared with averaged(...)
+hooks.rounds(...)                    and all that a `Group` may claim
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import outputs
+from autograder.claims.groups import WORLD, Group
+from autograder.claims.reductions import BLOCKING, RANK, WAITED
+from autograder.lab import exactly
+from autograder.model import Pair
+
+BEGINS, ENDS = "hook", "hook ends"
+SUM, HALF = 1.5, 0.75  # times as large as the mean: more is a sum, and less is divided twice
+
+
+def averaged(*dtypes: str) -> dict[str, Any]:
+    """Return the form of a probe about gradients that a hook averages, in each of the *dtypes*."""
+    arrays = {f"{dtype}{rank}": ("float64", 1) for dtype in dtypes for rank in range(WORLD)}
+    return {"values": {"ranks": exactly(WORLD, RANK)}, "arrays": arrays}
+
+
+class Hooks(Group):
+    """What a hook does in some steps; no gradient is 0, or has another sign in another process."""
+
+    def rounds(
+        self, name: str, errors: Mapping[str, tuple[float, float]], says: str, try_: str
+    ) -> None:
+        """Claim, by dtype, the smallest and the largest relative error of a mean, and equal means in all processes."""
+
+        def problem(hooked: Pair) -> tuple[str, str]:
+            own, expected = hooked.student.arrays, hooked.baseline.arrays
+            measured: list[str] = []
+            for dtype, (low, high) in errors.items():
+                for rank in range(WORLD):
+                    each, mean = (side[f"{dtype}{rank}"] for side in (own, expected))
+                    apart = outputs.furthest(each / mean, np.ones_like(mean))
+                    measured.append(f"{dtype}, rank {rank}: off by {apart:.1e} of a mean")
+                    allowed = f"{measured[-1]} ({low:.0e} to {high:.1e} are expected)"
+                    if not apart <= high:
+                        return allowed, _rounding_reason(each, mean)
+                    if apart < low:
+                        return allowed, "that is float32: dtype is not used"
+                if not np.array_equal(own[f"{dtype}0"], own[f"{dtype}1"]):
+                    why = "a process has its own gradients in float32, and only the others' rounded"
+                    return f"{dtype}: the processes have different means", why
+            return "; ".join(measured), ""
+
+        self._claim(name, says, "outputs", problem, try_, compared="gradients")
+
+    def does_not_block(self, name: str, says: str, try_: str, needs: Sequence[str] = ()) -> None:
+        """Claim that a hook starts its calls asynchronously, and that nothing is waited for while it runs."""
+
+        def problem(hooked: Pair) -> tuple[str, str]:
+            measured = ""
+            for rank, own in enumerate(hooked.student.values["ranks"]):
+                during = [event for step in own["events"] for event in _during(step)]
+                blocking, waits = during.count(BLOCKING), during.count(WAITED)
+                measured = f"rank {rank}: {blocking} blocking calls and {waits} waits in hooks"
+                if blocking or waits:
+                    return measured, "backward stands still while a hook waits: nothing overlaps"
+                if BEGINS not in during:
+                    return measured, "the hook was never called"
+            return measured, ""
+
+        self._claim(name, says, "report", problem, try_, needs)
+
+
+def _rounding_reason(own: Any, expected: Any) -> str:
+    ratio = float(np.median(own / expected))
+    if ratio > SUM:
+        return "these are sums: a hook divides by the number of processes itself"
+    if ratio < HALF:
+        return "these are half of the means: divided twice"
+    if not np.isfinite(own).all():
+        return "sums of large gradients are infinite in float16: divide before the sum"
+    return "a mean is made of other gradients, or in another precision"
+
+
+def _during(events: Iterable[str]) -> list[str]:
+    """Return what happens between a hook's beginning and its end."""
+    running = False
+    during = []
+    for event in events:
+        running = event == BEGINS or (running and event != ENDS)
+        if running:
+            during.append(event)
+    return during
