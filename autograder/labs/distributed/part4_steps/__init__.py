@@ -91,8 +91,8 @@ def clipped(student: Student, rig: Rig) -> Answer:
 judges.Steps(
     part,
     full_groups,
-    f"without no_sync() for the last batch of a group; {WRONG}",
-    "gradients of other batches stay on their rank, or are not averaged; the last batch of a group communicates",
+    f"use no_sync() for all batches of a group but the last; {WRONG}",
+    "gradients of some batches stay on their rank, or add up over steps; the last batch of a group communicates",
 ).trains_as_one(
     "equals_one_process",
     says="Two ranks arrive at the weights of one process that takes each group of batches as one batch.",
@@ -132,7 +132,7 @@ judges.Steps(
     part,
     rounded,
     f"scaler.scale(loss).backward() where there is a scaler; {WRONG}",
-    "that is more than 16 bits round: small gradients are lost without the scaler, or not unscaled",
+    "small gradients are lost without the scaler, or not unscaled, or the loss is computed in 16 bits",
 ).trains_as_one(
     "follows_float32",
     says="With amp the weights are those of float32 but for rounding, also where gradients are tiny.",

@@ -77,7 +77,7 @@ class Steps(Group):
         if ratio <= APART:
             return "nothing moved: no step was taken, or of another model"
         if SUMS[0] < ratio < SUMS[1]:
-            return f"steps go {ratio:.1f} times as far: gradients are added up and not averaged; or {self._why}"
+            return f"steps go {ratio:.1f} times as far: gradients are added up and not averaged"
         return self._why
 
 
@@ -109,14 +109,12 @@ def sent_once(ranks: Pair, try_: str) -> Verdict:
     for name, own, right in _by_rank(ranks):
         times = own["sent"] / max(1, own["gradients"])
         measured = (
-            f"{name}: gradients were sent {times:.3g} times in {many(int(right['steps']), 'step')}"
+            f"{name}: gradients were sent {times:.2g} times in {many(int(right['steps']), 'step')}"
         )
         if not own["sent"]:
             return Failed(measured, "the calls are made in another thread, or not at all", try_)
         if times > MORE * right["steps"]:
-            why = (
-                "batches communicate that are not the last of their group: the forward pass decides"
-            )
+            why = "batches before the last communicate: DDP decides in the forward pass, so it belongs into no_sync()"
             return Failed(f"{measured}, in {own['calls']} calls", why, try_)
     return Passed(measured)
 
@@ -154,7 +152,7 @@ def precision_of(ranks: Pair, try_: str) -> Verdict:
 # --- make_loader ------------------------------------------------------------------------------------------------------
 
 
-def division(shares: Mapping[str, Any]) -> tuple[str, str]:
+def division(shares: Mapping[str, Any], batch: int = BATCH) -> tuple[str, str]:
     """Say what the ranks read, and what is wrong with it."""
     read, samples = shares["read"], shares["samples"]
     counts = " and ".join(str(len(own)) for own in read)
@@ -164,11 +162,11 @@ def division(shares: Mapping[str, Any]) -> tuple[str, str]:
         why = f"all ranks read the same samples; {why}"
     if why:
         return measured, why
-    batches = -(-samples // len(read) // BATCH) * EPOCHS * (len(read) + 1)
+    batches = -(-samples // len(read) // batch) * EPOCHS * (len(read) + 1)
     sizes = shares["sizes"]
-    if max(sizes) != BATCH or len(sizes) != batches:
+    if max(sizes) != batch or len(sizes) != batches:
         return f"{len(sizes)} batches of {min(sizes)} to {max(sizes)} samples", (
-            f"batches have {BATCH} samples, and only the last of an epoch may have fewer"
+            f"batches have {batch} samples, and only the last of an epoch may have fewer"
         )
     if shares["reseeded"] == read[0]:
         return "another seed, the same order", "the seed is accepted and not used"

@@ -187,7 +187,7 @@ def group(world: int, folder: Path, work: Callable[[int], dict[str, Any]]) -> li
         try:
             answer = work(rank)
         except RuntimeError as error:
-            if "onnection" in str(error) or "imed out" in str(error):
+            if any(word in str(error) for word in ("onnection", "imed out", "timeout")):
                 raise BadReturn(WAITED.format(rank)) from error
             raise
         _end_together(rank, world)
