@@ -9,7 +9,7 @@ from typing import Any
 
 from autograder.checks import outputs, precision
 from autograder.checks.numerics import close, explained, shown
-from autograder.claims.groups import APART, SUMS, WORLD, Group, division_problem, order_problem
+from autograder.claims.groups import APART, WORLD, Group, division_problem, order_problem
 from autograder.lab import (
     BOOLEAN,
     INTEGER,
@@ -46,7 +46,7 @@ ALIKE = 1e-6
 
 def trained(*cases: str) -> dict[str, Any]:
     """Return the form of a probe that answers with `rig.grouped`."""
-    names = ["start", *(f"weights{rank}" for rank in range(WORLD))]
+    names = ["start", "summed", *(f"weights{rank}" for rank in range(WORLD))]
     arrays = {f"{case}: {name}": ("float64", 1) for case in cases for name in names}
     return {"values": {"ranks": map_of(exactly(WORLD, RANK))}, "arrays": arrays}
 
@@ -76,8 +76,10 @@ class Steps(Group):
             return f"weights are NaN or infinite: {self._why}"
         if ratio <= APART:
             return "nothing moved: no step was taken, or of another model"
-        if SUMS[0] < ratio < SUMS[1]:
-            return f"steps go {ratio:.1f} times as far: gradients are added up and not averaged"
+        if outputs.furthest(own["weights0"], ranks.baseline.arrays["summed"]) <= APART:
+            return (
+                "gradients are added up over the ranks and not averaged, so steps are twice as long"
+            )
         return self._why
 
 

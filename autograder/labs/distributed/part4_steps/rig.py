@@ -85,15 +85,18 @@ class Training:
             layers = nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)
             return nn.Sequential(*layers)
 
-    def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+    def optimizer(self, model: nn.Module, factor: float = 1.0) -> torch.optim.Optimizer:
         """Return one that remembers: a step too many is seen."""
-        rate = RATE / self.plan.smaller
+        rate = factor * RATE / self.plan.smaller
         return torch.optim.SGD(model.parameters(), lr=rate, momentum=MOMENTUM)
 
-    def alone(self) -> dict[str, Any]:
-        """Train in one process and in float32, on the batches of all; the group that overflows is left out."""
+    def alone(self, factor: float = 1.0) -> dict[str, Any]:
+        """Train in one process and in float32, on the batches of all; the group that overflows is left out.
+
+        With a *factor* as if gradients were so many times as large.
+        """
         plan, model = self.plan, self.model()
-        optimizer, losses, skipped = self.optimizer(model), [], 0
+        optimizer, losses, skipped = self.optimizer(model, factor), [], 0
         for start in range(0, plan.samples, plan.group):
             end = min(start + plan.group, plan.samples)
             if start <= plan.overflows * plan.batch < end:
@@ -170,12 +173,11 @@ class Epochs:
             for rank, own in enumerate(of_ranks)
             for case in own
         }
-        starts = {
-            f"{case}: start": flat(dict(it.model().state_dict()))
-            for case, it in self._trainings.items()
-        }
+        for case, it in self._trainings.items():
+            arrays[f"{case}: start"] = flat(dict(it.model().state_dict()))
+            arrays[f"{case}: summed"] = flat(torch.tensor(it.alone(WORLD)["weights"]))
         ranks = {case: [own[case] for own in of_ranks] for case in self._trainings}
-        return {"ranks": ranks, **arrays, **starts}
+        return {"ranks": ranks, **arrays}
 
 
 def group(world: int, folder: Path, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
