@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from autograder.labs.distributed.part4_steps import judges, part
-from autograder.model import Failed, Limits, Observation, Pair
+from autograder.model import Failed, Limits, Observation, Passed
 from tests.labs.bench import Bench, failing
 
 # Its processes are forked from one that has not trained yet.
@@ -35,69 +33,42 @@ def test_the_reference_passes_in_real_workers(workers):
     assert {} == failing(verdicts)
 
 
-@pytest.fixture
-def right():
-    """An epoch as one process trains it, said by both ranks."""
-    return bench.answer("short_groups", 1, "baseline")
-
-
-def answered(right, **figures):
-    """The same answer with other figures of rank 1."""
-    ranks = {
-        case: [first, {**second, **figures}]
-        for case, (first, second) in right.values["ranks"].items()
-    }
-    return Pair(replace(right, values={"ranks": ranks}), right)
+def reported(times):
+    """A rank whose gradients were sent so many times in three steps, after one that sent them in each."""
+    right = {"times": 3.0, "calls": 3, "steps": 3, "dtypes": {}}
+    reports = {"a short group": [right, {**right, "times": times, "calls": 7}]}
+    return Observation("short_groups", "ok", {"reports": reports})
 
 
 @pytest.mark.parametrize(
-    ("figures", "words"),
-    [
-        ({"loss": None}, "rank 1: loss is no finite number"),
-        ({"steps": 7.0}, "a short group, rank 1: steps is 7, and 3 is right"),
-        ({"skipped": 1.0}, "rank 1: skipped is 1, and 0 is right"),
-    ],
+    ("times", "words"),
+    [(0.0, "in another thread, or not at all"), (7.0, "rank 1: gradients were sent 7 times")],
 )
-def test_a_figure_of_one_rank_is_named(right, figures, words):
-    verdict = judges.figures(answered(right, **figures), "", judges.FIGURES)
-
-    assert isinstance(verdict, Failed)
-    assert words in verdict.measured
-
-
-@pytest.mark.parametrize(
-    ("sent", "words"), [(0, "in another thread, or not at all"), (7 * 720, "7 times in 3 steps")]
-)
-def test_what_is_sent_is_counted_in_gradients(right, sent, words):
-    pair = answered(right, sent=sent, gradients=720)
-    first = {**pair.student.values["ranks"]["a short group"][0], "sent": 3 * 720, "gradients": 720}
-    pair.student.values["ranks"]["a short group"][0] = first
-    verdict = judges.sent_once(pair, "")
+def test_what_is_sent_is_counted_in_gradients(times, words):
+    verdict = judges.sent_once(reported(times), "")
 
     assert isinstance(verdict, Failed)
     assert words in f"{verdict.measured} {verdict.why}"
 
 
+def test_a_loss_that_is_summed_in_each_batch_is_no_gradient():
+    assert isinstance(judges.sent_once(reported(3.2), ""), Passed)
+
+
 SHARES = {
-    "divided": ([[0, 1, 2, 1], [2, 0, 0, 1]], ""),
-    "alike": ([[0, 1, 0, 2], [0, 1, 0, 2]], "all ranks read the same samples"),
-    "too few": ([[0, 1], [2, 0]], "each process has 2 samples"),
-    "the same order": ([[0, 1, 0, 1], [2, 0, 2, 0]], "every epoch has the same order"),
+    "divided": ([[0, 1, 2, 1], [2, 0, 0, 1]], [2] * 6, ""),
+    "alike": ([[0, 1, 0, 2], [0, 1, 0, 2]], [2] * 6, "all ranks read the same samples"),
+    "too few": ([[0, 1], [2, 0]], [2] * 6, "each process has 2 samples"),
+    "the same order": ([[0, 1, 0, 1], [2, 0, 2, 0]], [2] * 6, "every epoch has the same order"),
+    "one by one": ([[0, 1, 2, 1], [2, 0, 0, 1]], [1] * 12, "batches have 2 samples"),
 }
 
 
 @pytest.mark.parametrize("name", SHARES)
-def test_shares_are_judged_epoch_by_epoch(name):
-    read, words = SHARES[name]
-    shares = {"samples": 3, "read": read, "reseeded": [1, 2, 0, 1], "sizes": [2] * 6}
-    _, why = judges.division(shares, batch=2)
+def test_shares_are_judged_epoch_by_epoch(monkeypatch, name):
+    monkeypatch.setattr(judges, "BATCH", 2)
+    read, sizes, words = SHARES[name]
+    _, why = judges.division({"samples": 3, "read": [*read, [1, 2, 0, 1]], "sizes": sizes})
 
     assert words in why
     assert bool(words) == bool(why)
-
-
-def test_two_right_accuracies_are_no_slip():
-    rank = {"accuracy": 0.5, "training": True, "slips": {"padded": 0.5, "own0": 0.25}}
-    seen = Observation("evaluated", "ok", {"cases": {"4 samples": [rank, rank]}})
-
-    assert {} == failing({"": judges.accuracy(Pair(seen, seen), "")})

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -26,23 +24,20 @@ from autograder.worker.rigs.returned import BadReturn, Returned, flat, number
 WORLD, FEATURES, HIDDEN, CLASSES = 2, 6, 16, 4
 RATE, MOMENTUM, HUGE = 0.1, 0.9, 1e6
 SECONDS = 30.0  # for all processes of a group, on a machine where much else runs
-WAIT = timedelta(seconds=10)  # that a process waits for another one
-WAITED = "rank {} waited in a collective call that another rank never made: all make the same calls"
+FIGURES = ("loss", "steps", "skipped")
 SHARED = ("all_reduce", "all_gather", "reduce_scatter", "reduce", "gather")
 CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A training of one epoch."""
+    """A training of one epoch: the samples of each process, their batches, and how steps are made of them."""
 
     samples: int
-    """Of each process."""
     batch: int
     accumulation: int = 1
     amp: str = ""
     scale: float = 0.0
-    """Of the scaler; 0: there is none."""
     clip: float | None = None
     smaller: float = 1.0
     """Times the loss; the rate is as many times larger."""
@@ -50,9 +45,9 @@ class Plan:
     """The batch of the last rank that float16 cannot hold."""
 
     @property
-    def group(self) -> int:
-        """Return the samples of a process in a step."""
-        return self.batch * self.accumulation
+    def groups(self) -> range:
+        """Return where groups begin."""
+        return range(0, self.samples, self.batch * self.accumulation)
 
 
 class Criterion(nn.Module):
@@ -60,8 +55,7 @@ class Criterion(nn.Module):
 
     def __init__(self, smaller: float) -> None:
         super().__init__()
-        self._loss = nn.CrossEntropyLoss(label_smoothing=0.2)
-        self._smaller = smaller
+        self._loss, self._smaller = nn.CrossEntropyLoss(label_smoothing=0.2), smaller
 
     def forward(self, outputs: Tensor, labels: Tensor) -> Tensor:
         loss: Tensor = self._smaller * self._loss(outputs, labels)
@@ -69,12 +63,12 @@ class Criterion(nn.Module):
 
 
 class Training:
-    """One plan with its data: sample i of a rank is row i * WORLD + rank."""
+    """A plan with its data: sample i of a rank is row i * WORLD + rank."""
 
     def __init__(self, rig: worker.Rig, plan: Plan) -> None:
         rows = plan.samples * WORLD
         self.plan, self._seed = plan, rig.seed
-        self.inputs = rig.tensor(rig.random.normal(size=(rows, FEATURES))).cpu()
+        self.inputs = torch.from_numpy(rig.random.normal(size=(rows, FEATURES))).float()
         self.labels = torch.from_numpy(rig.random.integers(0, CLASSES, rows))
         self.criterion = Criterion(plan.smaller)
 
@@ -91,27 +85,24 @@ class Training:
         return torch.optim.SGD(model.parameters(), lr=rate, momentum=MOMENTUM)
 
     def alone(self, factor: float = 1.0) -> dict[str, Any]:
-        """Train in one process and in float32, on the batches of all; the group that overflows is left out.
-
-        With a *factor* as if gradients were so many times as large.
-        """
+        """Train in float32 on the batches of all, without a group that overflows; gradients may have a factor."""
         plan, model = self.plan, self.model()
-        optimizer, losses, skipped = self.optimizer(model, factor), [], 0
-        for start in range(0, plan.samples, plan.group):
-            end = min(start + plan.group, plan.samples)
-            if start <= plan.overflows * plan.batch < end:
-                skipped += 1
+        optimizer, losses = self.optimizer(model, factor), []
+        for start in plan.groups:
+            if start <= plan.overflows * plan.batch < start + plan.groups.step:
                 continue
-            rows = slice(start * WORLD, end * WORLD)
+            rows = slice(start * WORLD, (start + plan.groups.step) * WORLD)
             optimizer.zero_grad()
             loss = self.criterion(model(self.inputs[rows]), self.labels[rows])
             loss.backward()
             if plan.clip is not None:
                 nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
             optimizer.step()
-            losses.append(loss.item() * (end - start))
-        figures = {"loss": sum(losses) / plan.samples, "steps": len(losses), "skipped": skipped}
-        return {**figures, "weights": flat(dict(model.state_dict())).tolist()}
+            losses.append(loss.item() * len(self.labels[rows]))
+        steps = len(losses)
+        figures = sum(losses) / len(self.labels), steps, len(plan.groups) - steps
+        weights = flat(dict(model.state_dict())).tolist()
+        return {**dict(zip(FIGURES, figures, strict=True)), "weights": weights}
 
     def together(self, train: Callable[..., Any], rank: int) -> dict[str, Any]:
         """Train in the process of a rank; say what it has then, and what was sent and computed."""
@@ -129,131 +120,101 @@ class Training:
         with Collectives() as sent, Dtypes(model.module, self.criterion) as dtypes:
             returned = Returned("train_epoch", train(*arguments, **options))
         calls = [call for call in sent.calls if call["kind"] in SHARED]
+        times = sum(call["bytes"] for call in calls) / sum(it.nbytes for it in model.parameters())
+        report = {"times": times, "calls": len(calls), "steps": len(plan.groups)}
         return {
-            **{name: number(returned[name]) for name in ("loss", "steps", "skipped")},
-            "sent": sum(call["bytes"] for call in calls),
-            "gradients": sum(it.nbytes for it in model.parameters()),
-            "calls": len(calls),
-            "dtypes": dtypes.values(),
+            **{name: number(returned[name]) for name in FIGURES},
+            "report": {**report, "dtypes": dtypes.values()},
             "weights": flat(dict(model.module.state_dict())).tolist(),
         }
 
     def _inputs(self, rank: int) -> Tensor:
         """Return what a rank is given: rows of others are none, and a batch may be too large for float16."""
-        plan = self.plan
         inputs = torch.full_like(self.inputs, torch.nan)
-        own = self.inputs[rank::WORLD].clone()
-        if plan.overflows >= 0 and rank == WORLD - 1:
-            own.split(plan.batch)[plan.overflows].mul_(HUGE)
-        inputs[rank::WORLD] = own
+        inputs[rank::WORLD] = self.inputs[rank::WORLD]
+        if self.plan.overflows >= 0 and rank == WORLD - 1:
+            inputs[rank::WORLD].split(self.plan.batch)[self.plan.overflows].mul_(HUGE)
         return inputs
 
 
-class Epochs:
-    """`rig.grouped`: some trainings by name, in a group and in one process."""
+class Rig(worker.Rig):
+    """The toolkit of this part's probes. A case without the student's function is one process's, which is right."""
 
-    def __init__(self, rig: worker.Rig, plans: Mapping[str, Mapping[str, Any]]) -> None:
-        self._folder = rig.folder
-        self._trainings = {case: Training(rig, Plan(**plan)) for case, plan in plans.items()}
+    def grouped(self, plans: Mapping[str, Mapping[str, Any]], train: Any) -> dict[str, Any]:
+        """Train each plan in a group."""
+        trainings = {case: Training(self, Plan(**plan)) for case, plan in plans.items()}
 
-    def alone(self) -> dict[str, Any]:
-        nothing = {"sent": 0, "gradients": 0, "calls": 0, "dtypes": {}}
-        trained = {case: {**it.alone(), **nothing} for case, it in self._trainings.items()}
-        return self._answer([trained, {case: dict(own) for case, own in trained.items()}])
-
-    def together(self, train: Callable[..., Any]) -> dict[str, Any]:
         def work(rank: int) -> dict[str, Any]:
-            return {case: it.together(train, rank) for case, it in self._trainings.items()}
+            return {case: it.together(train, rank) for case, it in trainings.items()}
 
-        return self._answer(group(WORLD, self._folder, work))
-
-    def _answer(self, of_ranks: list[dict[str, Any]]) -> dict[str, Any]:
-        arrays = {
-            f"{case}: weights{rank}": flat(torch.tensor(own[case].pop("weights")))
-            for rank, own in enumerate(of_ranks)
-            for case in own
-        }
-        for case, it in self._trainings.items():
+        right = [{case: it.alone() for case, it in trainings.items()}] * WORLD
+        ranks = self._group(WORLD, work) if train else right
+        answers, arrays = self.answers(), dict[str, Any]()
+        for case, it in trainings.items():
             arrays[f"{case}: start"] = flat(dict(it.model().state_dict()))
-            arrays[f"{case}: summed"] = flat(torch.tensor(it.alone(WORLD)["weights"]))
-        ranks = {case: [own[case] for own in of_ranks] for case in self._trainings}
-        return {"ranks": ranks, **arrays}
+            arrays[f"{case}: summed"] = np.array(it.alone(WORLD)["weights"])
+            for rank, own in enumerate(ranks):
+                arrays[f"{case}: weights{rank}"] = np.array(own[case]["weights"])
+                for name in FIGURES:
+                    answers.add(f"{case}, rank {rank}: {name}", own[case][name])
+        reports = {case: [own[case].get("report") for own in ranks] for case in trainings}
+        return {**answers.seen(), "reports": reports if train else {}, **arrays}
 
+    def evaluated(self, cases: Mapping[str, tuple[int, int, int, bool]], evaluate: Any) -> Any:
+        """Evaluate each case: processes, samples, batch, and whether the model comes in training mode."""
+        answers = self.answers()
+        norm = nn.BatchNorm1d(HIDDEN)
+        last = nn.Dropout(0.8), nn.Linear(HIDDEN, CLASSES)
+        model = nn.Sequential(nn.Linear(FEATURES, HIDDEN), norm, *last).eval()
+        for case, (world, samples, batch, training) in cases.items():
+            inputs = torch.from_numpy(self.random.normal(size=(samples, FEATURES))).float()
+            wrong = torch.from_numpy(self.random.random(samples) < 0.4)
+            wrong[0] = samples > 1
+            data = TensorDataset(inputs, (model(inputs).argmax(1) + wrong) % CLASSES)
 
-def group(world: int, folder: Path, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
-    """Let each rank, alone on its machine, do its work in a process group that is there."""
+            def work(
+                _: int, data: Any = data, batch: int = batch, training: bool = training
+            ) -> Any:
+                parallel = DistributedDataParallel(model).train(training)
+                accuracy = number(evaluate(parallel, data, batch, CPU))
+                return {"accuracy": accuracy, "training": parallel.training}
 
-    def begin(rank: int) -> dict[str, Any]:
-        torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
-        dist.init_process_group("gloo", timeout=WAIT)
-        try:
-            answer = work(rank)
-        except RuntimeError as error:
-            if any(word in str(error) for word in ("onnection", "imed out", "timeout")):
-                raise BadReturn(WAITED.format(rank)) from error
-            raise
-        _end_together(rank, world)
-        return answer
+            right = {"accuracy": 1 - wrong.double().mean().item(), "training": training}
+            ranks = self._group(world, work) if evaluate else [right] * world
+            for rank, own in enumerate(ranks):
+                answers.add(f"{case}, rank {rank}: accuracy", own["accuracy"])
+                mode = "training" if own["training"] else "eval"
+                answers.add(f"{case}, rank {rank}: mode afterwards", mode)
+        return answers.seen()
 
-    folder.mkdir(exist_ok=True)
-    return forked.together(world, lambda _: {"LOCAL_RANK": 0}, begin, folder, SECONDS)
+    def _group(self, world: int, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
+        """Let each rank, alone on its machine, do its work in a process group that is there."""
 
+        def begin(rank: int) -> dict[str, Any]:
+            torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
+            dist.init_process_group("gloo")
+            return work(rank)
 
-def _end_together(rank: int, world: int) -> None:
-    """Wait for the others: who ends first takes their connection along, and rank 0 the store."""
-    with contextlib.suppress(Exception):
-        store: Any = dist.distributed_c10d._get_default_store()
-        for word in ("ended", "left"):
-            store.set(f"{word}{rank}", "")
-            if word == "ended" or rank == 0:
-                store.wait([f"{word}{other}" for other in range(world)], WAIT)
+        return forked.together(world, lambda _: {"LOCAL_RANK": 0}, begin, self.folder, SECONDS)
 
-
-# --- evaluation -------------------------------------------------------------------------------------------------------
-
-
-class Evaluation:
-    """A network whose training mode answers otherwise, and samples, the first of which it gets wrong."""
-
-    def __init__(
-        self, rig: worker.Rig, world: int, samples: int, batch: int, training: bool
-    ) -> None:
-        self.world, self._seed, self._batch, self._training = world, rig.seed, batch, training
-        inputs = rig.tensor(rig.random.normal(size=(samples, FEATURES))).cpu()
-        with torch.no_grad():
-            answers = self.model().eval()(inputs).argmax(1)
-        self.wrong = torch.from_numpy(rig.random.random(samples) < 0.4)
-        self.wrong[0] = samples > 1
-        self.data = TensorDataset(inputs, (answers + self.wrong) % CLASSES)
-
-    def model(self) -> nn.Module:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._seed)
-            norm = nn.BatchNorm1d(HIDDEN)
-            nn.init.normal_(norm.running_mean)  # type: ignore[arg-type]
-            last = nn.Linear(HIDDEN, CLASSES)
-            return nn.Sequential(nn.Linear(FEATURES, HIDDEN), norm, nn.Dropout(0.8), last)
-
-    def alone(self) -> list[dict[str, Any]]:
-        """Count in one process."""
-        right = (~self.wrong).double()
-        shares = [right[rank :: self.world] for rank in range(self.world)]
-        own = [share.mean().item() if len(share) else 0.0 for share in shares]
-        missing = -len(right) % self.world
-        padded = torch.cat([right, right[torch.arange(missing) % len(right)]])
-        whole = right.mean().item()
-        slips = {"padded": padded.mean().item(), "averaged": sum(own) / len(own)}
-        slips |= {"percent": 100 * whole, **{f"own{rank}": it for rank, it in enumerate(own)}}
-        return [{"accuracy": whole, "training": self._training, "slips": slips}] * self.world
-
-    def together(self, evaluate: Callable[..., Any], _: int) -> dict[str, Any]:
-        """Evaluate in the process of a rank."""
-        model = DistributedDataParallel(self.model()).train(self._training)
-        accuracy = number(evaluate(model, self.data, self._batch, CPU))
-        return {"accuracy": accuracy, "training": model.training, "slips": {}}
-
-
-# --- loading ----------------------------------------------------------------------------------------------------------
+    def shares(self, make: Callable[..., Any], world: int, workers: int) -> dict[str, Any]:
+        """Let each rank go through two epochs, and rank 0 also with another seed; say what they read."""
+        samples, seed = world * self.integer(5, 8) + 1, self.integer(1, 1000)
+        data = TensorDataset(torch.arange(samples))
+        read, sizes = list[list[int]](), list[int]()
+        for rank in (*range(world), 0):
+            own = seed + (len(read) == world)
+            made = make(data, 4, rank, world, workers=workers, seed=own)
+            if not isinstance(made, tuple | list) or len(made) != 2:
+                message = "make_loader returned no pair; return (loader, sampler)"
+                raise BadReturn(message, "wrong type")
+            read.append([])
+            for epoch in (0, 1):
+                made[1].set_epoch(epoch)
+                for (rows,) in made[0]:
+                    read[-1] += rows.tolist()
+                    sizes.append(len(rows))
+        return {"samples": samples, "read": read, "sizes": sizes}
 
 
 @contextlib.contextmanager
@@ -264,45 +225,3 @@ def seeming(on_gpu: bool) -> Iterator[None]:
             for name, answer in (("is_available", on_gpu), ("device_count", int(on_gpu))):
                 stack.enter_context(mock.patch.object(module, name, return_value=answer))
         yield
-
-
-class Rig(worker.Rig):
-    """The toolkit of this part's probes."""
-
-    def grouped(self, plans: Mapping[str, Mapping[str, Any]]) -> Epochs:
-        """Return trainings by name."""
-        return Epochs(self, plans)
-
-    def evaluations(
-        self, cases: Mapping[str, tuple[int, int, int, bool]], evaluate: Callable[..., Any] | None
-    ) -> dict[str, list[dict[str, Any]]]:
-        """Evaluate each case, which is world, samples, batch and mode; without *evaluate*, say what is right."""
-        answers = {}
-        for at, (case, sizes) in enumerate(cases.items()):
-            it = Evaluation(self, *sizes)
-            work = partial(it.together, evaluate) if evaluate else None
-            folder = self.folder / str(at)
-            answers[case] = group(it.world, folder, work) if work else it.alone()
-        return answers
-
-    def shares(self, make: Callable[..., Any], world: int, workers: int) -> dict[str, Any]:
-        """Let each rank go through two epochs, and rank 0 through one with another seed; say what they read."""
-        samples, batch, seed = world * self.integer(5, 8) + 1, 4, self.integer(1, 1000)
-        data = TensorDataset(torch.arange(samples))
-        read: list[list[int]] = []
-        sizes: list[int] = []
-        for rank, own in [*((rank, seed) for rank in range(world)), (0, seed + 1)]:
-            made = make(data, batch, rank, world, workers=workers, seed=own)
-            if not isinstance(made, tuple | list) or len(made) != 2:
-                raise BadReturn(
-                    "make_loader returned no pair; return (loader, sampler)", "wrong type"
-                )
-            loader, sampler = made
-            read.append([])
-            for epoch in (0, 1):
-                sampler.set_epoch(epoch)
-                for (rows,) in loader:
-                    read[-1] += rows.tolist()
-                    sizes.append(len(rows))
-        reseeded = read.pop()
-        return {"samples": samples, "read": read, "reseeded": reseeded, "sizes": sizes}
