@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from autograder.checks.numerics import (
     Array,
@@ -60,14 +60,18 @@ STEP = ("scale", "backward", "unscale_", "step", "update")
 
 
 def dtypes_where_they_help(
-    dtypes: Mapping[str, Mapping[str, int]], *, on_gpu: bool, try_: str
+    dtypes: Mapping[str, Mapping[str, int]],
+    *,
+    on_gpu: bool,
+    try_: str,
+    products: Collection[str] = ("convolution", "matrix product"),
 ) -> Verdict:
     """Pass when operators ran in the precision that autocast gives them; on a CPU it leaves softmax in 16 bits."""
     measured = (
         "; ".join(f"{kind}: {', '.join(sorted(dtypes[kind]))}" for kind in sorted(dtypes))
         or "nothing computed"
     )
-    if not {"convolution", "matrix product"} <= set(dtypes):
+    if not set(products) <= set(dtypes):
         why = "the model was not called: model(images), not model.forward(images)"
         return Failed(measured, why, "outputs = model(images)")
     within = f"forward pass and loss belong inside autocast; {try_}"

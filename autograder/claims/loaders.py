@@ -198,6 +198,7 @@ class Loader:
         *,
         says: str = READS,
         why: str = WAITS,
+        needs: Sequence[str] = (EACH_ONCE,),
     ) -> None:
         """Claim a speedup over a loader without workers: 4 of them and batches of 4, an epoch of 32 reads."""
 
@@ -221,4 +222,4 @@ class Loader:
         exact = Close(0.0, 0.0)
         form = {"arrays": LOADED, "dataset": dataset, "within": exact}
         self._probe(probe, run, pair=True, timed="load", **form)
-        self.part.add_check(name, says, "outputs", judge, [probe, "bar"], [EACH_ONCE])
+        self.part.add_check(name, says, "outputs", judge, [probe, "bar"], needs)

@@ -15,8 +15,9 @@ from autograder.lab import Check, Lab, Part, Probe
 BESIDE = frozenset({
     "asked_of_compile", "backend", "backward_nodes", "busy_since", "calls.cost", "calls.flags",
     "calls.flops", "calls.operands", "calls_counted", "captured", "capturing", "clock",
-    "compiled", "compiler", "compressing", "computed", "cycles", "decorated", "downloads", "eager_trainings",
-    "fetches", "figures", "graphs", "handled", "inference", "launches", "loader_for",
+    "compiled", "compiler", "compressing", "computed", "cycles", "decorated", "downloads",
+    "eager_trainings", "fetches", "figures", "graphs", "grouped", "handled", "inference",
+    "launches", "loader_for",
     "loading.built", "loading.moves", "loading.scripted", "loading.step", "loading.streams",
     "machine", "made_program", "matched.hopeless", "matched.profile", "matched.run",
     "matched.versions", "metered", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes",

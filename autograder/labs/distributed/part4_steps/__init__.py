@@ -1,0 +1,250 @@
+"""Part 4: steps. Several batches share an exchange of gradients, in half precision, with data that is there in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from autograder.checks import outputs
+from autograder.claims.groups import WORLD
+from autograder.claims.loaders import Loader
+from autograder.lab import (
+    CASES,
+    NUMBERS,
+    Answer,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Student,
+    Verdict,
+    list_of,
+)
+from autograder.labs.distributed.part4_steps import judges
+from autograder.model import verdict
+
+if TYPE_CHECKING:
+    from autograder.labs.distributed.part4_steps.rig import Rig
+else:
+    Rig = Any
+
+# Before a group is forked, else each of its processes imports it anew.
+part = Part(
+    "part4_steps",
+    writes=["train_epoch", "make_loader", "evaluate"],
+    warm=["torch._dynamo", "torch.nn.parallel"],
+)
+WRONG = 'see "What usually goes wrong" in the part 4 handout'
+
+# --- train_epoch ------------------------------------------------------------------------------------------------------
+
+FULL = ("accumulation 1", "accumulation 3")
+SHORT = ("a short group", "one short group")
+ROUNDED = ("float16", "bfloat16")
+OVERFLOW = ("a batch of rank 1 overflows",)
+CLIPPED = ("without a scaler", "with a scaler")
+HALF = 2e-2  # of the update: 16 bits round; honest work was within 6e-3
+EXACT = 1e-6
+
+
+def trained(student: Student, rig: Rig, cases: Sequence[str], *plans: Any) -> Answer:
+    train = student.train_epoch if rig.side == "student" else None
+    return rig.grouped(dict(zip(cases, plans, strict=True)), train)
+
+
+@part.probe(**judges.trained(*FULL), takes=["train_epoch"])
+def full_groups(student: Student, rig: Rig) -> Answer:
+    """Groups and batches of one size."""
+    batch = rig.integer(3, 5)
+    sizes = {"samples": 6 * batch, "batch": batch}
+    return trained(student, rig, FULL, sizes, {**sizes, "accumulation": 3})
+
+
+@part.probe(**judges.trained(*SHORT), takes=["train_epoch"])
+def short_groups(student: Student, rig: Rig) -> Answer:
+    """Seven batches for groups of three, or for one of nine; the last batch is one sample."""
+    batch = rig.integer(3, 5)
+    sizes = {"samples": 6 * batch + 1, "batch": batch}
+    return trained(student, rig, SHORT, {**sizes, "accumulation": 3}, {**sizes, "accumulation": 9})
+
+
+@part.probe(**judges.trained(*ROUNDED), takes=["train_epoch"])
+def rounded(student: Student, rig: Rig) -> Answer:
+    """Gradients so small that float16 loses them without a scaler; one process trains in float32."""
+    sizes = {"samples": 24, "batch": 4, "accumulation": 2, "smaller": 1e-6}
+    scaled = {**sizes, "amp": "float16", "scale": 2.0**15}
+    return trained(student, rig, ROUNDED, scaled, {**sizes, "amp": "bfloat16"})
+
+
+@part.probe(**judges.trained(*OVERFLOW), takes=["train_epoch"])
+def overflowing(student: Student, rig: Rig) -> Answer:
+    """A batch of rank 1 overflows, not the last of its group; one process trains without the group."""
+    bad = 3 * rig.integer(0, 1) + rig.integer(0, 1)
+    sizes = {"samples": 36, "batch": 4, "accumulation": 3, "overflows": bad}
+    return trained(student, rig, OVERFLOW, {**sizes, "amp": "float16", "scale": 1024.0})
+
+
+@part.probe(**judges.trained(*CLIPPED), takes=["train_epoch"])
+def clipped(student: Student, rig: Rig) -> Answer:
+    """Each gradient is longer than is allowed."""
+    sizes = {"samples": 24, "batch": 4, "accumulation": 2, "clip": rig.seconds(0.05, 0.1, 1)[0]}
+    return trained(student, rig, CLIPPED, sizes, {**sizes, "scale": 1024.0})
+
+
+judges.Steps(
+    part,
+    full_groups,
+    f"use no_sync() for all batches of a group but the last; {WRONG}",
+    "gradients of some batches stay on their rank, or add up over steps; the last batch of a group communicates",
+).trains_as_one(
+    "equals_one_process",
+    says="Two ranks arrive at the weights of one process that takes each group of batches as one batch.",
+)
+short = judges.Steps(
+    part,
+    short_groups,
+    f"loss * len(labels) / samples_of_the_group; {WRONG}",
+    "samples of a short group or batch count less or more than others, or are left out",
+)
+short.trains_as_one(
+    "short_groups_are_weighted",
+    says="Each sample of a group counts alike, also where the last group or the last batch is shorter.",
+    needs=["equals_one_process"],
+)
+
+
+@part.check(basis="report", needs=[part.checks["short_groups_are_weighted"].judge])
+def communicates_once_a_step(short_groups: Pair) -> Verdict:
+    """Gradients are sent once for each step, and not for each batch."""
+    try_ = f"with model.no_sync(): around forward and backward, for all but the last; {WRONG}"
+    return judges.sent_once(short_groups.student, try_)
+
+
+@part.check(
+    basis="outputs",
+    needs=[part.checks["short_groups_are_weighted"].judge],
+    compared="loss, steps, skipped",
+)
+def loss_is_of_all(short_groups: Pair) -> Verdict:
+    """loss is the mean over all samples of all ranks; steps and skipped are right, and alike on all ranks."""
+    try_ = f"dist.all_reduce the sum of loss * len(labels) and the number of samples; {WRONG}"
+    return judges.figures(short_groups, try_, loss=True)
+
+
+judges.Steps(
+    part,
+    rounded,
+    f"scaler.scale(loss).backward() where there is a scaler; {WRONG}",
+    "small gradients are lost without the scaler, or not unscaled, or more is in 16 bits than autocast puts there",
+).trains_as_one(
+    "follows_float32",
+    says="With amp the weights are those of float32 but for rounding, also where gradients are tiny.",
+    within=HALF,
+    needs=["equals_one_process"],
+)
+
+
+@part.check(basis="report", needs=[part.checks["follows_float32"].judge])
+def half_where_it_helps(rounded: Pair) -> Verdict:
+    """With amp products are in 16 bits; loss and parameters are in float32, and backward is outside autocast."""
+    return judges.precision_of(rounded.student, f"autocast around forward pass and loss; {WRONG}")
+
+
+overflow = judges.Steps(
+    part,
+    overflowing,
+    f"no look at the loss: let the gradients meet, and let each scaler see them; {WRONG}",
+    "a rank left its batch out and others trained on the rest of the group, or the step was taken",
+)
+
+
+@part.check(
+    basis="outputs",
+    needs=[part.checks["follows_float32"].judge],
+    compared="weights, steps, skipped",
+)
+def overflow_skips_everywhere(overflowing: Pair) -> Verdict:
+    """A batch that overflows on one rank makes all ranks skip its group, and nothing else."""
+    judged = overflow.trained(overflowing, HALF)
+    counted = judges.figures(overflowing, overflow.see, loss=False)
+    return counted if isinstance(judged, Passed) and isinstance(counted, Failed) else judged
+
+
+judges.Steps(
+    part,
+    clipped,
+    f"scaler.unscale_(optimizer), then clip_grad_norm_, once a step; {WRONG}",
+    "gradients are clipped while they are scaled, or not yet those of all, or not at all",
+).trains_as_one(
+    "clips_true_gradients",
+    says="clip bounds the norm of the mean gradient of all ranks, without the factor of a scaler.",
+    needs=["equals_one_process"],
+)
+
+# --- make_loader ------------------------------------------------------------------------------------------------------
+
+
+@part.probe(values={"groups": list_of(judges.SHARES)}, takes=["make_loader"])
+def shares(student: Student, rig: Rig) -> Answer:
+    """Three ranks without workers, and two with a worker each."""
+    return {"groups": [rig.shares(student.make_loader, *group) for group in ((3, 0), (2, 1))]}
+
+
+@part.check(basis="report")
+def divides_the_samples(shares: Observation) -> Verdict:
+    """In each epoch every sample is some rank's, and the order is new; all ranks have equally many samples."""
+    problems = [judges.division(group) for group in shares.values["groups"]]
+    measured, why = next(filter(lambda problem: problem[1], problems), problems[0])
+    return verdict(measured, why, f"DistributedSampler(dataset, world, rank, seed=seed); {WRONG}")
+
+
+def make(student: Student, data: Any, batch: int, device: Any, workers: int, seed: int) -> Any:
+    """Make the loader of a group of one process, on a machine with this device."""
+    from autograder.labs.distributed.part4_steps import rig
+
+    with rig.seeming(device.type == "cuda"):
+        return student.make_loader(data, batch, 0, 1, workers=workers, seed=seed)[0]
+
+
+loader = Loader(part, make, see=WRONG, takes=["make_loader"])
+loader.has_options("asks_for_what_helps")
+loader.is_faster(needs=["divides_the_samples"])
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------
+
+
+EVALUATED = {
+    "mode": "dropout and batch statistics of what comes next depend on it",
+    "accuracy": "samples count twice or not at all, ranks count alike that have different numbers of them, "
+    "or the model is in training mode",
+}
+
+
+@part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["evaluate"])
+def evaluated(student: Student, rig: Rig) -> Answer:
+    """Odd numbers of samples; the model comes in eval mode, and in the other."""
+    few, many = 2 * rig.integer(3, 4) + 1, 2 * rig.integer(40, 60) + 1
+    cases = {f"{few} samples": (WORLD, few, 2, False), f"{many} samples": (WORLD, many, 16, True)}
+    return rig.evaluated(cases, student.evaluate if rig.side == "student" else None)
+
+
+@part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["evaluate"])
+def empty(student: Student, rig: Rig) -> Answer:
+    """Fewer samples than fill all ranks."""
+    cases = {"1 sample, 2 ranks": (2, 1, 4, True), "5 samples, 4 ranks": (4, 5, 2, True)}
+    return rig.evaluated(cases, student.evaluate if rig.side == "student" else None)
+
+
+@part.check(basis="outputs")
+def counts_each_sample_once(evaluated: Pair) -> Verdict:
+    """evaluate is the accuracy over all samples, in eval mode, on each rank; the mode is restored."""
+    try_ = f"add up right answers and samples of all ranks, without a sampler that pads; {WRONG}"
+    return outputs.same(evaluated, EXACT, why=EVALUATED, try_=try_)
+
+
+@part.check(basis="outputs", needs=[counts_each_sample_once])
+def works_with_empty_ranks(empty: Pair) -> Verdict:
+    """evaluate is right where there are fewer samples than ranks, or some ranks have none."""
+    try_ = f"call model.module, and let all ranks make the same collective calls; {WRONG}"
+    return outputs.same(empty, EXACT, why=EVALUATED, try_=try_)

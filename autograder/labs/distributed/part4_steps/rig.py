@@ -1,0 +1,227 @@
+"""What the probes of part 4 work with: epochs and accuracies of a group and of one process, and loaders."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+from autograder.worker import rig as worker
+from autograder.worker.rigs import forked
+from autograder.worker.rigs.collectives import Collectives
+from autograder.worker.rigs.recorders import Dtypes
+from autograder.worker.rigs.returned import BadReturn, Returned, flat, number
+
+WORLD, FEATURES, HIDDEN, CLASSES = 2, 6, 16, 4
+RATE, MOMENTUM, HUGE = 0.1, 0.9, 1e6
+SECONDS = 30.0  # for all processes of a group, on a machine where much else runs
+FIGURES = ("loss", "steps", "skipped")
+SHARED = ("all_reduce", "all_gather", "reduce_scatter", "reduce", "gather")
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A training of one epoch: the samples of each process, their batches, and how steps are made of them."""
+
+    samples: int
+    batch: int
+    accumulation: int = 1
+    amp: str = ""
+    scale: float = 0.0
+    clip: float | None = None
+    smaller: float = 1.0
+    """Times the loss; the rate is as many times larger."""
+    overflows: int = -1
+    """The batch of the last rank that float16 cannot hold."""
+
+    @property
+    def groups(self) -> range:
+        """Return where groups begin."""
+        return range(0, self.samples, self.batch * self.accumulation)
+
+
+class Criterion(nn.Module):
+    """Smoothed, so that another criterion shows."""
+
+    def __init__(self, smaller: float) -> None:
+        super().__init__()
+        self._loss, self._smaller = nn.CrossEntropyLoss(label_smoothing=0.2), smaller
+
+    def forward(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        loss: Tensor = self._smaller * self._loss(outputs, labels)
+        return loss
+
+
+class Training:
+    """A plan with its data: sample i of a rank is row i * WORLD + rank."""
+
+    def __init__(self, rig: worker.Rig, plan: Plan) -> None:
+        rows = plan.samples * WORLD
+        self.plan, self._seed = plan, rig.seed
+        self.inputs = torch.from_numpy(rig.random.normal(size=(rows, FEATURES))).float()
+        self.labels = torch.from_numpy(rig.random.integers(0, CLASSES, rows))
+        self.criterion = Criterion(plan.smaller)
+
+    def model(self, rank: int = 0) -> nn.Module:
+        """Return the weights that a process starts from."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self._seed + rank)
+            layers = nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)
+            return nn.Sequential(*layers)
+
+    def optimizer(self, model: nn.Module, factor: float = 1.0) -> torch.optim.Optimizer:
+        """Return one that remembers: a step too many is seen."""
+        rate = factor * RATE / self.plan.smaller
+        return torch.optim.SGD(model.parameters(), lr=rate, momentum=MOMENTUM)
+
+    def alone(self, factor: float = 1.0) -> dict[str, Any]:
+        """Train in float32 on the batches of all, without a group that overflows; gradients may have a factor."""
+        plan, model = self.plan, self.model()
+        optimizer, losses = self.optimizer(model, factor), []
+        for start in plan.groups:
+            if start <= plan.overflows * plan.batch < start + plan.groups.step:
+                continue
+            rows = slice(start * WORLD, (start + plan.groups.step) * WORLD)
+            optimizer.zero_grad()
+            loss = self.criterion(model(self.inputs[rows]), self.labels[rows])
+            loss.backward()
+            if plan.clip is not None:
+                nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
+            optimizer.step()
+            losses.append(loss.item() * len(self.labels[rows]))
+        steps = len(losses)
+        figures = sum(losses) / len(self.labels), steps, len(plan.groups) - steps
+        weights = flat(dict(model.state_dict())).tolist()
+        return {**dict(zip(FIGURES, figures, strict=True)), "weights": weights}
+
+    def together(self, train: Callable[..., Any], rank: int) -> dict[str, Any]:
+        """Train in the process of a rank; say what it has then, and what was sent and computed."""
+        plan, data = self.plan, TensorDataset(self._inputs(rank), self.labels)
+        sampler: Any = DistributedSampler(data, WORLD, rank, shuffle=False)
+        model = DistributedDataParallel(self.model(rank))
+        options = {
+            "accumulation": plan.accumulation,
+            "amp": getattr(torch, plan.amp) if plan.amp else None,
+            "scaler": torch.amp.GradScaler("cpu", init_scale=plan.scale) if plan.scale else None,
+            "clip": plan.clip,
+        }
+        loader = DataLoader(data, plan.batch, sampler=sampler)
+        arguments = (model, loader, self.criterion, self.optimizer(model), CPU)
+        with Collectives() as sent, Dtypes(model.module, self.criterion) as dtypes:
+            returned = Returned("train_epoch", train(*arguments, **options))
+        calls = [call for call in sent.calls if call["kind"] in SHARED]
+        times = sum(call["bytes"] for call in calls) / sum(it.nbytes for it in model.parameters())
+        report = {"times": times, "calls": len(calls), "steps": len(plan.groups)}
+        return {
+            **{name: number(returned[name]) for name in FIGURES},
+            "report": {**report, "dtypes": dtypes.values()},
+            "weights": flat(dict(model.module.state_dict())).tolist(),
+        }
+
+    def _inputs(self, rank: int) -> Tensor:
+        """Return what a rank is given: rows of others are none, and a batch may be too large for float16."""
+        inputs = torch.full_like(self.inputs, torch.nan)
+        inputs[rank::WORLD] = self.inputs[rank::WORLD]
+        if self.plan.overflows >= 0 and rank == WORLD - 1:
+            inputs[rank::WORLD].split(self.plan.batch)[self.plan.overflows].mul_(HUGE)
+        return inputs
+
+
+class Rig(worker.Rig):
+    """The toolkit of this part's probes. A case without the student's function is one process's, which is right."""
+
+    def grouped(self, plans: Mapping[str, Mapping[str, Any]], train: Any) -> dict[str, Any]:
+        """Train each plan in a group."""
+        trainings = {case: Training(self, Plan(**plan)) for case, plan in plans.items()}
+
+        def work(rank: int) -> dict[str, Any]:
+            return {case: it.together(train, rank) for case, it in trainings.items()}
+
+        right = [{case: it.alone() for case, it in trainings.items()}] * WORLD
+        ranks = self._group(WORLD, work) if train else right
+        answers, arrays = self.answers(), dict[str, Any]()
+        for case, it in trainings.items():
+            arrays[f"{case}: start"] = flat(dict(it.model().state_dict()))
+            arrays[f"{case}: summed"] = np.array(it.alone(WORLD)["weights"])
+            for rank, own in enumerate(ranks):
+                arrays[f"{case}: weights{rank}"] = np.array(own[case]["weights"])
+                for name in FIGURES:
+                    answers.add(f"{case}, rank {rank}: {name}", own[case][name])
+        reports = {case: [own[case].get("report") for own in ranks] for case in trainings}
+        return {**answers.seen(), "reports": reports if train else {}, **arrays}
+
+    def evaluated(self, cases: Mapping[str, tuple[int, int, int, bool]], evaluate: Any) -> Any:
+        """Evaluate each case: processes, samples, batch, and whether the model comes in training mode."""
+        answers = self.answers()
+        norm = nn.BatchNorm1d(HIDDEN)
+        last = nn.Dropout(0.8), nn.Linear(HIDDEN, CLASSES)
+        model = nn.Sequential(nn.Linear(FEATURES, HIDDEN), norm, *last).eval()
+        for case, (world, samples, batch, training) in cases.items():
+            inputs = torch.from_numpy(self.random.normal(size=(samples, FEATURES))).float()
+            wrong = torch.from_numpy(self.random.random(samples) < 0.4)
+            wrong[0] = samples > 1
+            data = TensorDataset(inputs, (model(inputs).argmax(1) + wrong) % CLASSES)
+
+            def work(
+                _: int, data: Any = data, batch: int = batch, training: bool = training
+            ) -> Any:
+                parallel = DistributedDataParallel(model).train(training)
+                accuracy = number(evaluate(parallel, data, batch, CPU))
+                return {"accuracy": accuracy, "training": parallel.training}
+
+            right = {"accuracy": 1 - wrong.double().mean().item(), "training": training}
+            ranks = self._group(world, work) if evaluate else [right] * world
+            for rank, own in enumerate(ranks):
+                answers.add(f"{case}, rank {rank}: accuracy", own["accuracy"])
+                mode = "training" if own["training"] else "eval"
+                answers.add(f"{case}, rank {rank}: mode afterwards", mode)
+        return answers.seen()
+
+    def _group(self, world: int, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
+        """Let each rank, alone on its machine, do its work in a process group that is there."""
+
+        def begin(rank: int) -> dict[str, Any]:
+            torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
+            dist.init_process_group("gloo")
+            return work(rank)
+
+        return forked.together(world, lambda _: {"LOCAL_RANK": 0}, begin, self.folder, SECONDS)
+
+    def shares(self, make: Callable[..., Any], world: int, workers: int) -> dict[str, Any]:
+        """Let each rank go through two epochs, and rank 0 also with another seed; say what they read."""
+        samples, seed = world * self.integer(5, 8) + 1, self.integer(1, 1000)
+        data = TensorDataset(torch.arange(samples))
+        read, sizes = list[list[int]](), list[int]()
+        for rank in (*range(world), 0):
+            own = seed + (len(read) == world)
+            made = make(data, 4, rank, world, workers=workers, seed=own)
+            if not isinstance(made, tuple | list) or len(made) != 2:
+                message = "make_loader returned no pair; return (loader, sampler)"
+                raise BadReturn(message, "wrong type")
+            read.append([])
+            for epoch in (0, 1):
+                made[1].set_epoch(epoch)
+                for (rows,) in made[0]:
+                    read[-1] += rows.tolist()
+                    sizes.append(len(rows))
+        return {"samples": samples, "read": read, "sizes": sizes}
+
+
+@contextlib.contextmanager
+def seeming(on_gpu: bool) -> Iterator[None]:
+    """Let a GPU seem to be there, or none."""
+    with contextlib.ExitStack() as stack:
+        for module in (torch.cuda, torch.accelerator):
+            for name, answer in (("is_available", on_gpu), ("device_count", int(on_gpu))):
+                stack.enter_context(mock.patch.object(module, name, return_value=answer))
+        yield
