@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+from collections.abc import Callable
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from autograder.worker import rig as worker
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import sharded
 from autograder.worker.rigs.collectives import MOST, Collectives
 from autograder.worker.rigs.returned import BadReturn, Returned, dtype_name, flat, series, text
 
 WORLD, BLOCKS, STEPS, ROWS, LENGTH, VOCABULARY = 2, 4, 3, 4, 12, 97
 FEW = 3  # tokens of the second batch
 SECONDS = 40.0  # in all, on a machine where much else runs
-LEFT_ALONE = 10.0  # seconds that a process waits for one which is still in a collective call
 FACTOR = 1.5  # times the weights, before they are saved
-WAITED = "rank {} never came to a collective call that rank {} waited in: all processes make the same calls"
 Work = Callable[[int, nn.Module], dict[str, Any]]
 
 
@@ -66,13 +61,13 @@ class Sharding:
             norms.append(nn.utils.clip_grad_norm_(model.parameters(), self.clip))
             losses.append(loss.detach())
             optimizer.step()
-        told = {"steps": [], "held": held(model, optimizer), "dtypes": ["float32"]}
+        told = {"steps": [], "held": sharded.held(model, optimizer), "dtypes": ["float32"]}
         figures = {
             "weights": flat(dict(model.named_parameters())),
             "losses": series(losses, "losses"),
             "norms": series(norms, "norms"),
         }
-        return {"start": start, "ranks": [told] * WORLD, **_by_rank([figures] * WORLD)}
+        return {"start": start, "ranks": [told] * WORLD, **sharded.by_rank([figures] * WORLD)}
 
     def together(self, student: ModuleType, **options: Any) -> dict[str, Any]:
         """Let each process shard and train; answer with what it has then. A dtype is given by its name."""
@@ -83,7 +78,7 @@ class Sharding:
             {n: np.array(own.pop(n)) for n in ("weights", "losses", "norms")} for own in told
         ]
         start = flat(dict(self.model().named_parameters()))
-        return {"start": start, "ranks": told, **_by_rank(figures)}
+        return {"start": start, "ranks": told, **sharded.by_rank(figures)}
 
     def saved(self, student: ModuleType) -> dict[str, Any]:
         """Shard, change the weights, and let each process return them whole."""
@@ -100,31 +95,16 @@ class Sharding:
         return {"saved": flat(state), "ranks": told}
 
     def _forked(self, student: ModuleType, options: Any, work: Work) -> list[dict[str, Any]]:
-        import torch.distributed.checkpoint.state_dict  # once, and not in each process
-        import torch.distributed.fsdp
+        def begin(rank: int, mesh: DeviceMesh) -> dict[str, Any]:
+            return work(rank, student.shard(self.model(), mesh, **options))
 
-        def begin(rank: int) -> dict[str, Any]:
-            # Processes of one group cannot share a GPU.
-            torch.cuda.is_available = lambda: False
-            try:
-                mesh = init_device_mesh("cpu", (WORLD,))
-                told = work(rank, student.shard(self.model(), mesh, **options))
-            except RuntimeError as error:
-                if "onnection" in str(error):
-                    raise BadReturn(WAITED.format(1 - rank, rank)) from error
-                raise
-            _end_together(rank)
-            return told
-
-        return forked.together(
-            WORLD, lambda rank: {"LOCAL_RANK": rank}, begin, self._folder, SECONDS
-        )
+        return sharded.together(WORLD, begin, self._folder, SECONDS)
 
     def _trained(self, student: ModuleType, rank: int, model: nn.Module) -> dict[str, Any]:
         own: dict[str, Any] = {"held": dict.fromkeys(("parameters", "gradients", "state"), 0)}
 
         def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-            own["held"] = held(model, optimizer)
+            own["held"] = sharded.held(model, optimizer)
 
         hook = register_optimizer_step_post_hook(note)
         with Collectives() as seen:
@@ -134,7 +114,7 @@ class Sharding:
         hook.remove()
         if not isinstance(returned, tuple | list) or len(returned) != 2:
             raise BadReturn("train_sharded returned no pair; return (losses, norms)", "wrong type")
-        weights = [_full(it.detach()) for it in model.parameters()]
+        weights = [sharded.full(it.detach()) for it in model.parameters()]
         return {
             **own,
             "dtypes": sorted({dtype_name(it) for it in model.parameters()}),
@@ -158,41 +138,6 @@ class Sharding:
         }
 
 
-def _end_together(rank: int) -> None:
-    """Wait for the other process: the first to end takes the other's connection along."""
-    with contextlib.suppress(Exception):
-        store: Any = dist.distributed_c10d._get_default_store()
-        store.set(f"ended{rank}", "")
-        store.wait([f"ended{1 - rank}"], timedelta(seconds=LEFT_ALONE))
-
-
-def held(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, int]:
-    """Return the bytes of a process's storages, by what is in them."""
-    parameters = list(model.parameters())
-    state = [it for own in optimizer.state.values() for it in own.values()]
-    gradients = [it.grad for it in parameters]
-    return {
-        "parameters": _bytes(parameters),
-        "gradients": _bytes(gradients),
-        "state": _bytes(state),
-    }
-
-
-def _bytes(values: Sequence[Any]) -> int:
-    storages = [_local(it).untyped_storage() for it in values if isinstance(it, Tensor)]
-    return sum({it.data_ptr(): it.nbytes() for it in storages}.values())
-
-
-def _local(tensor: Any) -> Tensor:
-    local: Tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    return local
-
-
-def _full(tensor: Any) -> Tensor:
-    full: Tensor = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
-    return full
-
-
 def _kind(value: Any) -> str:
     """Name what a weight is: a plain tensor, or another class."""
     plain = type(value) in (Tensor, nn.Parameter)
@@ -201,10 +146,6 @@ def _kind(value: Any) -> str:
 
 def _told(call: dict[str, Any]) -> dict[str, Any]:
     return {name: call[name] for name in ("kind", "bytes", "dtype")}
-
-
-def _by_rank(figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {f"{name}{rank}": it for rank, own in enumerate(figures) for name, it in own.items()}
 
 
 class Rig(worker.Rig):
