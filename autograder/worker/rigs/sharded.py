@@ -1,21 +1,25 @@
-"""Processes that share one model: a group with a mesh, and what each of them holds."""
+"""Processes that share one model: a group with a mesh, what each of them holds, and how they train."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from autograder.worker.rigs import forked
-from autograder.worker.rigs.returned import BadReturn
+from autograder.worker.rigs.collectives import MOST, Collectives
+from autograder.worker.rigs.returned import BadReturn, dtype_name, flat, series
 
+WORLD = 2  # processes of a training
 LEFT_ALONE = 10.0  # seconds that a process waits for one which is still in a collective call
 WAITED = "rank {} never came to a collective call that rank {} waited in: all processes make the same calls"
 WAITED_FOR = "another process never came to a collective call that rank {} waited in: all processes make the same calls"
@@ -80,6 +84,72 @@ def full(tensor: Any) -> Tensor:
     return whole
 
 
-def by_rank(figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Name the figures of each process by its rank: losses0, losses1."""
-    return {f"{name}{rank}": it for rank, own in enumerate(figures) for name, it in own.items()}
+# --- trainings --------------------------------------------------------------------------------------------------------
+
+
+def alone(
+    model: nn.Module,
+    make_optimizer: Callable[[Any], torch.optim.Optimizer],
+    batches: Iterable[Any],
+    loss_of: Callable[[nn.Module, Any], Tensor],
+    clip: float,
+) -> dict[str, Any]:
+    """Train in one process on the joined batches of all, and answer as a group has to."""
+    start = flat(dict(model.named_parameters()))
+    optimizer = make_optimizer(model.parameters())
+    losses, norms = [], []
+    for batch in batches:
+        optimizer.zero_grad()
+        loss = loss_of(model, batch)
+        loss.backward()
+        norms.append(nn.utils.clip_grad_norm_(model.parameters(), clip))
+        losses.append(loss.detach())
+        optimizer.step()
+    own = {"steps": [], "held": held(model, optimizer), "dtypes": ["float32"]}
+    figures = {
+        "weights": flat(dict(model.named_parameters())),
+        "losses": series(losses, "losses"),
+        "norms": series(norms, "norms"),
+    }
+    return gathered(start, [{**own, **figures} for _ in range(WORLD)])
+
+
+def watched(model: nn.Module, train: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """Let a process train a sharded model, and answer with what it held, called and has then."""
+    own: dict[str, Any] = {"held": dict.fromkeys(("parameters", "gradients", "state"), 0)}
+
+    def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        own["held"] = held(model, optimizer)
+
+    hook = register_optimizer_step_post_hook(note)
+    with Collectives() as seen:
+        returned = train()
+    hook.remove()
+    return {
+        **own,
+        "dtypes": sorted({dtype_name(it) for it in model.parameters()}),
+        "steps": [[_noted(call) for call in step[:MOST]] for step in seen.steps[:MOST]],
+        "weights": numbers(model.parameters()),
+        "losses": series(returned["losses"], "losses").tolist(),
+        "norms": series(returned["norms"], "norms").tolist(),
+    }
+
+
+def gathered(start: Any, answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Answer for a group: the figures of each process are arrays, called by its rank."""
+    arrays = {
+        f"{name}{rank}": np.array(own.pop(name))
+        for rank, own in enumerate(answers)
+        for name in ("weights", "losses", "norms")
+    }
+    return {"start": start, "ranks": answers, **arrays}
+
+
+def numbers(tensors: Iterable[Any]) -> list[float]:
+    """Return the numbers of whole tensors; all processes have to take part."""
+    whole = [full(it.detach()) for it in tensors]
+    return flat(whole).tolist() if whole else []
+
+
+def _noted(call: dict[str, Any]) -> dict[str, Any]:
+    return {name: call[name] for name in ("kind", "bytes", "dtype")}

@@ -162,9 +162,12 @@ def owed_without_triton(name: str) -> None:
 
 for name in list(part.checks):
     owed_without_triton(name)
+STRAYED = "a kernel that writes where nothing is ends the process: give each tl.store a mask"
+for name, probe in part.probes.items():
+    part.probes[name] = replace(probe, hints={"crash": STRAYED})
 
 add_norm.faster(
-    {"rows": 1024, "width": 1024},
+    {"rows": 256, "width": 4096},
     name="kernel_is_faster",
     why="each operator that is left reads and writes memory again",
     try_=SEE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -11,17 +12,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from autograder.worker import rig as worker
 from autograder.worker.rigs import sharded
-from autograder.worker.rigs.collectives import MOST, Collectives
+from autograder.worker.rigs.collectives import MOST
 from autograder.worker.rigs.counters import Counter, tensors_in
-from autograder.worker.rigs.returned import Returned, dtype_name, flat, series, text
+from autograder.worker.rigs.returned import Returned, flat, text
+from autograder.worker.rigs.sharded import WORLD
 
-WORLD, STEPS, ROWS = 2, 3, 8
+STEPS, ROWS = 3, 8
 SECONDS = 30.0  # for one group, on a machine where much else runs
-FIGURES = ("losses", "norms")
 MOMENTS = ("exp_avg", "exp_avg_sq")
 FEW = {"layers": 2}
 """The model of a checkpoint."""
@@ -69,45 +69,27 @@ class Sharding:
 
     def alone(self, *, clip: bool = False) -> dict[str, Any]:
         """Train in one process on the batches of all, and answer as they have to."""
-        model = self.model()
-        start = flat(dict(model.named_parameters()))
-        optimizer = make_optimizer(model.parameters())
-        losses, norms = [], []
-        for step in range(STEPS):
-            optimizer.zero_grad()
-            loss = self.criterion(
-                model(self.inputs[:, step].flatten(0, 1)), self.targets[:, step].flatten()
-            )
-            loss.backward()
-            most = self.clip if clip else float("inf")
-            norms.append(nn.utils.clip_grad_norm_(model.parameters(), most))
-            losses.append(loss.detach())
-            optimizer.step()
-        answer = {"steps": [], "held": sharded.held(model, optimizer), "dtypes": ["float32"]}
-        figures = {
-            "weights": flat(dict(model.named_parameters())),
-            "losses": series(losses, "losses"),
-            "norms": series(norms, "norms"),
-        }
-        return {"start": start, "ranks": [answer] * WORLD, **sharded.by_rank([figures] * WORLD)}
+        both = (it.transpose(0, 1).flatten(1, 2) for it in (self.inputs, self.targets))
+        joined = zip(*both, strict=True)
+        most = self.clip if clip else math.inf
+        return sharded.alone(self.model(), make_optimizer, joined, self._loss, most)
+
+    def _loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        loss: Tensor = self.criterion(model(batch[0]), batch[1])
+        return loss
 
     def together(
         self, student: ModuleType, *, clip: bool = False, half: bool = False, reshard: bool = True
     ) -> dict[str, Any]:
         """Let each process shard and train; answer with what it has then."""
-        options: dict[str, Any] = {} if reshard else {"reshard": False}
-        if half:
-            from torch.distributed.fsdp import MixedPrecisionPolicy
+        from torch.distributed.fsdp import MixedPrecisionPolicy
 
-            options["policy"] = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
+        policy = {"policy": MixedPrecisionPolicy(torch.bfloat16, torch.float32)} if half else {}
+        options = {**policy, **({} if reshard else {"reshard": False})}
         limit = {"clip": self.clip} if clip else {}
         work = partial(self._trained, student, options, limit)
         answers = sharded.together(WORLD, work, self._folder, SECONDS)
-        figures = [
-            {name: np.array(own.pop(name)) for name in ("weights", *FIGURES)} for own in answers
-        ]
-        start = flat(dict(self.model().named_parameters()))
-        return {"start": start, "ranks": answers, **sharded.by_rank(figures)}
+        return sharded.gathered(flat(dict(self.model().named_parameters())), answers)
 
     def built(self, student: ModuleType) -> dict[str, Any]:
         """Let each process shard, and answer with its whole weights and the most bytes that it held."""
@@ -130,30 +112,19 @@ class Sharding:
         state = self._state(rank)
         with Live(state.values()) as live:
             model = student.shard(self._make, mesh, state)
-        return {"peak": live.peak, "weights": _numbers(model.parameters())}
+        return {"peak": live.peak, "weights": sharded.numbers(model.parameters())}
 
     def _trained(
         self, student: ModuleType, options: Any, limit: Any, rank: int, mesh: DeviceMesh
     ) -> dict[str, Any]:
         model = student.shard(self._make, mesh, self._state(rank), **options)
-        own: dict[str, Any] = {"held": dict.fromkeys(("parameters", "gradients", "state"), 0)}
-
-        def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-            own["held"] = sharded.held(model, optimizer)
-
-        hook = register_optimizer_step_post_hook(note)
         batches = list(zip(self.inputs[rank], self.targets[rank], strict=True))
-        with Collectives() as seen:
-            trained = student.train_sharded(model, batches, self.criterion, make_optimizer, **limit)
-        hook.remove()
-        returned = Returned("train_sharded", trained)
-        return {
-            **own,
-            "dtypes": sorted({dtype_name(it) for it in model.parameters()}),
-            "steps": [[_noted(call) for call in step[:MOST]] for step in seen.steps[:MOST]],
-            "weights": _numbers(model.parameters()),
-            **{name: series(returned[name], name).tolist() for name in FIGURES},
-        }
+
+        def train() -> Returned:
+            own = student.train_sharded(model, batches, self.criterion, make_optimizer, **limit)
+            return Returned("train_sharded", own)
+
+        return sharded.watched(model, train)
 
     # --- a checkpoint -------------------------------------------------------------------------------------------------
 
@@ -221,8 +192,10 @@ class Sharding:
         student.load(model, optimizer, str(folder))
         states = [optimizer.state.get(it, {}) for it in model.parameters()]
         answer = {
-            "weights": _numbers(model.parameters()),
-            "moments": _numbers(own[name] for own in states for name in MOMENTS if name in own),
+            "weights": sharded.numbers(model.parameters()),
+            "moments": sharded.numbers(
+                own[name] for own in states for name in MOMENTS if name in own
+            ),
             "steps": [float(own["step"]) for own in states if "step" in own],
         }
         return answer if rank == 0 else {}
@@ -236,22 +209,12 @@ def _shard(model: Any, mesh: DeviceMesh) -> None:
     fully_shard(model, mesh=mesh)
 
 
-def _numbers(tensors: Any) -> list[float]:
-    """Return the numbers of whole tensors; all processes have to take part."""
-    whole = [sharded.full(it.detach()) for it in tensors]
-    return flat(whole).tolist() if whole else []
-
-
 def _by_group(answers: dict[str, Any]) -> dict[str, Any]:
     return {
         f"{figure}_{name}": np.array(own[figure], dtype=np.float64)
         for name, own in answers.items()
         for figure in ("weights", "moments", "steps")
     }
-
-
-def _noted(call: dict[str, Any]) -> dict[str, Any]:
-    return {name: call[name] for name in ("kind", "bytes", "dtype")}
 
 
 class Rig(worker.Rig):
