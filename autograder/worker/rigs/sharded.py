@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from autograder.worker.rigs import forked
 from autograder.worker.rigs.collectives import MOST, Collectives
-from autograder.worker.rigs.returned import BadReturn, dtype_name, flat, series
+from autograder.worker.rigs.returned import dtype_name, flat, series
 
 WORLD = 2  # processes of a training
-LEFT_ALONE = 10.0  # seconds that a process waits for one which is still in a collective call
-WAITED = "rank {} never came to a collective call that rank {} waited in: all processes make the same calls"
-WAITED_FOR = "another process never came to a collective call that rank {} waited in: all processes make the same calls"
 Work = Callable[[int, DeviceMesh], dict[str, Any]]
 
 
@@ -34,25 +28,9 @@ def together(world: int, work: Work, folder: Path, seconds: float) -> list[dict[
     def begin(rank: int) -> dict[str, Any]:
         # Processes of one group cannot share a GPU.
         torch.cuda.is_available = lambda: False
-        try:
-            answer = work(rank, init_device_mesh("cpu", (world,)))
-        except RuntimeError as error:
-            if "onnection" in str(error):
-                waited = WAITED.format(1 - rank, rank) if world == 2 else WAITED_FOR.format(rank)
-                raise BadReturn(waited) from error
-            raise
-        _end_together(rank, world)
-        return answer
+        return work(rank, init_device_mesh("cpu", (world,)))
 
     return forked.together(world, lambda rank: {"LOCAL_RANK": rank}, begin, folder, seconds)
-
-
-def _end_together(rank: int, world: int) -> None:
-    """Wait for the other processes: the first to end takes the others' connections along."""
-    with contextlib.suppress(Exception):
-        store: Any = dist.distributed_c10d._get_default_store()
-        store.set(f"ended{rank}", "")
-        store.wait([f"ended{each}" for each in range(world)], timedelta(seconds=LEFT_ALONE))
 
 
 def held(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, int]:
