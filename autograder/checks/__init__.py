@@ -16,6 +16,7 @@ Times and memory
     timing          what code says of time, on a scripted clock
     host_waits      where the host waits for the device
     graphs          calls of what torch.compile made
+    tiles           a function that one kernel of Triton computes
 
 Tables
     table           reads a CSV; rows against rows

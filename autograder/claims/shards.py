@@ -66,10 +66,14 @@ class Shards(Group):
         """Claim that all processes arrive at the weights of one, and return its loss of each step."""
 
         def judge(ranks: Pair) -> Verdict:
-            trained = self.trained(ranks, within)
-            return trained if isinstance(trained, Failed) else self._losses(ranks) or trained
+            return self.trained_as_one(ranks, within)
 
         self.part.add_check(name, says, "outputs", judge, [self.probe], needs, "weights and losses")
+
+    def trained_as_one(self, ranks: Pair, within: float) -> Verdict:
+        """Judge the weights, then the losses, of each process."""
+        trained = self.trained(ranks, within)
+        return trained if isinstance(trained, Failed) else self._losses(ranks) or trained
 
     def _losses(self, ranks: Pair) -> Failed | None:
         for rank in range(WORLD):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from autograder.checks import outputs
+from autograder.checks import outputs, tiles
 from autograder.checks.hints import hinted
 from autograder.lab import (
-    BOOLEAN,
     CASES,
     INTEGER,
     NUMBERS,
@@ -15,7 +14,6 @@ from autograder.lab import (
     Observation,
     Pair,
     Student,
-    Unavailable,
     Verdict,
     list_of,
 )
@@ -44,13 +42,13 @@ def fused(student: Student, rig: Rig) -> Answer:
     return answers.seen()
 
 
-@part.probe(values={"launches": list_of(TEXT), "operators": list_of(TEXT), "wrote": BOOLEAN})
+@part.probe(values=tiles.LAUNCHED)
 def launched(student: Student, rig: Rig) -> Answer:
     """One call on contiguous tensors."""
     _, *inputs = rig.layers()[3]  # so many numbers that some are above zero, whatever was drawn
-    with rig.tiles() as tiles:
+    with rig.tiles() as seen:
         result = student.conv_relu_pool(*inputs) if "Triton" in rig.tools() else None
-    return {"launches": tiles.launches, "operators": tiles.operators, "wrote": tiles.wrote(result)}
+    return {"launches": seen.launches, "operators": seen.operators, "wrote": seen.wrote(result)}
 
 
 @part.probe(pair=True, values={**CASES, "strayed": list_of(TEXT)}, arrays=NUMBERS)
@@ -79,13 +77,6 @@ def cubin(student: Student, rig: Rig) -> Answer:
     return rig.nvcc(rig.text(student.cuda_source(), 20_000) if "nvcc" in rig.tools() else "")
 
 
-def without(tools: Pair, name: str) -> Unavailable | None:
-    """Owe what a tool is missing for."""
-    if name in tools.baseline.values["tools"]:
-        return None
-    return Unavailable(f"there is no {name} on this machine")
-
-
 @part.check(basis="outputs")
 def fused_answers_alike(fused: Pair, tools: Pair) -> Verdict:
     """conv_relu_pool gives what a convolution, a ReLU and a pool give, at any size; owed where there is no Triton."""
@@ -102,31 +93,13 @@ def fused_answers_alike(fused: Pair, tools: Pair) -> Verdict:
         "block": "number the outputs by program_id * BLOCK + arange, and mask the last ones",
     }
     judged = outputs.same(fused, SAME, why=why, try_=try_)
-    return without(tools, "Triton") or hinted(judged, hints, FUSED)
-
-
-ALLOCATES = "empty new_empty empty_like empty_strided zeros new_zeros zeros_like full zero_ fill_ lift_fresh"
-LOOKS = "view _unsafe_view detach alias slice select permute transpose expand reshape as_strided"
-NO_WORK = {f"aten::{name}" for name in f"{ALLOCATES} {LOOKS}".split()}
+    return tiles.without(tools, "Triton") or hinted(judged, hints, FUSED)
 
 
 @part.check(basis="report", needs=[fused_answers_alike])
 def fused_is_one_launch(launched: Observation) -> Verdict:
     """conv_relu_pool launches one kernel, which writes the result; no operator of torch computes beside it."""
-    values = launched.values
-    beside = sorted(set(values["operators"]) - NO_WORK)
-    measured = (
-        f"{len(values['launches'])} launches; beside them {', '.join(beside[:5]) or 'nothing'}"
-    )
-    why, try_ = "", FUSED
-    if len(values["launches"]) != 1:
-        why, try_ = "it must be one launch, of one kernel", f"one grid for all numbers; {FUSED}"
-    elif beside:
-        why, try_ = "torch computes beside the kernel", f"move this into the kernel; {FUSED}"
-    elif not values["wrote"]:
-        why = "the result is not what the kernel wrote: something else computed it"
-        try_ = f"return the tensor that the kernel stores to; {FUSED}"
-    return verdict(measured, why, try_)
+    return tiles.one_launch(launched.values, FUSED)
 
 
 @part.check(basis="outputs")
@@ -140,13 +113,13 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
         )
     why = "a different function, or a thread that computes another's number"
     try_ = f"begin with one image; {CUDA}"
-    return without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=try_)
+    return tiles.without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=try_)
 
 
 @part.check(basis="report")
 def cuda_compiles(cubin: Observation, tools: Pair) -> Verdict:
     """nvcc compiles the CUDA source for an A100, and its registers suffice; owed where there is no nvcc."""
-    values, owed = cubin.values, without(tools, "nvcc")
+    values, owed = cubin.values, tiles.without(tools, "nvcc")
     if owed:
         return owed
     if values["error"]:

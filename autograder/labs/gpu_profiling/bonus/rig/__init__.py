@@ -11,8 +11,9 @@ from autograder.labs.gpu_profiling.bonus.rig.cuda import Threads, compiled
 from autograder.labs.gpu_profiling.bonus.rig.inference import Inference
 from autograder.labs.gpu_profiling.bonus.rig.nightly import Nightly
 from autograder.labs.gpu_profiling.bonus.rig.nodes import Nodes
-from autograder.labs.gpu_profiling.bonus.rig.tiles import Tiles, kinds, layers, pooled
+from autograder.labs.gpu_profiling.bonus.rig.tiles import layers, pooled
 from autograder.worker import rig as worker
+from autograder.worker.rigs.tiles import Tiles, kinds
 
 
 class Rig(worker.Rig):

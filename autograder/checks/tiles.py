@@ -1,0 +1,39 @@
+"""Judges a function that one kernel of Triton is to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from autograder.model import Pair, Unavailable, Verdict, verdict
+from autograder.probe import BOOLEAN, TEXT, list_of
+
+LAUNCHED = {"launches": list_of(TEXT), "operators": list_of(TEXT), "wrote": BOOLEAN}
+"""What a probe answers with that watched a call."""
+ALLOCATES = "empty new_empty empty_like empty_strided zeros new_zeros zeros_like full zero_ fill_ lift_fresh"
+LOOKS = "view _unsafe_view detach alias slice select permute transpose expand reshape as_strided"
+NO_WORK = {f"aten::{name}" for name in f"{ALLOCATES} {LOOKS}".split()}
+
+
+def without(tools: Pair, name: str) -> Unavailable | None:
+    """Owe what a tool is missing for."""
+    if name in tools.baseline.values["tools"]:
+        return None
+    return Unavailable(f"there is no {name} on this machine")
+
+
+def one_launch(values: Mapping[str, Any], see: str) -> Verdict:
+    """Pass a single launch that wrote the result, with no operator that computes beside it."""
+    beside = sorted(set(values["operators"]) - NO_WORK)
+    measured = (
+        f"{len(values['launches'])} launches; beside them {', '.join(beside[:5]) or 'nothing'}"
+    )
+    why, try_ = "", ""
+    if len(values["launches"]) != 1:
+        why, try_ = "it must be one launch, of one kernel", "one grid for all numbers"
+    elif beside:
+        why, try_ = "torch computes beside the kernel", "move this into the kernel"
+    elif not values["wrote"]:
+        why = "the result is not what the kernel wrote: something else computed it"
+        try_ = "return the tensor that the kernel stores to"
+    return verdict(measured, why, f"{try_}; {see}")

@@ -1,0 +1,222 @@
+"""Bonus: a kernel for an operation of the model. A sum and its norm, in one launch of Triton."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from autograder.checks import tiles
+from autograder.checks.forms import DEVICE, Form, Row, count, positive, words
+from autograder.claims.exercise import Exercise
+from autograder.lab import (
+    TEXT,
+    Answer,
+    Observation,
+    Pair,
+    Part,
+    Student,
+    Table,
+    Unavailable,
+    Verdict,
+    list_of,
+)
+from autograder.model import verdict
+
+if TYPE_CHECKING:
+    from autograder.labs.distributed.bonus.rig import Rig
+else:
+    Rig = Any
+
+COSTS = Form(
+    "kernel_costs.csv",
+    (
+        words("version", "its name in `versions`"),
+        count("width", "numbers in a row"),
+        count("launches", "of a forward pass: operators that compute, or kernels"),
+        count("bytes", "that these read and write"),
+        count("saved_bytes", "kept for the backward pass, beside the inputs", least=0),
+        positive("ms", "median of five calls, after a warm-up", "ms"),
+        DEVICE,
+    ),
+    keys=2,
+)
+part = Part(
+    "bonus",
+    writes=["measure_kernel"],
+    hands_in=[COSTS.file, "bonus_notes.md"],
+    tables=[COSTS],
+)
+SEE = 'see "What usually goes wrong" in the bonus handout'
+
+# --- the function -----------------------------------------------------------------------------------------------------
+
+
+TIMED = {"rows": 256, "width": 4096}
+
+
+def call(written: Any, given: Mapping[str, Any]) -> Any:
+    """Without Triton nothing can run, and what is timed runs on a GPU alone: both are owed elsewhere."""
+    x = given["x"]
+    runs = find_spec("triton") and (x.is_cuda or x.numel() < TIMED["rows"] * TIMED["width"])
+    return written(**given) if runs else (x, given["residual"])
+
+
+add_norm = Exercise("add_norm", part, call=call)
+
+
+@add_norm.inputs
+def draw(
+    random: Any,
+    rows: Any = range(3, 9),
+    width: Any = range(32, 65, 32),
+    batch: int = 0,
+    eps: float = 1e-6,
+) -> dict[str, Any]:
+    shape = (batch, rows, width) if batch else (rows, width)
+    x = random.uniform(-1.0, 1.0, size=shape)
+    # No sum is near 0, where eps would decide: that is for rows that are multiplied by 0.001.
+    residual = random.uniform(1.5, 3.0, size=shape) * random.choice([-1.0, 1.0], size=shape)
+    weight = random.uniform(0.5, 1.5, size=width)
+    return {"x": x, "residual": residual, "weight": weight, "eps": eps}
+
+
+WITHIN = {"float32": 1e-5, "bfloat16": 2e-2}
+SHAPES = {
+    "width 1": {"width": 1},
+    "width 5": {"width": 5},
+    "width 100": {"width": 100},
+    "width 257": {"width": 257},
+    "no rows": {"rows": 0, "width": 64},
+    "three dimensions": {"batch": 3, "width": 64},
+}
+GRADIENTS = {"drawn": {}, "width 100": {"width": 100}, "three dimensions": {"batch": 3, "width": 5}}
+add_norm.same(
+    {"eps 0.1": {"eps": 0.1}},
+    dtypes=["bfloat16"],
+    gradients=[],
+    within=WITHIN,
+    name="matches_pytorch",
+    says="add_norm returns what PyTorch's operators return, in float32 and bfloat16, in rows that are not contiguous.",
+    why="another function: where eps stands, what is divided by what, or addresses of what is not contiguous",
+    try_=SEE,
+)
+add_norm.same(
+    SHAPES,
+    families=(),
+    dtypes=(),
+    gradients=[],
+    within=WITHIN,
+    needs=[],
+    name="any_shape",
+    says="add_norm works for any width, for no rows, and in three dimensions.",
+    why="a row is as wide as BLOCK only by chance: the mask is missing, or the mean is of BLOCK numbers",
+    try_=SEE,
+)
+add_norm.same_gradients(
+    GRADIENTS,
+    within=WITHIN,
+    name="gradients_match",
+    says="Gradients of x, residual and weight are those of PyTorch's operators, through both results.",
+    why="the gradient of a norm has two terms, and total has a gradient of its own that is added",
+    try_=SEE,
+)
+add_norm.keeps_less(
+    0.1,
+    {"rows": 64, "width": 256},
+    name="keeps_the_sum_and_a_number",
+    says="Beside its results, add_norm keeps at most a tenth of what PyTorch's operators keep for the backward pass.",
+    why="total is a result and is there anyway; of the rest one number for each row is enough",
+    try_="ctx.save_for_backward(total, weight, root)",
+)
+
+# --- launches ---------------------------------------------------------------------------------------------------------
+
+
+@part.probe(pair=True, values={"tools": list_of(TEXT)}, takes=[])
+def tools(student: Student, rig: Rig) -> Answer:
+    """What this machine has; the baseline's side is believed."""
+    return {"tools": rig.tools()}
+
+
+@part.probe(values=tiles.LAUNCHED, takes=["add_norm"])
+def launched(student: Student, rig: Rig) -> Answer:
+    """One call on contiguous tensors."""
+    x, residual = (rig.tensor(rig.random.normal(size=(16, 64))) for _ in range(2))
+    weight = rig.tensor(rig.random.uniform(0.5, 1.5, size=64))
+    with rig.tiles() as seen:
+        results = call(student.add_norm, {"x": x, "residual": residual, "weight": weight})
+    wrote = all(map(seen.wrote, results))
+    return {"launches": seen.launches, "operators": seen.operators, "wrote": wrote}
+
+
+@part.check(basis="report", needs=[part.checks["matches_pytorch"].judge])
+def one_launch(launched: Observation) -> Verdict:
+    """add_norm launches one kernel, which writes both results; no operator of torch computes beside it."""
+    return tiles.one_launch(launched.values, SEE)
+
+
+def owed_without_triton(name: str) -> None:
+    """Owe a check where no kernel can run."""
+    check = part.checks[name]
+
+    def judge(*, tools: Pair, **evidence: Any) -> Verdict:
+        return tiles.without(tools, "Triton") or check.judge(**evidence)
+
+    judge.__name__, judge.__doc__ = name, check.judge.__doc__
+    part.checks[name] = replace(check, judge=judge, reads=(*check.reads, "tools"))
+
+
+for name in list(part.checks):
+    owed_without_triton(name)
+STRAYED = "a kernel that writes where nothing is ends the process: give each tl.store a mask"
+for name, probe in part.probes.items():
+    part.probes[name] = replace(probe, hints={"crash": STRAYED})
+
+add_norm.faster(
+    TIMED,
+    name="kernel_is_faster",
+    why="each operator that is left reads and writes memory again",
+    try_=SEE,
+)
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+ROWS = 64
+ROW_OF_NUMBERS = 4 * ROWS
+"""Bytes of one number for each row."""
+
+
+def cost_problem(row: Row) -> str:
+    """Say which figure of a row cannot be: those of eager are known, and a kernel has some room."""
+    width = int(row["width"])
+    tensor, weight = ROW_OF_NUMBERS * width, 4 * width
+    kernel = row["version"] == "kernel"
+    least = {
+        "launches": 1 if kernel else 7,
+        "bytes": weight + (4 * tensor if kernel else 10 * tensor + 6 * ROW_OF_NUMBERS),
+        "saved_bytes": 0 if kernel else 2 * tensor + ROW_OF_NUMBERS,
+    }
+    room = {"bytes": 4 * ROW_OF_NUMBERS, "saved_bytes": tensor + 4 * ROW_OF_NUMBERS}
+    for name, low in least.items():
+        high = low + room.get(name, 0) if kernel else low
+        if not low <= row[name] <= high:
+            expected = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+            at = f"{name} of {row['version']}, width {width}"
+            return f"{at}, is {row[name]:,.0f}; {expected} can be"
+    return ""
+
+
+@part.check(basis="artefact")
+def kernel_costs_add_up(kernel_costs: Table) -> Verdict:
+    """The kernel_costs.csv handed in compares eager with the kernel; launches and bytes are what 64 rows take."""
+    rows = COSTS.read(kernel_costs)
+    versions = {row["version"] for row in rows}
+    why = COSTS.problem(rows)
+    if not why and versions == {"eager"}:
+        return Unavailable("no row is of the kernel; a machine with Triton can make it")
+    if not why and versions != {"eager", "kernel"}:
+        why = f"versions are {', '.join(sorted(versions))}; they must be eager and kernel"
+    why = why or next(filter(None, map(cost_problem, rows)), "")
+    return verdict(f"{len(rows)} rows", why, "run python bonus.py, and hand in the file it writes")

@@ -1,0 +1,109 @@
+# %% [markdown]
+# # Bonus: a kernel for an operation of the model
+#
+# Each block of a transformer adds what it computed to what came in, and normalises the sum. In PyTorch that is seven
+# operators, and each reads from memory what the one before it wrote there. One kernel reads a row once, keeps it while
+# it computes, and writes two.
+#
+# Triton runs on NVIDIA GPUs. Without one, `given.tiles` lets its interpreter run the kernel on a CPU, one program after
+# another, in numpy: slowly, and with the same numbers.
+
+# %%
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from given import Launches, device_name, saved_bytes
+from given.tiles import HAS_TRITON, jit, tl
+
+# %% [markdown]
+# ## B.1 The kernel
+
+
+# %%
+@jit
+def add_norm_kernel(x, residual, weight, normed, total, root, width, eps, BLOCK: tl.constexpr):  # noqa: N803
+    """One program for each row: total = x + residual, root = 1 / sqrt(mean(total^2) + eps), normed = total root weight.
+
+    BLOCK is a power of two, at least *width*.
+    """
+    # TODO: load one row of x and residual, masked; tl.sum over the row; store both results and one number a row.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## B.2 The function
+#
+# A kernel knows nothing of gradients. An `autograd.Function` says what is kept, and how gradients are computed of that.
+# With r = 1 / sqrt(mean(total^2) + eps) and g the gradient of normed times weight, that of total is
+# r g - total r^3 mean(g total), and the gradient of total that came from outside is added.
+
+
+# %%
+class AddNorm(torch.autograd.Function):
+    """add_norm with its gradients."""
+
+    @staticmethod
+    def forward(ctx, x, residual, weight, eps):
+        """Launch the kernel once; keep total, weight and one number for each row."""
+        # TODO: rows of any leading shape; a kernel sees addresses, so what is not contiguous has to become so.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    @staticmethod
+    def backward(ctx, normed_gradient, total_gradient):
+        """Return the gradients of x, residual, weight, and None for eps."""
+        # TODO: x and residual have the same gradient.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+def add_norm(x, residual, weight, eps=1e-6) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return (normed, total): total = x + residual, normed = total / sqrt(mean(total^2) + eps) * weight, row by row.
+
+    x and residual have any leading shape and any width, weight has that width; float32 or bfloat16, all three alike.
+    One launch of add_norm_kernel computes both.
+    """
+    # TODO: AddNorm.apply
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## B.3 What it brings
+
+# %%
+COLUMNS = ["version", "width", "launches", "bytes", "saved_bytes", "ms", "device"]
+
+
+def measure_kernel(versions, shapes, folder=".") -> list[dict[str, Any]]:
+    """Measure each version at each shape (rows, width); return one row for each, and write kernel_costs.csv.
+
+    *versions* maps names to functions like add_norm. launches and bytes (read and written) are those of a forward pass,
+    saved_bytes what it keeps for the backward pass, ms the median of five calls after a warm-up.
+    """
+    # TODO: given.Launches and given.saved_bytes count. On a GPU, torch.cuda.synchronize() before the clock is read.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+def eager(x, residual, weight, eps=1e-6):
+    """Return the same by operators of PyTorch."""
+    total = x + residual
+    return total / (total.pow(2).mean(-1, keepdim=True) + eps).sqrt() * weight, total
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    versions = {"eager": eager}
+    if HAS_TRITON:
+        versions["kernel"] = add_norm
+    print(pd.DataFrame(measure_kernel(versions, [(64, 256), (64, 1000), (64, 4096)])).to_string(index=False))

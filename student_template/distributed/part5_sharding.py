@@ -1,0 +1,157 @@
+# %% [markdown]
+# # Part 5: a model in shares
+#
+# Data parallelism gives each process a whole model, its gradients and the optimizer's state: 16 bytes for each
+# parameter in float32 with Adam. FSDP2 (`fully_shard`) gives each process a share of all three. Before a block
+# computes, its weights are gathered from all processes; afterwards the process drops what is not its own.
+
+# %%
+from __future__ import annotations
+
+import math
+import os
+import socket
+
+import pandas as pd
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+from given import Blocks
+
+# %% [markdown]
+# ## 5.1 The model
+#
+# A model that is too large for one process must not be built in one. On the device `meta` a parameter has a shape and
+# a dtype, and no memory.
+
+
+# %%
+def shard(make_model, mesh, state=None, policy=None, reshard=True) -> nn.Module:
+    """Make a model and share it among the processes of the mesh; return it. No process ever holds all of it.
+
+    *make_model()* returns a model with *blocks*. Each block is sharded by itself, then what is left of the model.
+    *state* is a state_dict with whole weights in rank 0, and empty in every other process: the model has these weights
+    then. Where it is None in all processes, the weights may be any: a checkpoint is loaded later.
+    *policy* is a MixedPrecisionPolicy, or None. Without *reshard*, a block stays whole until its backward pass.
+    """
+    # TODO: make_model() under torch.device("meta"); fully_shard each block, then the model itself.
+    # TODO: to_empty gives the shares memory on the mesh's device; set_model_state_dict can broadcast from rank 0.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 5.2 A training
+
+
+# %%
+def train_sharded(model, batches, criterion, make_optimizer, clip=None) -> dict:
+    """Train a sharded model, one step for each batch (inputs, targets) of this process.
+
+    The loss is criterion(model(inputs), targets). With *clip*, gradients are clipped to this norm, of all shards
+    together. All batches have the same size. Returns, alike in all processes, a float for each step:
+    losses: the mean loss of all processes; norms: the norm of all gradients before clipping, also without *clip*.
+    """
+    # TODO: make_optimizer(parameters) takes the sharded parameters.
+    # TODO: a norm of shards is a DTensor: full_tensor() makes it whole.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 5.3 A checkpoint
+#
+# Each process writes the shares that it has. Whoever loads them may be fewer processes or more: the checkpoint says
+# which part of which tensor is where.
+
+
+# %%
+def save(model, optimizer, folder) -> None:
+    """Write the weights and the optimizer's state into *folder*; each process writes its share."""
+    # TODO: get_state_dict and torch.distributed.checkpoint.save. All processes have to take part.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def load(model, optimizer, folder) -> None:
+    """Read what save wrote into a model and its optimizer, in any number of processes.
+
+    The model may also be a plain one that nobody sharded, in a single process. The optimizer has made no step yet.
+    """
+    # TODO: torch.distributed.checkpoint.load fills the tensors that it is given; then set_state_dict.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 5.4 What it costs
+#
+# Three ways to share, each of which shares more: ZeRO-1 the optimizer's state, ZeRO-2 the gradients as well, ZeRO-3 or
+# FSDP the weights, too. Memory is paid for with communication, but only by FSDP.
+
+
+# %%
+def bytes_per_rank(parameters, processes, strategy) -> dict:
+    """Return the bytes that each process holds, in float32 with Adam: weights, gradients, optimizer and total.
+
+    *strategy* is "ddp" (everything whole), "zero1" (the optimizer's state is shared), "zero2" (gradients, too) or
+    "fsdp" (weights, too). *parameters* is how many there are. What does not divide may give a fraction.
+    """
+    # TODO: 4 bytes for a weight, 4 for its gradient, 8 for Adam's two moments; divided by processes where shared.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def traffic(block_bytes, root_bytes, processes, strategy) -> float:
+    """Return the bytes that each process sends in a step, on a ring.
+
+    *block_bytes* are those of all blocks together, *root_bytes* those of what is left of the model.
+    *strategy* is "ddp" (gradients are reduced by all_reduce), "fsdp" (blocks are gathered for the forward and again for
+    the backward pass, the rest once; gradients are reduced by reduce_scatter), or "fsdp_keep" (reshard=False: blocks
+    are gathered once).
+    """
+    # TODO: an all_gather or a reduce_scatter sends (n - 1) / n of the bytes, an all_reduce twice as much.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 5.5 The experiment
+
+
+# %%
+def work(rank, processes, port) -> None:
+    """Train for three steps as one of several processes, and say what this one holds."""
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(processes), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    device = "cuda" if torch.cuda.device_count() >= processes else "cpu"
+    if device == "cuda":
+        torch.cuda.set_device(rank)
+    mesh = dist.init_device_mesh(device, (processes,))
+    torch.manual_seed(0)
+    state = Blocks().state_dict() if rank == 0 else {}
+    model = shard(Blocks, mesh, state)
+    numbers = torch.Generator().manual_seed(rank)
+    batches = [
+        (torch.randn(8, 16, generator=numbers).to(device), torch.randint(10, (8,), generator=numbers).to(device))
+        for _ in range(3)
+    ]
+    figures = train_sharded(model, batches, nn.CrossEntropyLoss(), torch.optim.AdamW, clip=1.0)
+    held = sum(parameter.to_local().nbytes for parameter in model.parameters())
+    whole = sum(parameter.nbytes for parameter in model.parameters())
+    print(f"rank {rank} holds {held} of {whole} bytes; {figures}")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    strategies = ("ddp", "zero1", "zero2", "fsdp")
+    rows = [{"strategy": name, **bytes_per_rank(7e9, 8, name)} for name in strategies]
+    print((pd.DataFrame(rows).set_index("strategy") / 1e9).to_string(), "GB in each of 8 processes\n")
+    for name in ("ddp", "fsdp", "fsdp_keep"):
+        print(f"{name}: each of two processes sends {traffic(4 * 132_352, 6_952, 2, name):,.0f} bytes in a step")
+    with socket.socket() as free:  # a port that nobody uses
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    mp.spawn(work, (2, port), nprocs=2)
