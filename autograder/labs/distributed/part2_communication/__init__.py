@@ -14,7 +14,6 @@ from autograder.lab import (
     NUMBER,
     TEXT,
     Answer,
-    Failed,
     Pair,
     Part,
     Student,
@@ -69,8 +68,8 @@ def measured(student: Student, rig: Rig) -> Answer:
 
 
 def judged(pair: Pair, problem: Any, try_: str) -> Verdict:
-    sides = (side.values["cases"] for side in (pair.student, pair.baseline))
-    return verdict(*judges.first_problem(*sides, problem), f"{try_}; {SEE}")
+    own, expected = pair.student.values["cases"], pair.baseline.values["cases"]
+    return verdict(*judges.first_problem(own, expected, problem), f"{try_}; {SEE}")
 
 
 @part.check(basis="scripted")
@@ -260,7 +259,7 @@ advice = Exercise("advise", part)
 
 
 @advice.inputs
-def draw_figures(random: np.random.Generator, kind: Any = "compress") -> dict[str, Any]:
+def draw_figures(random: np.random.Generator, kind: Any = "most is hidden") -> dict[str, Any]:
     return stories.drawn_figures(random, kind)
 
 

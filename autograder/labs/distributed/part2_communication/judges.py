@@ -67,9 +67,7 @@ def _otherwise(name: str, both: Sequence[Any]) -> str:
 def never_alone(own: Case) -> str:
     """Say that no step was without collectives, or nothing."""
     passes = own["ranks"][0]["passes"]
-    if passes and min(passes) > 0:
-        return f"each of {len(passes)} steps made {min(passes)} collectives"
-    return ""
+    return f"{passes[-1]} collectives in a step that should have none" if all(passes) else ""
 
 
 def count_problem(own: Case, expected: Case) -> tuple[str, str]:
@@ -92,7 +90,10 @@ def state_problem(own: Case) -> tuple[str, str]:
     """Say how a model was not left as it was."""
     first, second = own["ranks"]
     if first["end"] != second["end"]:
-        return "the ranks' weights differ", "unsynchronised gradients were applied: nothing is stepped"
+        return (
+            "the ranks' weights differ",
+            "unsynchronised gradients were applied: nothing is stepped",
+        )
     if first["end"] != first["start"]:
         return "the weights have changed", "a measurement takes no optimizer step"
     for rank, each in enumerate(own["ranks"]):

@@ -27,7 +27,9 @@ WORLD, SECONDS, LEFT_ALONE = 2, 30.0, 10.0
 ROWS, FEATURES, CLASSES = 8, 64, 10
 FORWARD = 0.4  # of the time of a step alone
 WALL = 1.25  # times as far goes time.time, which others may set
-WAITED = "rank {} ended while rank {} waited for it in a collective call: all ranks make the same calls"
+WAITED = (
+    "rank {} ended while rank {} waited for it in a collective call: all ranks make the same calls"
+)
 Costs = Callable[[int, int], float]
 """Seconds of an all_reduce alone, by its bytes and how often it was called before."""
 

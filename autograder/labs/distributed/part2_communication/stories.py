@@ -76,10 +76,14 @@ class Story(NamedTuple):
         usual["compute_ms"][f"that is a step with its collectives; {alone}"] = right["step_ms"]
         one = right["total_ms"] - 1e3 * (self.collectives - 1) * self.link.latency
         usual["total_ms"] |= {
-            "that is what could not be hidden; the transfers alone take longer": right["exposed_ms"],
+            "that is what could not be hidden; the transfers alone take longer": right[
+                "exposed_ms"
+            ],
             "one call for all bytes has one latency; each bucket is a call": one,
         }
-        usual["exposed_ms"] = {"that is the total; exposed is step_ms - compute_ms": right["total_ms"]}
+        usual["exposed_ms"] = {
+            "that is the total; exposed is step_ms - compute_ms": right["total_ms"]
+        }
         usual["hidden_percent"] = {
             "that is the part that is not hidden": 100 - right["hidden_percent"],
             "that is a share, not percent": right["hidden_percent"] / 100,
@@ -103,7 +107,7 @@ def drawn_pattern(random: np.random.Generator, count: int) -> list[float]:
     """Draw an odd number of factors around 1, one of them far too slow."""
     half = count // 2
     below, above = random.uniform(0.7, 0.9, half), random.uniform(1.1, 1.3, half - 1)
-    return random.permutation([*below, 1.0, *above, 4.6]).tolist()
+    return [float(it) for it in random.permutation([*below, 1.0, *above, 4.6])]
 
 
 def drawn_link(random: np.random.Generator, count: int) -> Link:
@@ -128,48 +132,32 @@ def drawn_stories(random: np.random.Generator) -> list[Story]:
 
 # --- advice -----------------------------------------------------------------------------------
 
-SITUATIONS = (
-    "nothing is exposed",
-    "exposed is just 5 percent",
-    "latency is most of it",
-    "latency is half of it",
-    "more communication than computation",
-    "as much communication as computation",
-    "less than half is hidden",
-    "half is hidden",
-    "most is hidden",
-)
+SITUATIONS = {
+    "nothing is exposed": (4.0, 0.2, 0.3, 70.0),
+    "exposed is just 5 percent": (5.0, 0.2, 0.3, 70.0),
+    "latency is most of it": (20.0, 0.75, 1.25, 30.0),
+    "latency is half of it": (20.0, 0.5, 0.3, 70.0),
+    "more communication than computation": (20.0, 0.2, 1.25, 30.0),
+    "as much communication as computation": (20.0, 0.2, 1.0, 70.0),
+    "less than half is hidden": (20.0, 0.2, 0.3, 30.0),
+    "half is hidden": (20.0, 0.2, 0.3, 50.0),
+    "most is hidden": (20.0, 0.2, 0.3, 70.0),
+}
+"""exposed_percent, the latencies' part of total_ms, total_ms by compute_ms, hidden_percent."""
 
 
 def drawn_figures(random: np.random.Generator, kind: str) -> dict[str, Any]:
-    """Draw what measure_communication returns, and a latency; whole numbers at the boundaries."""
-    calls = 2 * int(random.integers(2, 9))
-    compute = float(random.integers(200, 400))
-    latency = float(random.integers(2, 4))
-    total = 2 * calls * latency + float(random.integers(20, 60))
-    hidden = float(random.uniform(60, 80))
-    exposed = float(random.uniform(6, 30))
-    if kind == "nothing is exposed":
-        exposed = float(random.uniform(0, 4.9))
-    elif kind == "exposed is just 5 percent":
-        exposed = 5.0
-    elif kind == "latency is most of it":
-        total = 1.5 * calls * latency
-    elif kind == "latency is half of it":
-        total = 2 * calls * latency
-    elif kind == "more communication than computation":
-        compute = total - float(random.integers(1, 20))
-    elif kind == "as much communication as computation":
-        compute = total
-    elif kind == "less than half is hidden":
-        hidden = float(random.uniform(10, 49))
-    elif kind == "half is hidden":
-        hidden = 50.0
+    """Draw what measure_communication returns, and a latency; boundaries are exact."""
+    exposed, latencies, by_compute, hidden = SITUATIONS[kind]
+    calls, latency = int(random.integers(2, 9)), float(random.integers(2, 9))
+    total = calls * latency / latencies
+    compute = total / by_compute
+    step = compute / (1 - exposed / 100)
     figures = {
-        "step_ms": compute / (1 - exposed / 100),
+        "step_ms": step,
         "compute_ms": compute,
         "total_ms": total,
-        "exposed_ms": compute / (1 - exposed / 100) - compute,
+        "exposed_ms": step - compute,
         "exposed_percent": exposed,
         "hidden_percent": hidden,
         "collectives": calls,
