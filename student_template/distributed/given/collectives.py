@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -41,7 +40,7 @@ class _Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if func.namespace in NAMESPACES:
-            name = func._opname.replace("_", "")
+            name = func.name().partition("::")[2].replace("_", "")
             kind = next((it for it in KINDS if name.startswith(it.replace("_", ""))), "")
             if kind:
                 self.calls.append({"kind": kind, "bytes": 0 if kind == "barrier" else _bytes((*args, result))})

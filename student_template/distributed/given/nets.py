@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from torch import nn
 
 
@@ -11,6 +13,6 @@ class Net(nn.Sequential):
     def __init__(self, features: int = 64, width: int = 128, layers: int = 4, classes: int = 10) -> None:
         widths = [features, *[width] * (layers - 1), classes]
         parts: list[nn.Module] = []
-        for before, after in zip(widths, widths[1:]):
+        for before, after in pairwise(widths):
             parts += [nn.Linear(before, after), nn.Tanh()]
         super().__init__(*parts[:-1])
