@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 
+from autograder.model import Kind
 from autograder.worker.raised import kind_of
 from autograder.worker.rigs import order
 from autograder.worker.rigs.returned import BadReturn, text
@@ -32,7 +33,8 @@ Place = Callable[[int], Mapping[str, int]]
 ORDER, ANSWER = "order", "answer"
 TORN = ("onnection", "Broken pipe", "gloo")
 """Words of errors that another process has caused."""
-SAME = "all processes make the same collective calls in the same order"
+APART: Kind = "apart"
+"""The kind of end where processes of a group do different things, or one is gone."""
 
 
 def together(
@@ -157,17 +159,16 @@ class _Group:
                 raise BadReturn(_raised(rank, own), own["kind"])
         calls = [order.read(self._homes / f"{ORDER}{rank}") for rank in range(len(self._pids))]
         if why := order.mismatch(calls):
-            raise BadReturn(f"{why}: {SAME}")
+            raise BadReturn(why, APART)
         left = {rank: how for rank, how in self._ended.items() if rank not in self._answers}
         for rank, how in left.items():
             if how != -signal.SIGABRT:
-                raise BadReturn(_left(rank, how, calls))
+                raise BadReturn(_left(rank, how, calls), APART)
         returned = [rank for rank in self._answers if rank not in failed]
         for rank in returned:
             if waits := order.ahead(calls, rank):
-                raise BadReturn(
-                    f"rank {rank} returned after {order.made(calls[rank])}, and {waits}: {SAME}"
-                )
+                after = order.made(calls[rank])
+                raise BadReturn(f"rank {rank} returned after {after}, and {waits}", APART)
         over = len(failed) + len(left) + len(returned) == len(self._pids)
         if over or late:
             self._last(failed, left, calls, late and not over)
@@ -181,7 +182,7 @@ class _Group:
     ) -> None:
         """Raise what there is when nothing more will come."""
         for rank, how in left.items():
-            raise BadReturn(_left(rank, how, calls))
+            raise BadReturn(_left(rank, how, calls), APART)
         for rank, own in failed.items():
             raise BadReturn(_raised(rank, own), own["kind"])
         if late:

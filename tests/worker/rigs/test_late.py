@@ -34,6 +34,13 @@ def never(tensor):
 def by_its_future(tensor):
     future = dist.all_reduce(tensor, async_op=True).get_future()
     future.then(lambda done: done.value()[0]).wait()
+    return [1.0, 1.0], ["call", "wait"]
+
+
+def asked_until_it_is_there(tensor):
+    work = dist.all_reduce(tensor, async_op=True)
+    while not work.is_completed():
+        pass
     return [1.0, 1.0], ["call"]
 
 
@@ -51,6 +58,7 @@ CALLS = {
     "blocking": (blocking, [2.0, 2.0]),
     "never waited for": (never, [2.0, 2.0]),  # 1 + 1: nothing has arrived
     "by its future": (by_its_future, [2.0, 2.0]),
+    "asked until it is there": (asked_until_it_is_there, [2.0, 2.0]),
     "several in one": (coalesced, [2.0, 2.0]),
 }
 
