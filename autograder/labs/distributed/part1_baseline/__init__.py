@@ -60,7 +60,7 @@ HELD = record(rank=INTEGER, steps=INTEGER, shapes=BOOLEAN, ranges=map_of(INTEGER
     takes=["profile_rank"],
 )
 def profiled(student: Student, rig: Rig) -> Answer:
-    """Two processes profile eight steps with ranges, and then too few."""
+    """Two processes profile ten steps with ranges, and then too few."""
     return rig.profiled(student)
 
 
@@ -99,7 +99,8 @@ def summarised(student: Student, rig: Rig) -> Answer:
         else:
             usual = {name: made.summary(events, name) for name in judges.SLIPS}
             slips.append({it: {t: own[t] for t in judges.TIMES} for it, own in usual.items()})
-        names = [rig.text(it) for it in list(right["top_operators"])[:10]]
+        top = right["top_operators"]
+        names = [rig.text(it) for it in (list(top)[:10] if hasattr(top, "__len__") else [])]
         figures = {name: right[name] for name in (*judges.TIMES, "utilization_percent")}
         rows = rig.rows([figures], "summarise")
         summaries.append({"top_operators": names, "figures": rows[0]})

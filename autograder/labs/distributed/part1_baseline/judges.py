@@ -10,7 +10,7 @@ from autograder.checks.numerics import close, explained, shown
 from autograder.traces.record import Trace
 
 WORLD, LEAST = 2, 3  # steps
-ACTIVE, STEPS = 3, 8
+ACTIVE, STEPS = 3, 10
 EXACT, POINTS = 1e-6, 2.0
 SLOW = (8.0, 12.0)  # percent of the steps that a rank waits: in between either answer is right
 NONE = "none"
@@ -50,7 +50,7 @@ def schedule_problem(seen: Mapping[str, Any]) -> tuple[str, str]:
         if own["taken"] != STEPS:
             return f"rank {rank} took {own['taken']} steps of {STEPS}", "step() is called in each"
         if trace["steps"] != ACTIVE or set(trace["ranges"].values()) != {ACTIVE}:
-            return measured, "wait=1, warmup=2, active=3 leaves 3 of 8 steps, with repeat=1"
+            return measured, "wait=1, warmup=2, active=3 leaves 3 of 10 steps, with repeat=1"
         if not trace["shapes"]:
             return measured, "no shapes of inputs: record_shapes=True"
         if own["raised"] != "ValueError" or own["late"]:
