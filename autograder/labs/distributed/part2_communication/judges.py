@@ -75,7 +75,8 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
     right = expected["ranks"][0]["figures"]
     for rank, each in enumerate(own["ranks"]):
         calls, size = each["figures"].get("collectives"), each["figures"].get("bytes")
-        measured = f"rank {rank}: {shown(calls)} collectives and {shown(size)} bytes in a step"
+        whole = f"{size:.0f}" if isinstance(size, float) else shown(size)
+        measured = f"rank {rank}: {shown(calls)} collectives and {whole} bytes in a step"
         asked = f"expected {right['collectives']:g} and {right['bytes']:.0f}"
         if calls == 1:
             why = "DDP makes its final buckets after the first step: count after the warm-up"
