@@ -15,7 +15,8 @@ from typing import Any
 from autograder.errors import SubmissionError
 from autograder.traces.events import COMM_KERNEL, LOADER, STEP, Kind, Recording
 from autograder.traces.jsonstream import ONE_CAP, Document, stream
-from autograder.traces.operators import work
+from autograder.traces.metrics import COMM_MARK
+from autograder.traces.operators import moved, work
 from autograder.traces.record import Trace
 from autograder.traces.source import Source
 from autograder.traces.summary import summarise, unread
@@ -172,6 +173,7 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) 
             track=track,
             link=_id(args.get("correlation")),
             op=op,
+            size=moved(args) if COMM_MARK.match(name) else 0,
             work=work(name, args) if kind is Kind.OP else None,
         )
 

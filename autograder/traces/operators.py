@@ -17,6 +17,8 @@ from autograder.traces.shapes import Call, Tensor, UnplacedError, broadcast, rec
 KINDS = ("matmul", "convolution", "attention", "elementwise", "reduction", "norm")
 MOST = 2**100
 """Operations or bytes of one call; more is no work."""
+LARGEST = 2**62
+"""Bytes of one call that a column holds."""
 NORM = 5
 """Operations for each number of a norm or a softmax: mean, spread, difference, scale."""
 
@@ -51,6 +53,15 @@ def work(name: str, args: Mapping[str, Any]) -> Work | None:
     possible = 0 < flops < MOST and 0 < size < MOST
     item = call.tensors[0].item if call.tensors else 4
     return Work(kind, shapes, flops, size, item) if possible else None
+
+
+def moved(args: Mapping[str, Any]) -> int:
+    """Return the bytes of all inputs of a call; 0 where they were not recorded."""
+    try:
+        size = sum(one.bytes for one in recorded(args).tensors)
+    except UnplacedError:
+        return 0
+    return size if size < LARGEST else 0
 
 
 def _product(left: Tensor, right: Tensor, more: Sequence[Tensor] = ()) -> Counts:

@@ -60,6 +60,15 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Transfer:
+    """A collective call of a process: how long it took, with the wait for others, and what it moved."""
+
+    ns: int
+    bytes: int = 0
+    """0 where the trace does not say it."""
+
+
+@dataclass(frozen=True)
 class Gap:
     """A stretch in which a GPU did nothing."""
 
@@ -175,6 +184,8 @@ class Trace:
     """
     steps: tuple[Window, ...] = ()
     """Each ProfilerStep, in order; the first thousand of many."""
+    collectives: tuple[Transfer, ...] = ()
+    """In the order in which they began; the first thousand of many."""
     breakdown: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)
     """Window id -> what it consists of; the slices add up to it."""
     gaps: tuple[Gap, ...] = ()

@@ -17,8 +17,8 @@ from autograder.traces import whatif
 from autograder.traces.breakdown import breakdown, timeline
 from autograder.traces.events import KERNELS, STEP, Events, Kind
 from autograder.traces.gaps import gaps
-from autograder.traces.metrics import LAUNCH, figures
-from autograder.traces.record import Tool, Trace, Window
+from autograder.traces.metrics import LAUNCH, collectives, figures
+from autograder.traces.record import Tool, Trace, Transfer, Window
 from autograder.traces.roofline import roofline
 from autograder.traces.source import Source
 from autograder.traces.tables import tables
@@ -95,6 +95,7 @@ def summarise(
                 strict=True,
             )
         ),
+        collectives=_transfers(events),
         breakdown=breakdown(events, kept),
         gaps=tuple(gaps(events, kept)),
         roofline=roofline(events, devices),
@@ -103,6 +104,14 @@ def summarise(
         signals={**(signals or {}), **_signals(events)},
     )
     return replace(trace, figures=(*trace.figures, *whatif.at_roof(trace)))
+
+
+def _transfers(events: Events) -> tuple[Transfer, ...]:
+    """Return the collectives of the GPUs, or where there is none those of the CPU."""
+    ran = events.of(Kind.COMM) if gpus(events) else collectives(events)
+    ran = ran.where(np.argsort(ran.start, kind="stable")[:MOST_STEPS])
+    pairs = zip(ran.durations.tolist(), ran.size.tolist(), strict=True)
+    return tuple(Transfer(*pair) for pair in pairs)
 
 
 def digest(source: Source) -> str:

@@ -1,0 +1,274 @@
+"""Part 2: communication. What a step waits for, what its transfers take, and what a link costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.claims.exercise import Exercise
+from autograder.claims.studies import Study
+from autograder.lab import (
+    CELL,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Answer,
+    Pair,
+    Part,
+    Student,
+    Verdict,
+    exactly,
+    list_of,
+    map_of,
+    record,
+)
+from autograder.labs.distributed.part2_communication import judges, stories
+from autograder.model import verdict
+
+if TYPE_CHECKING:
+    from autograder.labs.distributed.part2_communication.rig import Rig
+else:
+    Rig = Any
+
+part = Part(
+    "part2_communication",
+    writes=["measure_communication"],
+    hands_in=[judges.LINK.file, "part2_notes.md"],
+    tables=[judges.LINK],
+    warm=["torch._dynamo"],
+)
+SEE = 'see "What usually goes wrong" in the part 2 handout'
+
+# --- a step -----------------------------------------------------------------------------------
+
+RANK = record(
+    figures=map_of(CELL),
+    passes=list_of(INTEGER),
+    start=TEXT,
+    end=TEXT,
+    gradients=INTEGER,
+)
+CASE = record(ranks=exactly(2, RANK), slips=map_of(map_of(NUMBER)))
+
+
+@part.probe(pair=True, values={"cases": exactly(2, CASE)}, takes=["measure_communication"])
+def measured(student: Student, rig: Rig) -> Answer:
+    """Two trainings in two processes; steps and collectives take scripted time."""
+    cases = []
+    for number, story in enumerate(stories.drawn_stories(rig.random)):
+        if rig.side == "student":
+            ranks, slips = rig.measured(student, story), dict[str, Any]()
+        else:
+            right = {"figures": story.figures(), "passes": [], "gradients": 0}
+            ranks = [{**right, "start": str(number), "end": str(number)}] * 2
+            slips = story.slips()
+        cases.append({"ranks": ranks, "slips": slips})
+    return {"cases": cases}
+
+
+def judged(pair: Pair, problem: Any, try_: str) -> Verdict:
+    own, expected = pair.student.values["cases"], pair.baseline.values["cases"]
+    return verdict(*judges.first_problem(own, expected, problem), f"{try_}; {SEE}")
+
+
+@part.check(basis="scripted")
+def times_are_medians_of_the_slowest(measured: Pair) -> Verdict:
+    """step_ms is the median of the steps, of the rank that has the largest, in every process."""
+
+    def problem(own: Any, expected: Any) -> tuple[str, str]:
+        return judges.figure_problem(own, expected, ["step_ms"])
+
+    try_ = "statistics.median of each rank's steps, then dist.all_reduce with ReduceOp.MAX"
+    return judged(measured, problem, try_)
+
+
+@part.check(basis="scripted", needs=[times_are_medians_of_the_slowest])
+def exposed_is_not_total(measured: Pair) -> Verdict:
+    """compute_ms is of steps in no_sync(), total_ms of the buckets alone; the rest follows."""
+
+    def problem(own: Any, expected: Any) -> tuple[str, str]:
+        reported, why = judges.figure_problem(own, expected, stories.FIGURES[1:])
+        if why and (always := judges.never_alone(own)):
+            return always, "forward decides whether backward synchronises: put it inside, too"
+        return reported, why
+
+    try_ = "forward and backward in no_sync(), and dist.all_reduce for each bucket alone"
+    return judged(measured, problem, try_)
+
+
+@part.check(basis="report")
+def counts_after_warm_up(measured: Pair) -> Verdict:
+    """collectives and bytes are those of a step whose buckets are final."""
+    try_ = "a step in given.watch_collectives(), after the warm-up"
+    return judged(measured, judges.count_problem, try_)
+
+
+@part.check(basis="report", needs=[times_are_medians_of_the_slowest])
+def leaves_the_model_alone(measured: Pair) -> Verdict:
+    """Weights stay as they are, in both processes, and all gradients are None at the end."""
+
+    def problem(own: Any, _: Any) -> tuple[str, str]:
+        return judges.state_problem(own)
+
+    return judged(measured, problem, "no optimizer, and model.zero_grad() after each backward")
+
+
+# --- a link -----------------------------------------------------------------------------------
+
+SCRIPT = {"sizes": list_of(INTEGER), "ms": list_of(NUMBER), "pattern": list_of(NUMBER)}
+ROWS = list_of(map_of(CELL))
+
+
+@part.probe(
+    pair=True,
+    values={
+        **SCRIPT,
+        "device": TEXT,
+        "rows": ROWS,
+        "ranks": exactly(2, ROWS),
+        "csv": TEXT,
+        "files": list_of(TEXT),
+    },
+    takes=["measure_link"],
+)
+def linked(student: Student, rig: Rig) -> Answer:
+    """A link of scripted latency and bandwidth, and a rank that is slower."""
+    sizes = [4 * rig.integer(256 * 8**k, 300 * 8**k) for k in range(4)]
+    link = stories.drawn_link(rig.random, 2 * rig.integer(3, 5) + 1)
+    slower = rig.integer(0, 1)
+    device = rig.text(rig.given("device_name")(rig.tensor([0]).cpu().device))
+    script = {"sizes": sizes, "ms": [1e3 * link.median(it) for it in sizes]}
+    answer = {**script, "pattern": link.pattern, "device": device}
+    if rig.side != "student":
+        return {**answer, "rows": [], "ranks": [[], []], "csv": "", "files": []}
+    told = rig.linked(student, sizes, link, slower)
+    first, second = told["ranks"]
+    ranks = [first["rows"], second["rows"]]
+    return {
+        **answer,
+        "rows": first["rows"],
+        "ranks": ranks,
+        "csv": told["csv"],
+        "files": second["files"],
+    }
+
+
+def link_rule(linked: Pair) -> str:
+    return judges.link_problem(linked.student.values["ranks"], linked.baseline.values)
+
+
+def also_rank_1(linked: Pair) -> tuple[str, str] | None:
+    files = linked.student.values["files"]
+    why = f"rank 1 wrote {', '.join(files)}: in one folder one tears the other's file"
+    return (why, "if dist.get_rank() == 0:") if files else None
+
+
+study = Study(part, judges.LINK, "measure_link", by=linked, expected=lambda it: it["sizes"])
+study.is_measured(
+    "measures_the_link",
+    link_rule,
+    says="Each row has the median of the calls, of the slowest rank, and the bandwidth of the bus.",
+    try_=f"1e3 * median, ReduceOp.MAX, and sent_bytes / seconds / 1e9; {SEE}",
+    shows=["bytes", "ms", "bus_gb_s"],
+)
+study.is_written(also_rank_1)
+study.is_consistent(
+    judges.table_problem,
+    says="The allreduce_times.csv handed in has rising sizes, and bandwidths that follow from times.",
+)
+
+# --- arithmetic -------------------------------------------------------------------------------
+
+fit = Exercise("fit_link", part)
+
+
+@fit.inputs
+def draw_rows(
+    random: np.random.Generator, rows: Any = (5, 15), noise: Any = 0.05, cold: Any = 1.0
+) -> dict[str, Any]:
+    sizes = 4 * np.unique(np.geomspace(256, 2**22, rows).astype(int))
+    latency, rate = random.uniform(0.1, 1.0), random.uniform(1e5, 1e6)
+    apart = latency * random.uniform(-noise, noise, len(sizes))
+    ms = latency + sizes / rate + apart
+    ms[0] *= cold
+    return {
+        "rows": [
+            {"bytes": int(size), "ms": float(it), "bus_gb_s": size / it / 1e6, "device": "a CPU"}
+            for size, it in zip(sizes, ms, strict=True)
+        ]
+    }
+
+
+def fitted(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    slope, latency = np.polyfit([it["bytes"] for it in rows], [it["ms"] for it in rows], 1)
+    return float(latency), float(1 / slope)
+
+
+fit.same(
+    {
+        "two sizes": {"rows": 2, "noise": 0.0},
+        "the smallest size took twice as long": {"cold": 2.0},
+    },
+    families=("drawn sizes",),
+    oracle=fitted,
+    within=1e-4,
+    name="fits_the_link",
+    says="fit_link returns latency and bandwidth of the line with the least squares.",
+    why="the line goes through all rows: ms = latency_ms + bytes / bytes_per_ms, errors are in ms",
+    try_=f"np.polyfit(bytes, ms, 1) gives slope and latency; bytes_per_ms is 1 / slope; {SEE}",
+)
+
+ring = Exercise("sent_bytes", part)
+
+
+@ring.inputs
+def draw_transfer(
+    random: np.random.Generator, operation: Any = "all_reduce", processes: Any = (2, 64)
+) -> dict[str, Any]:
+    nbytes = 4 * processes * int(random.integers(1, 10**6))
+    return {"operation": operation, "nbytes": nbytes, "processes": processes}
+
+
+def sent(operation: str, nbytes: int, processes: int) -> float:
+    rounds = 2 if operation == "all_reduce" else 1
+    return rounds * nbytes * (processes - 1) / processes
+
+
+OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter")
+ring.same(
+    {
+        f"{operation} of {processes}": {"operation": operation, "processes": processes}
+        for operation in OPERATIONS
+        for processes in (1, 2, 8, 64)
+    },
+    families=("drawn sizes",),
+    oracle=sent,
+    within=1e-9,
+    name="ring_bytes_are_right",
+    says="sent_bytes returns what a rank sends in a ring of 1 to 64 processes.",
+    why={
+        "of 1": "one process sends nothing",
+        "all_reduce": "an all_reduce is a reduce_scatter and an all_gather: 2 (n - 1) / n",
+        "": "nbytes are those of the whole tensor, and a rank sends (n - 1) / n of them",
+    },
+    try_=f"(processes - 1) / processes * nbytes, twice for all_reduce; {SEE}",
+)
+
+advice = Exercise("advise", part)
+
+
+@advice.inputs
+def draw_figures(random: np.random.Generator, kind: Any = "most is hidden") -> dict[str, Any]:
+    return stories.drawn_figures(random, kind)
+
+
+advice.same(
+    {kind: {"kind": kind} for kind in stories.SITUATIONS},
+    families=(),
+    oracle=stories.advised,
+    name="advises_what_helps",
+    says="advise returns the first advice whose condition holds, also at its boundary.",
+    why="the conditions are tried in their order, and 5, half, equal times and 50 are boundaries",
+    try_="five cases in the order of the handout, with < and > as they stand there",
+)

@@ -1,0 +1,168 @@
+# %% [markdown]
+# # Part 1: where a step of two processes goes
+#
+# You profile a training in each of its processes, read both traces, and find out which of them the other waits for.
+
+# %%
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.profiler import profile, record_function, schedule
+
+import given
+
+# %% [markdown]
+# ## 1.1 A trace of each process
+
+
+# %%
+def profile_rank(step, steps, folder, rank, wait=1, warmup=2, active=3) -> Path:
+    """Call step() `steps` times under torch.profiler, in one process of several; return the file of the trace.
+
+    The first `wait` steps are not recorded, `warmup` steps are recorded and thrown away, and the next `active` steps
+    are in the trace, with the shapes of inputs. Later steps are not recorded. Writes rank{rank}_trace.json.gz into
+    `folder`, and nothing else. If there are fewer steps than the schedule needs: ValueError before the first step.
+    """
+    # TODO: torch.profiler.schedule, with repeat=1. prof.step() after each step.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 1.2 A step of one process
+#
+# Events of a trace are dicts, in no order. Those with `ph` "X" have `cat`, `name`, `ts` (start) and `dur`, both in
+# microseconds, `pid` and `tid` (together: the thread). Other events have fewer keys.
+#
+# | | is an event with |
+# |---|---|
+# | step | `cat` "user_annotation" and a name that begins with `ProfilerStep#` |
+# | operator | `cat` "cpu_op", and a name that does not begin with `c10d::` |
+# | kernel | `cat` "kernel"; a trace with kernels is one of a GPU |
+# | collective | with a GPU a kernel `nccl...`; without one a "user_annotation" `gloo:...` |
+# | compute | with a GPU all other kernels; without one all operators |
+
+
+# %%
+def collectives(events) -> list[dict[str, Any]]:
+    """Return the collectives of a trace, in the order in which they began."""
+    # TODO: a helper for both functions below; change it as you like.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def covered(events) -> float:
+    """Return the microseconds in which at least one of the events runs."""
+    # TODO: another helper. Sort by start, and add what is later than the latest end so far.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def own_times(operators) -> dict[str, float]:
+    """Return the own time of each operator by its name, in microseconds."""
+    # TODO: the last helper. Of two with the same start, the longer one surrounds the other.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+def summarise(events) -> dict[str, Any]:
+    """Return where the steps of one trace go. Times are milliseconds per step: divided by the number of steps.
+
+    top_operators           the names of the 5 operators with the most own time, most first
+    step_ms                 the steps
+    compute_ms              time in which anything computes
+    communication_ms        time in which any collective runs
+    exposed_ms              of that, the time in which nothing computes
+    utilization_percent     share of the steps in which any kernel runs; None for a trace without kernels
+
+    Two things at once count once. Own time is without what is directly inside, on the same thread: operators, and
+    `c10d::` calls too.
+    """
+    # TODO: the time in which only communication runs is (either of both) - (compute).
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 1.3 Who waits for whom
+#
+# A collective ends when all processes have taken part. Whoever comes first waits, and its trace shows a long transfer.
+
+
+# %%
+def waiting(traces) -> list[dict[str, Any]]:
+    """Return a row for each rank, the one that waits least first: the others wait for it. `traces`: rank -> events.
+
+    The k-th collective of every rank is one transfer, in the order in which they began. It takes the least time that
+    any rank needed for it; what a rank needed beyond that, it waited.
+    A row has rank, communication_ms (all collectives of the rank, added up), transfer_ms, waiting_ms; of the whole
+    trace. The clocks of two processes differ: compare durations only.
+    """
+    # TODO: sort each rank's collectives, then take the least of each place.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+STEPS, LATE = 6, 0.03  # seconds that the data of rank 1 comes late in each step
+
+
+def make_step(rank, device):
+    """Return a function that takes a step of a training, with a range for each of its phases."""
+    torch.manual_seed(rank)
+    network = given.Net(features=256, width=512, layers=6).to(device)
+    model = DistributedDataParallel(network, bucket_cap_mb=1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    inputs, labels = torch.randn(256, 256, device=device), torch.randint(0, 10, (256,), device=device)
+
+    def step():
+        time.sleep(LATE if rank == 1 else 0)
+        with record_function("forward"):
+            loss = nn.functional.cross_entropy(model(inputs), labels)
+        with record_function("backward"):
+            loss.backward()
+        with record_function("optimizer"):
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return step
+
+
+def work(rank, device) -> None:
+    """Profile the training, as one of the processes."""
+    profile_rank(make_step(rank, device), STEPS, ".", rank)
+
+
+def answers(traces) -> dict[str, Any]:
+    """Return what two traces say: shares of rank 0's steps, and the rank that the other one waits for."""
+    figures = summarise(traces[0])
+    first, *_, last = waiting(traces)
+    names = ("compute", "communication", "exposed")
+    shares = {f"{name}_percent": 100 * figures[f"{name}_ms"] / figures["step_ms"] for name in names}
+    steps = [it for it in traces[0] if it.get("cat") == "user_annotation" and "ProfilerStep" in it["name"]]
+    much = 0.1 * len(steps) * figures["step_ms"]  # less than a tenth of the steps is no slow rank
+    slow_rank = first["rank"] if last["waiting_ms"] >= much else "none"
+    return {"top_operators": figures["top_operators"], **shares, "slow_rank": slow_rank}
+
+
+if __name__ == "__main__":
+    given.start(work)
+    both = {}
+    for rank in (0, 1):
+        with gzip.open(f"rank{rank}_trace.json.gz", "rt", encoding="utf-8") as file:
+            both[rank] = json.load(file)["traceEvents"]
+        print(f"rank {rank}: {summarise(both[rank])}")
+    for row in waiting(both):
+        print(row)
+    Path("answers.json").write_text(json.dumps(answers(both), indent=2))
+    print(Path("answers.json").read_text())

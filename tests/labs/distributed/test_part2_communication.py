@@ -1,0 +1,84 @@
+"""Part 2 of distributed: right work passes in real workers; mistakes are entries of the corpus."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.labs.distributed.part2_communication import judges, part, stories
+from autograder.model import Limits
+from tests.labs.bench import Bench, failing
+
+# Its processes are forked from one that has not trained yet.
+bench = Bench("distributed", part, without=part.checks)
+
+
+def test_the_part_declares_nothing_unknown():
+    assert [] == part.problems()
+
+
+@pytest.mark.slow
+def test_the_reference_passes_in_two_processes(workers):
+    seen = {name: bench.in_workers(workers, name, Limits(40)) for name in part.probes}
+    verdicts = {
+        name: check.judge(**{each: seen[each] for each in check.reads})
+        for name, check in part.checks.items()
+        if set(check.reads) <= set(seen)
+    }
+
+    assert {} == failing(verdicts)
+
+
+# --- the script of a clock --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_mistake_gives_the_right_number(seed):
+    for story in stories.drawn_stories(np.random.default_rng(seed)):
+        right = story.figures()
+        for name, slips in story.slips().items():
+            for words, number in slips.items():
+                assert abs(number / right[name] - 1) > 2 * judges.WITHIN, words
+
+
+def test_figures_of_a_step_by_hand():
+    link = stories.Link(latency=0.01, bandwidth=1e6, pattern=[1.0])
+    story = stories.Story(0, 128, 0.1, 2, compute=0.34, exposed=0.05, link=link, pattern=[1.0])
+    figures = story.figures()
+
+    assert 170_536 == story.bytes
+    assert pytest.approx(390.0) == figures["step_ms"]
+    assert pytest.approx(20.0 + 170.536) == figures["total_ms"]
+    assert pytest.approx(100 * (1 - 50 / 190.536)) == figures["hidden_percent"]
+
+
+def test_each_advice_is_asked_for():
+    advised = {
+        kind: stories.advised(**stories.drawn_figures(np.random.default_rng(1), kind))
+        for kind in stories.SITUATIONS
+    }
+
+    assert {"nothing", "larger buckets", "accumulate", "overlap", "compress"} == {*advised.values()}
+    assert "nothing" != advised["exposed is just 5 percent"]
+    assert "compress" == advised["latency is half of it"]
+    assert "compress" == advised["as much communication as computation"]
+
+
+# --- what is handed in ------------------------------------------------------------------------
+
+
+def test_the_table_of_the_reference_is_consistent():
+    rows = judges.LINK.read(bench.handed_in(judges.LINK.file))
+
+    assert "" == (judges.LINK.problem(rows) or judges.table_problem(rows))
+
+
+@pytest.mark.parametrize("processes", [2, 8, 512])
+def test_bandwidths_of_any_number_of_processes_fit(processes):
+    factor = 2 * (processes - 1) / processes
+    rows = [
+        {"bytes": 1024 * 8**k, "ms": 1.0 + k, "bus_gb_s": factor * 1024 * 8**k / (1 + k) / 1e6}
+        for k in range(4)
+    ]
+
+    assert "" == judges.table_problem(rows)
