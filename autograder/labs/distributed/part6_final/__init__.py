@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks.trace import has_gpu
 from autograder.claims.exercise import Exercise
+from autograder.claims.groups import division_problem, order_problem
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
     BOOLEAN,
@@ -25,7 +27,6 @@ from autograder.lab import (
     Verdict,
     exactly,
     list_of,
-    map_of,
     optional,
     record,
 )
@@ -59,6 +60,8 @@ TABLE = 'see "The table" in the part 6 handout'
 
 # --- the program ------------------------------------------------------------------------------------------------------
 
+LOADER = ("num_workers", "pin_memory", "persistent_workers")
+FIGURES = ("samples", "steps", "accuracy", "loss")
 CALLS = list_of(list_of(record(kind=TEXT, bytes=INTEGER)))
 PROCESS = record(
     asked=list_of(INTEGER),
@@ -68,14 +71,14 @@ PROCESS = record(
     kept=list_of(TEXT),
     steps=CALLS,
     taken=INTEGER,
-    loaders=list_of(map_of(INTEGER)),
+    loaders=list_of(record(**dict.fromkeys(LOADER, INTEGER))),
 )
 RUN: dict[str, Any] = {
     "values": {
         "samples": INTEGER,
         "names": list_of(TEXT),
         "ranks": exactly(2, PROCESS),
-        "written": map_of(optional(NUMBER)),
+        "written": record(**dict.fromkeys(FIGURES, optional(NUMBER))),
         "gradient_bytes": INTEGER,
     },
     "arrays": dict.fromkeys(
@@ -142,6 +145,17 @@ def program_trains_as_one(plain: Pair) -> Verdict:
     )
 
 
+@part.check(basis="report")
+def divides_the_samples(plain: Pair) -> Verdict:
+    """Each sample is read by one process in each epoch, and the order is new in each."""
+    read = [each["asked"] for each in plain.student.values["ranks"]]
+    epochs = plain.baseline.values["ranks"][0]["taken"]
+    why = division_problem(read, plain.student.values["samples"], epochs)
+    measured = f"the processes read {' and '.join(str(len(each)) for each in read)} samples"
+    try_ = f"DistributedSampler, and sampler.set_epoch(epoch); {SEE}"
+    return verdict(measured, why or order_problem(read, epochs), try_)
+
+
 @part.check(basis="report", needs=[program_trains_as_one])
 def options_do_what_they_say(
     plain: Pair, halved: Pair, grouped: Pair, loaded: Pair, together: Pair
@@ -172,6 +186,7 @@ COLD = 4.0
 RESULT = record(seconds=list_of(NUMBER), peak_mb=list_of(NUMBER), accuracy=NUMBER, steps=INTEGER)
 SCRIPT = {"samples": INTEGER, "batch": INTEGER, "results": list_of(RESULT), "device": TEXT}
 ASKED = ("amp", "accumulate", "workers", "samples", "batch_size", "epochs")
+RUNS = list_of(record(**dict.fromkeys(ASKED, NUMBER)))
 
 
 def drawn(rig: Rig) -> dict[str, Any]:
@@ -189,7 +204,7 @@ def drawn(rig: Rig) -> dict[str, Any]:
     return {"samples": 240 * batch, "batch": batch, "results": results, "device": device}
 
 
-@part.probe(pair=True, values={**DRAWN, **SCRIPT, "runs": list_of(map_of(NUMBER))}, arrays=PICTURE)
+@part.probe(pair=True, values={**DRAWN, **SCRIPT, "runs": RUNS}, arrays=PICTURE)
 def compared(student: Student, rig: Rig) -> Answer:
     """Runs that return scripted figures, by what they are asked to change; nothing is trained."""
     script, runs = drawn(rig), list[dict[str, float]]()
@@ -201,7 +216,7 @@ def compared(student: Student, rig: Rig) -> Answer:
         name = judges.kind(runs[-1])
         at = judges.NAMES.index(name) if name in judges.NAMES else (len(runs) - 1) % 5
         result = script["results"][at]
-        return {**{name: it[:] if isinstance(it, list) else it for name, it in result.items()}}
+        return copy.deepcopy(result)
 
     asked = script["samples"], script["batch"], rig.device
     with rig.figures() as figures:
@@ -301,7 +316,7 @@ predict.same(
     name="predicts_scaling",
     says="predict_step returns the step and both efficiencies: 1, 2, 8 and 64 processes, all hidden, nothing hidden.",
     why={
-        "1 processes": "one process sends nothing: its efficiency is 1",
+        "1 processes": "one process sends nothing, and what could be hidden does not make its step shorter",
         "all of it hidden": "what is hidden does not make the step shorter than compute_ms",
         "": "each bucket pays 2 (n - 1) latencies, and what backward cannot hide comes on top",
     },

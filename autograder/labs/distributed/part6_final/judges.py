@@ -132,7 +132,8 @@ def does(ranks: Pair, options: Mapping[str, Any], trained: str) -> str:
             return f"rank {rank}: {sent} bytes in a step where gradients have {gradients}: {why}"
         if problem := _loads(own["loaders"], options.get("workers", 0)):
             return f"rank {rank}: {problem}"
-    return trained
+    steps, right = (side.values["written"]["steps"] for side in (ranks.student, ranks.baseline))
+    return trained or f"steps is {shown(steps)}, and it is {shown(right)}" * (steps != right)
 
 
 def _loads(loaders: Sequence[Mapping[str, Any]], workers: int) -> str:
