@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograder import checks
-from autograder.labs.distributed.part6_final import PROGRAM, judges, part
+from autograder.labs.distributed.part6_final import configurations, part
+from autograder.labs.distributed.part6_final.part import PROGRAM
 from autograder.model import Device, Failed, Job, Limits, Pair, Passed, Unavailable
 from tests.labs.bench import ROOT, Bench, failing
 
@@ -90,12 +91,12 @@ def test_a_speedup_counts_where_it_can_be_shown(folder, device, kind, words):
     ],
 )
 def test_a_run_is_known_by_what_it_changes(changed, expected):
-    assert expected == judges.kind(changed)
+    assert expected == configurations.kind(changed)
 
 
 def test_a_prediction_of_one_process_is_its_computing():
     call = {"processes": 1, "compute_ms": 340.0, "buckets": [10**6], "latency_ms": 1.0}
 
-    found = judges.predicted(**call, bytes_per_ms=1e5, hideable_ms=34.0)
+    found = configurations.predicted(**call, bytes_per_ms=1e5, hideable_ms=34.0)
 
     assert {"step_ms": 340.0, "efficiency": 1.0, "strong_efficiency": 1.0} == found
