@@ -75,6 +75,14 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
         "compiled in pieces",
         "compile the whole model, torch.compile(model, ...), and not its layers: each is a graph of its own",
     ),
+    "apart": (
+        "the processes of the group went different ways",
+        "let all processes make the same collective calls, in one order, with tensors of one size",
+    ),
+    "unended": (
+        "processes of the group did not end",
+        "let all processes make the same collective calls, and wait only for what was started",
+    ),
     "other results": (
         "other results than the baseline's",
         "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",

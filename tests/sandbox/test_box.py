@@ -114,6 +114,24 @@ class TestReading:
             fenced, "import os\nsaid = [os.listdir('/code'), os.getcwd(), os.listdir()]"
         )
 
+    @pytest.mark.parametrize("way", ["spawn", "forkserver"])
+    def test_other_pythons_can_be_started_and_end_with_the_box(self, fenced, way):
+        """What multiprocessing starts has the part's file; who is left behind is ended."""
+        code = f"""
+        import multiprocessing, os, sys, time
+        sys.path.insert(0, "/code")
+        import helper
+        context = multiprocessing.get_context({way!r})
+        with context.Pool(1) as pool:
+            said = pool.apply(helper.double, (4,))
+        context.Process(target=time.sleep, args=(60,)).start()
+        """
+        code = textwrap.dedent(code) + "print('SAID', said, flush=True)\nos._exit(0)"
+        seen = fenced(job(code, helper="def double(number):\n    return 2 * number\n"))
+
+        assert "SAID 8" in seen.log
+        assert "process(es) were left behind and killed" in seen.log
+
     def test_the_supervisor_is_not_among_the_processes(self, fenced):
         """Only the box's own first process, its sleeper and the worker."""
         code = "import os\nsaid = [open(f'/proc/{p}/comm').read().strip() for p in os.listdir('/proc') if p.isdigit()]"

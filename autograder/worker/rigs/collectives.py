@@ -22,20 +22,32 @@ NAMESPACES = ("c10d", "_c10d_functional")
 MOST = 64  # steps, and calls of one step, that are told
 
 
-class Collectives(TorchDispatchMode):
-    """Notes the operators of process groups, step by step of any optimizer.
-
-    A backward pass on a GPU runs on another thread, where nothing is seen.
-    """
+class Watching(TorchDispatchMode):
+    """A mode that passes every operator on; a backward pass on a GPU runs on another thread, where it is not active."""
 
     def __init__(self) -> None:
-        """Begin the first step."""
         super().__init__()  # type: ignore[no-untyped-call]
-        self.steps: list[list[dict[str, Any]]] = [[]]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False  # else torch imports its compiler first, which takes a second in each process
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Make the call."""
+        return self.called(func, args, kwargs or {})
+
+    def called(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Make the call, and whatever a mode does beside it."""
+        raise NotImplementedError
+
+
+class Collectives(Watching):
+    """Notes the operators of process groups, step by step of any optimizer."""
+
+    def __init__(self) -> None:
+        """Begin the first step."""
+        super().__init__()
+        self.steps: list[list[dict[str, Any]]] = [[]]
 
     @property
     def calls(self) -> list[dict[str, Any]]:
@@ -53,18 +65,12 @@ class Collectives(TorchDispatchMode):
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         self._hook.remove()
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def called(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Make the call, then note it."""
-        result = func(*args, **(kwargs or {}))
-        kind = _kind(func) if func.namespace in NAMESPACES else ""
+        result = func(*args, **kwargs)
+        kind = kind_of(func)
         if kind:
-            self.steps[-1].append(
-                {
-                    "kind": kind,
-                    "ranks": _ranks(kind, args),
-                    **_size(kind, (*args, result)),
-                }
-            )
+            self.steps[-1].append(said(kind, args, result))
         return result
 
     def settled(self, first: int = 3) -> list[list[dict[str, Any]]]:
@@ -79,7 +85,15 @@ class Collectives(TorchDispatchMode):
         return calls[:MOST]
 
 
-def _kind(func: Any) -> str:
+def said(kind: str, args: Any, *more: Any) -> dict[str, Any]:
+    """Say what a call moves, and between which processes."""
+    return {"kind": kind, "ranks": _ranks(kind, args), **_size(kind, (*args, *more))}
+
+
+def kind_of(func: Any) -> str:
+    """Return the kind of a collective operator; of any other nothing."""
+    if func.namespace not in NAMESPACES:
+        return ""
     name = func._opname.replace("_", "")
     return next(
         (kind for kind in KINDS if name.startswith(kind.replace("_", ""))),

@@ -105,8 +105,8 @@ PROBLEMS = {
         "in the process of rank 1: ValueError: no such thing",
     ),
     "not written": (is_not_written, "is_not_written is not written yet"),
-    "both wait": (waits, "2 processes did not end: do all of them make the same collective calls?"),
-    "one leaves": (leaves, "in the process of rank [01]: ended without a word"),
+    "both wait": (waits, "ranks 0 and 1 did not end within 0.3 s, after no collective call each"),
+    "one leaves": (leaves, "rank [01] left: its process ended with status 0"),
 }
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -24,9 +21,7 @@ from autograder.worker.rigs.returned import BadReturn, Returned, dtype_name, fla
 WORLD, BLOCKS, STEPS, ROWS, LENGTH, VOCABULARY = 2, 4, 3, 4, 12, 97
 FEW = 3  # tokens of the second batch
 SECONDS = 40.0  # in all, on a machine where much else runs
-LEFT_ALONE = 10.0  # seconds that a process waits for one which is still in a collective call
 FACTOR = 1.5  # times the weights, before they are saved
-WAITED = "rank {} never came to a collective call that rank {} waited in: all processes make the same calls"
 Work = Callable[[int, nn.Module], dict[str, Any]]
 
 
@@ -106,15 +101,8 @@ class Sharding:
         def begin(rank: int) -> dict[str, Any]:
             # Processes of one group cannot share a GPU.
             torch.cuda.is_available = lambda: False
-            try:
-                mesh = init_device_mesh("cpu", (WORLD,))
-                told = work(rank, student.shard(self.model(), mesh, **options))
-            except RuntimeError as error:
-                if "onnection" in str(error):
-                    raise BadReturn(WAITED.format(1 - rank, rank)) from error
-                raise
-            _end_together(rank)
-            return told
+            mesh = init_device_mesh("cpu", (WORLD,))
+            return work(rank, student.shard(self.model(), mesh, **options))
 
         return forked.together(
             WORLD, lambda rank: {"LOCAL_RANK": rank}, begin, self._folder, SECONDS
@@ -156,14 +144,6 @@ class Sharding:
             "kinds": kinds,
             "saved": flat(dict(whole)).tolist() if plain else [],
         }
-
-
-def _end_together(rank: int) -> None:
-    """Wait for the other process: the first to end takes the other's connection along."""
-    with contextlib.suppress(Exception):
-        store: Any = dist.distributed_c10d._get_default_store()
-        store.set(f"ended{rank}", "")
-        store.wait([f"ended{1 - rank}"], timedelta(seconds=LEFT_ALONE))
 
 
 def held(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, int]:

@@ -1,0 +1,156 @@
+"""Claims about how the processes of a group send their gradients: in one order, while backward goes on, and waited for.
+
+reductions = Reductions(part, late, SEE)     late: the probe, declared with reduced(...)
+reductions.overlaps(...)                     and all that a `Group` may claim
+
+What happens in a step is noted: "gradient" for each that is there, and by `worker/rigs/late.py` "call" or
+"blocking call", and "wait".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.checks import outputs
+from autograder.claims.groups import APART, SUMS, UNSEEN, WORLD, Calls, Group
+from autograder.lab import INTEGER, TEXT, exactly, list_of, record
+from autograder.model import Failed, Pair, Verdict
+
+CALL = record(kind=TEXT, bytes=INTEGER)
+RANK = record(steps=list_of(list_of(CALL)), events=list_of(list_of(TEXT)))
+GRADIENT, CALLED, BLOCKING, WAITED = "gradient", "call", "blocking call", "wait"
+
+
+def reduced(*figures: str) -> dict[str, Any]:
+    """Return the form of a probe about processes that reduce gradients; *figures* are more arrays of each process."""
+    each = [f"{name}{rank}" for name in ("weights", "first", *figures) for rank in range(WORLD)]
+    return {
+        "values": {"ranks": exactly(WORLD, RANK)},
+        "arrays": dict.fromkeys(["start", *each], ("float64", 1)),
+    }
+
+
+class Reductions(Group):
+    """Processes that reduce gradients. Steps count from the first one on."""
+
+    def reason(self, ranks: Pair, ratio: float) -> str:
+        """Say what sets the training apart from one process's; *first* are the weights after one step."""
+        own, expected = ranks.student.arrays, ranks.baseline.arrays
+        if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
+            return "the ranks have different weights: gradients are not averaged in each step"
+        if ratio <= APART:
+            return "the model is what it was: gradients are not in .grad when finish() returns, or a copy is trained"
+        if outputs.furthest(own["first0"], expected["first0"]) <= APART:
+            return "right in step 1, wrong later: what counts the gradients of a bucket is not refilled after a step"
+        if SUMS[0] < ratio < SUMS[1]:
+            return "steps go twice as far: gradients are added up and not averaged"
+        return "other gradients than the mean: sent before they are there, or left as they were"
+
+    def sends(
+        self,
+        name: str,
+        buckets: Sequence[int],
+        says: str,
+        why: str,
+        try_: str,
+        needs: Sequence[str] = (),
+    ) -> None:
+        """Claim that each step reduces exactly so many bytes, one call after the other, and does nothing else."""
+        expected = ", ".join(map(str, buckets))
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            measured = ""
+            for rank, own in enumerate(ranks.student.values["ranks"]):
+                for step, calls in enumerate(own["steps"], 1):
+                    sizes = [call["bytes"] for call in calls]
+                    reported = ", ".join(map(str, sizes[:9])) or "none"
+                    measured = f"rank {rank}: {len(calls)} collective calls in step {step}"
+                    measured = f"{measured}, of {reported} bytes; expected: {expected}"
+                    if not calls:
+                        return measured, UNSEEN
+                    other = [call["kind"] for call in calls if call["kind"] != "all_reduce"]
+                    if other:
+                        return measured, f"{other[0]} is of another kind: {why}"
+                    if sizes != list(buckets):
+                        return measured, why
+            return measured, "" if measured else "no step was made"
+
+        self._claim(name, says, "report", problem, try_, needs)
+
+    def same_order(self, name: str, says: str, try_: str, needs: Sequence[str] = ()) -> None:
+        """Claim that all processes make the same calls in the same order."""
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            first, second = (_joined(own["steps"]) for own in ranks.student.values["ranks"])
+            for number, (own, other) in enumerate(zip(first, second, strict=False), 1):
+                if own != other:
+                    measured = f"call {number}: rank 0 {_words(own)}, rank 1 {_words(other)}"
+                    return measured, "gloo and NCCL match calls by their order, not by their names"
+            measured = f"rank 0 made {len(first)} calls, rank 1 made {len(second)}"
+            if len(first) != len(second):
+                return measured, "a process waits for a call that another one never makes"
+            return measured, "" if first else UNSEEN
+
+        self._claim(name, says, "report", problem, try_, needs)
+
+    def overlaps(self, name: str, says: str, try_: str, needs: Sequence[str] = ()) -> None:
+        """Claim, in steps that use all parameters, that the first call starts while a gradient is still missing.
+
+        And that no call blocks, and nothing is waited for before the last gradient is there.
+        """
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            measured, why = "", "no step was made"
+            for rank, own in enumerate(ranks.student.values["ranks"]):
+                for step, events in enumerate(own["events"], 1):
+                    measured, why = _overlap_problem(events)
+                    measured = f"rank {rank}, step {step}: {measured}"
+                    if why:
+                        return measured, why
+            return measured, why
+
+        self._claim(name, says, "report", problem, try_, needs)
+
+    def waits_for_all(
+        self, name: str, says: str, try_: str, *, within: float = APART, needs: Sequence[str] = ()
+    ) -> None:
+        """Claim the weights of one process where what a call makes arrives when it is waited for, and not before."""
+
+        def judge(ranks: Pair) -> Verdict:
+            trained = self.trained(ranks, within)
+            if not isinstance(trained, Failed):
+                return trained
+            measured = f"with results that arrive at wait(): {trained.measured}"
+            why = "a result is used before somebody has waited for it"
+            return Failed(measured, why, f"{try_}; {self.see}")
+
+        self.part.add_check(name, says, "scripted", judge, [self.probe], needs)
+
+
+def _joined(steps: Sequence[Calls]) -> list[Any]:
+    return [call for step in steps for call in step]
+
+
+def _words(call: Any) -> str:
+    if call["kind"] == "all_reduce":
+        return f"reduces {call['bytes']} bytes"
+    return f"calls {call['kind']} with {call['bytes']} bytes"
+
+
+def _overlap_problem(events: Sequence[str]) -> tuple[str, str]:
+    """Say what was measured in one step, and what is wrong with it."""
+    gradients = events.count(GRADIENT)
+    calls = [at for at, event in enumerate(events) if event in (CALLED, BLOCKING)]
+    if not calls:
+        return "no collective call", UNSEEN
+    missing = events[calls[0] :].count(GRADIENT)
+    measured = f"{missing} of {gradients} gradients are missing when the first call starts"
+    if BLOCKING in events:
+        why = "all_reduce without async_op=True blocks: backward stands still meanwhile"
+        return f"{measured}; {events.count(BLOCKING)} calls block", why
+    last = max((at for at, event in enumerate(events) if event == GRADIENT), default=0)
+    if WAITED in events[:last]:
+        why = "a wait in a hook stops backward until the other processes are there, too"
+        return f"{measured}; something is waited for before the last one is there", why
+    return measured, "" if missing else "nothing is sent while backward goes on"

@@ -1,0 +1,130 @@
+"""Which collective calls each process of a group has begun: in a file of its own, so that it outlives the process.
+
+A call is written down before it is made. Where two processes make different calls, gloo ends one of them without a
+word; what each of them was about to do is still there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import torch.distributed as dist
+
+from autograder.worker.rigs.collectives import Watching, kind_of, said
+
+c10d: Any = dist.distributed_c10d
+JOINS = "joins"
+PAIRED = ("send", "recv")
+UNEVEN = ("gather", "scatter", "all_to_all", "barrier", *PAIRED)
+"""Kinds of calls with another size in each process."""
+VERBS = {"all_reduce": "reduces", "broadcast": "broadcasts", "all_gather": "gathers"}
+Calls = Sequence[Mapping[str, Any]]
+
+
+class Order(Watching):
+    """Writes down each call of a process, and that it joins a group."""
+
+    def __init__(self, file: Path) -> None:
+        """Begin the file."""
+        super().__init__()
+        self._file = file.open("w", buffering=1)
+        self._make = c10d.rendezvous
+
+    def __enter__(self) -> Self:
+        """Watch."""
+        c10d.rendezvous = self._join
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop watching."""
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+        c10d.rendezvous = self._make
+
+    def called(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Write the call down, then make it."""
+        kind = kind_of(func)
+        if kind:
+            self._write(said(kind, args))
+        return func(*args, **kwargs)
+
+    def _join(self, *args: Any, **kwargs: Any) -> Any:
+        self._write({"kind": JOINS, "ranks": [], "bytes": 0})
+        return self._make(*args, **kwargs)
+
+    def _write(self, call: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(call) + "\n")
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    """Return what a process has written so far; its last line may be half there."""
+    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def mismatch(of_ranks: Sequence[Calls]) -> str:
+    """Name the first call in which two processes of a group do different things."""
+    for calls in _by_group(of_ranks).values():
+        (first, own), *others = calls.items()
+        for rank, other in others:
+            for number, (call, beside) in enumerate(zip(own, other, strict=False), 1):
+                if _differ(call, beside):
+                    return (
+                        f"call {number}: rank {first} {words(call)} "
+                        f"where rank {rank} {words(beside)}"
+                    )
+    return ""
+
+
+def ahead(of_ranks: Sequence[Calls], behind: int) -> str:
+    """Name a call of another process that waits for this one."""
+    for calls in _by_group(of_ranks).values():
+        made = len(calls.get(behind, []))
+        for rank, other in calls.items():
+            if behind in calls and len(other) > made:
+                return f"rank {rank} waits in call {made + 1}, where it {words(other[made])}"
+    joined = [any(call["kind"] == JOINS for call in calls) for calls in of_ranks]
+    if any(joined) and not joined[behind]:
+        return f"rank {joined.index(True)} waits for it in init_process_group"
+    return ""
+
+
+def made(calls: Calls) -> str:
+    """Say how many calls a process has begun."""
+    count = sum(call["kind"] != JOINS for call in calls)
+    return f"{count} collective call{'s' * (count > 1)}" if count else "no collective call"
+
+
+def words(call: Mapping[str, Any]) -> str:
+    """Say what a process does in a call."""
+    kind, size = call["kind"], call["bytes"]
+    if kind == "barrier":
+        return "waits at a barrier"
+    return f"{VERBS[kind]} {size} bytes" if kind in VERBS else f"calls {kind} with {size} bytes"
+
+
+def _by_group(of_ranks: Sequence[Calls]) -> dict[tuple[int, ...], dict[int, list[Any]]]:
+    """Return the calls of each group by its processes; what goes from one to another has no order."""
+    everybody = [call for calls in of_ranks for call in calls if call["kind"] not in PAIRED]
+    groups = dict.fromkeys(tuple(call["ranks"]) for call in everybody if len(call["ranks"]) > 1)
+    return {
+        group: {
+            rank: [
+                call
+                for call in of_ranks[rank]
+                if tuple(call["ranks"]) == group and call["kind"] not in PAIRED
+            ]
+            for rank in group
+            if rank < len(of_ranks)
+        }
+        for group in groups
+    }
+
+
+def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if one["kind"] != other["kind"]:
+        return True
+    return one["kind"] not in UNEVEN and one["bytes"] != other["bytes"]

@@ -1,0 +1,155 @@
+"""A process of a group that hangs, dies, leaves or says nothing ends the group, and is named."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from autograder.worker.rigs import forked, order
+from autograder.worker.rigs.returned import BadReturn
+
+SECONDS = 1.5  # of those that nobody ends earlier
+
+
+def reduces(size=3):
+    dist.all_reduce(torch.ones(size))
+
+
+def grouped(first, second, *, before=1):
+    """Join, reduce so many times, and then do what this process does."""
+
+    def work(rank):
+        faulthandler.disable()  # gloo aborts, and pytest would say at length where
+        dist.init_process_group("gloo")
+        for _ in range(before):
+            reduces()
+        (second if rank else first)()
+        return {"rank": rank}
+
+    return work
+
+
+def joins_alone(rank):
+    if rank == 0:
+        dist.init_process_group("gloo")
+    return {}
+
+
+def destroys_and_computes():
+    dist.destroy_process_group()
+    signal.pause()
+
+
+def dies(number):
+    return lambda: os.kill(os.getpid(), number)
+
+
+def raises():
+    raise ValueError("no such thing")
+
+
+ENDS = {
+    "it returns early": (
+        grouped(reduces, lambda: None),
+        (
+            "rank 1 returned after 1 collective call, "
+            "and rank 0 waits in call 2, where it reduces 12 bytes"
+        ),
+    ),
+    "it talks to nobody": (
+        grouped(reduces, lambda: None, before=0),
+        "rank 1 returned after no collective call, and rank 0 waits in call 1",
+    ),
+    "it never joins": (
+        joins_alone,
+        "rank 1 returned after no collective call, and rank 0 waits for it in init_process_group",
+    ),
+    "it hangs": (
+        grouped(reduces, signal.pause),
+        "rank 1 did not end within 1.5 s, after 1 collective call, and rank 0 waits in call 2",
+    ),
+    "both hang": (
+        grouped(signal.pause, signal.pause),
+        "ranks 0 and 1 did not end within 1.5 s, after 1 collective call each",
+    ),
+    "it leaves": (
+        grouped(reduces, lambda: os._exit(0)),
+        "rank 1 left: its process ended with status 0, after 1 collective call",
+    ),
+    "it exits": (grouped(reduces, exit), "in the process of rank 1: SystemExit"),
+    "it is killed": (
+        grouped(reduces, dies(signal.SIGKILL)),
+        (
+            "rank 1 died: SIGKILL ended its process, after 1 collective call, "
+            "the last of which reduces 12 bytes"
+        ),
+    ),
+    "it aborts": (
+        grouped(lambda: None, os.abort),
+        "rank 1 died: SIGABRT ended its process, .* what gloo or C.. said is in the log",
+    ),
+    "it raises": (grouped(reduces, raises), "in the process of rank 1: ValueError: no such thing"),
+    "it ends the group": (
+        grouped(reduces, destroys_and_computes),
+        "rank 1 did not end within 1.5 s|in the process of rank 0: .*onnection",
+    ),
+    "it reduces more": (
+        grouped(lambda: reduces(84), lambda: reduces(106)),
+        "call 2: rank 0 reduces 336 bytes where rank 1 reduces 424",
+    ),
+    "it makes another call": (
+        grouped(dist.barrier, reduces),
+        "call 2: rank 0 waits at a barrier where rank 1 reduces 12 bytes",
+    ),
+}
+
+
+@pytest.mark.parametrize(("work", "words"), ENDS.values(), ids=ENDS)
+def test_what_a_process_does_to_the_others_is_said(tmp_path, work, words):
+    with pytest.raises(BadReturn, match=words) as ended:
+        forked.together(2, lambda _: {}, work, tmp_path, SECONDS if "1.5 s" in words else 20.0)
+
+    raised = "in the process of" in str(ended.value)
+    assert ended.value.kind == ("" if raised else "unended" if "1.5 s" in words else "apart")
+
+
+def test_who_is_late_to_end_takes_nobodys_connection(tmp_path):
+    """The first to return waits until all have answered."""
+    answers = forked.together(2, lambda _: {}, grouped(reduces, reduces), tmp_path, 20.0)
+
+    assert [{"rank": 0}, {"rank": 1}] == answers
+
+
+def test_what_a_process_has_started_ends_with_the_group(tmp_path):
+    def work(rank):
+        return {"started": subprocess.Popen(["sleep", "60"]).pid}
+
+    answers = forked.together(2, lambda _: {}, work, tmp_path, 20.0)
+
+    for started in (own["started"] for own in answers):
+        status = Path(f"/proc/{started}/stat")
+        assert not status.exists() or status.read_text().split()[2] in "ZX"
+
+
+def test_groups_within_the_group_have_an_order_of_their_own():
+    def call(kind, size, *ranks):
+        return {"kind": kind, "bytes": size, "ranks": list(ranks)}
+
+    alike = [call("all_reduce", 8, 0, 1), call("all_reduce", 4, 0), call("gather", 4, 0, 1)]
+    other = [call("all_reduce", 8, 0, 1), call("gather", 8, 0, 1)]
+
+    assert "" == order.mismatch([alike, other])
+    assert "call 2: rank 0 calls gather with 4 bytes where rank 1 broadcasts 8 bytes" == (
+        order.mismatch([alike, [other[0], call("broadcast", 8, 0, 1)]])
+    )
+    assert "" == order.ahead([alike, other], 1)
+    assert "rank 0 waits in call 2, where it calls gather with 4 bytes" == (
+        order.ahead([alike, other[:1]], 1)
+    )
