@@ -1,0 +1,111 @@
+"""Judges five configurations of a training: what was run, the rows, and what more processes would do.
+
+A problem is one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import mean, median
+from typing import Any
+
+from autograder.checks import table
+from autograder.checks.forms import DEVICE, Column, Form, Row, Slip, count, positive, ratio, words
+from autograder.checks.numerics import shown
+
+NAMES = ("Baseline", "+ AMP", "+ Grad Accum", "+ DataLoader", "+ All")
+SHARE = {"type": "number", "minimum": 0, "maximum": 1}
+RESULTS = Form(
+    "distributed_results.csv",
+    (
+        words("optimization", "the five names, in their order"),
+        positive("throughput", "`samples` / the median epoch after the first", "samples/s"),
+        ratio("speedup", "throughput", "first throughput"),
+        positive("memory_mb", "the largest peak of all processes", "MB"),
+        Column("accuracy", "on the test set, a share: 0.98, not 98", SHARE),
+        count("steps", "of the optimizer, in all epochs; the same in all rows"),
+        DEVICE,
+    ),
+    rows=NAMES,
+)
+ROUNDED = 5e-3  # relative: what is left of a figure with three digits
+
+
+def kind(run: Mapping[str, Any]) -> str:
+    """Name the configuration that a run is of, or what it changes."""
+    changed = (bool(run["amp"]), run["accumulate"] > 1, run["workers"] > 0)
+    alone = dict(zip(NAMES[1:4], changed, strict=True))
+    if sum(changed) in (0, 3):
+        return NAMES[-1] if changed[0] else NAMES[0]
+    return " and ".join(name for name, on in alone.items() if on)
+
+
+def work_problem(runs: Sequence[Mapping[str, Any]], samples: int, batch: int) -> str:
+    """Say which run is of no configuration, or does other work than the baseline."""
+    kinds = [kind(run) for run in runs]
+    for name in kinds:
+        if name not in NAMES:
+            return f"one run has {name}: each row changes one thing of the baseline, and only the last has all"
+    if missing := [name for name in NAMES if name not in kinds]:
+        return f"no run is of {missing[0]}"
+    for name, run in zip(kinds, runs, strict=True):
+        if run["samples"] != samples or run["epochs"] != runs[0]["epochs"]:
+            work = f"{run['samples']:g} samples and {run['epochs']:g} epochs"
+            return f"{name} trains {work}, and {samples} and {runs[0]['epochs']:g} are expected"
+        step = run["batch_size"] * run["accumulate"]
+        if step != batch:
+            return f"a step of {name} sees {step:g} samples of a process, the baseline's {batch}: another training"
+    return ""
+
+
+def row_problem(rows: Sequence[Row], script: Mapping[str, Any]) -> str:
+    """Say how rows are not what the runs returned."""
+    for row, result in zip(rows, script["results"], strict=True):
+        samples, (first, *later) = script["samples"], result["seconds"]
+        peaks = result["peak_mb"]
+        slips: list[Slip] = [
+            (samples / median([first, *later]), "the first epoch is among them"),
+            (
+                samples / mean([first, *later]),
+                "it is of the mean, and the first epoch is among them",
+            ),
+            (samples / mean(later), "it is of the mean, which one slow epoch decides"),
+            (samples / sum([first, *later]), "it is of all epochs together"),
+            (samples / min(later), "it is of the fastest epoch"),
+            (samples / first, "it is of the first epoch, in which everything starts"),
+        ]
+        sums = [
+            (peaks[0], f"rank 0 had so much, and rank 1 {shown(peaks[1])} MB"),
+            (sum(peaks), "it is the sum of all processes"),
+            (mean(peaks), "it is the mean of all processes"),
+        ]
+        problem = RESULTS.mismatch(row, "throughput", samples / median(later), ROUNDED, slips)
+        problem = problem or RESULTS.mismatch(row, "memory_mb", max(peaks), ROUNDED, sums)
+        for column in ("accuracy", "steps"):
+            problem = problem or RESULTS.mismatch(row, column, result[column], ROUNDED)
+        if problem:
+            return problem
+    return table.other_device(rows, script["device"])
+
+
+def same_steps(rows: Sequence[Row]) -> str:
+    """Say which row took other steps than the first."""
+    for row in rows:
+        if row["steps"] != rows[0]["steps"]:
+            steps = f"steps of {row['optimization']} are {row['steps']:g}"
+            return f"{steps}, and {rows[0]['steps']:g} in the first row: another training"
+    return ""
+
+
+def predicted(slip: str = "", **call: Any) -> dict[str, float]:
+    """Return what predict_step has to return, or what somebody returns who makes this *slip*."""
+    n, compute, hideable = (call[name] for name in ("processes", "compute_ms", "hideable_ms"))
+    rounds = 2 * (n - 1) if slip != "once around" else n - 1
+    latency = call["latency_ms"] * (1 if slip == "one latency" else len(call["buckets"]))
+    sizes = sum(call["buckets"]) / call["bytes_per_ms"]
+    communication = rounds * latency + rounds / n * sizes
+    step = compute + max(0.0, communication - hideable)
+    hidden = hideable if slip == "hides the whole" else hideable / n
+    strong = compute / n + max(0.0, communication - hidden)
+    efficiencies = {"efficiency": compute / step, "strong_efficiency": compute / n / strong}
+    return {"step_ms": step, **efficiencies}
