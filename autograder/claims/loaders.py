@@ -53,7 +53,7 @@ DELIVERS = {
     ALONE: "With num_workers=0 an epoch delivers every sample once as well.",
 }
 READS = "An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."
-WAITS = "reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
+WAITS = "bound by data: reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
 OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
 
 

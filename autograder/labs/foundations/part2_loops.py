@@ -315,7 +315,7 @@ means.faster(
         "distances_are_right",
         "hits_are_right",
     ],
-    why="at least one of the four still goes element by element",
+    why="bound by launches: at least one of the four still goes element by element",
     try_=f"look at operations_do_not_grow; {WRONG}",
 )
 

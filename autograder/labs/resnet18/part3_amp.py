@@ -346,7 +346,7 @@ study.is_pictured(FIGURE)
 @part.check(basis="outputs", needs=[follows_fp32])
 def amp_is_faster(amp: Timed, bar: Bar) -> Verdict:
     """AMP trains faster than FP32, by at least {bar}."""
-    why = "too little of the time is spent in half precision, or the host waits at every step"
+    why = "bound by arithmetic: too little of it is in half precision; or the host waits at every step"
     try_ = f"look at half_precision_where_it_helps and no_wait_per_step; {WHERE}"
     return speedup.at_least(amp, bar, why=why, try_=try_)
 

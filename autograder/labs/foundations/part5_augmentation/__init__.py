@@ -166,7 +166,7 @@ augment.faster(
     {**SMALL, "batch": 256},
     name="augmentation_is_faster",
     says="augment is at least {bar} as fast as the loop on 256 small images.",
-    why="crops, flips or gains are still made for one sample after the other",
+    why="bound by launches: crops, flips or gains are still made for one sample after the other",
     try_=f"look at operations_do_not_grow; {CROPS}",
 )
 

@@ -234,7 +234,10 @@ def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
     if problem:
         return Failed(problem, "the loader that is timed delivers other samples", POINTS)
     return speedup.at_least(
-        slow_reads, bar, why="reads wait for each other, or workers start anew", try_=POINTS
+        slow_reads,
+        bar,
+        why="bound by data: reads wait for each other, or workers start anew",
+        try_=POINTS,
     )
 
 

@@ -184,5 +184,5 @@ def mixed_is_faster(wide: Timed, bar: Bar) -> Verdict:
     try_ = f"look at rounds_as_half; {WRONG}"
     why = "the timed calls return other losses than the float32 training"
     same = same_calls(wide, NEAR_LOSSES, why=why, try_=try_)
-    why = "products run in float32, or the host waits in each step"
+    why = "bound by arithmetic: products run in float32; or the host waits in each step"
     return speedup.at_least(wide, bar, why=why, try_=try_, same=same)

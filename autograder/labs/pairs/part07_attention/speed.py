@@ -11,7 +11,7 @@ banded.faster(
     Close(rtol=1e-4, atol=1e-5),
     name="banded_is_faster",
     says="At 2048 positions and a window of 128, banded_attention is at least {bar} as fast as the slow version.",
-    why="rows are taken one by one, or scores outside of the band are computed",
+    why="bound by launches if rows are taken one by one, else by memory: scores outside of the band are computed",
     try_=f"64 to 256 rows at a time; {CUT}",
 )
 windowed.faster(
@@ -28,6 +28,6 @@ windowed.faster(
     name="flex_is_faster",
     says="On a GPU, compiled, windowed_attention with its gradients is at least {bar} as fast as the slow version.",
     needs=["flex_is_reached"],
-    why="blocks that hold nothing are computed",
+    why="bound by arithmetic: blocks that hold nothing are computed",
     try_="flex_attention with block_mask=mask",
 )

@@ -113,6 +113,6 @@ cache.faster(
     name="append_is_faster",
     says="1024 appends are at least {bar} as fast as with torch.cat.",
     needs=["follows_the_script"],
-    why="all positions are copied for each append: joined, cloned, or stacked from a list of pieces",
+    why="bound by memory: all positions are copied for each append, joined, cloned, or stacked from a list of pieces",
     try_=f"return views of the buffer; {GROWS}",
 )

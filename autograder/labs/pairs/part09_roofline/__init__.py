@@ -51,7 +51,7 @@ advance.faster(
     Close(rtol=1e-4, atol=1e-3),
     name="advance_is_faster",
     says="advance is at least {bar} as fast as column by column in rows of eight.",
-    why="columns are still strided, or each step makes many new tensors",
+    why="bound by memory: columns are still strided, or each step makes many new tensors",
     try_=f"{CONTIGUOUS}; add_(..., alpha=dt) and addcmul_ make no new tensor",
 )
 

@@ -193,12 +193,14 @@ def trained(student: Student, window: Window) -> Any:
 @part.check(basis="outputs", needs=[regions_answer_alike, captures_little])
 def regions_are_faster(bar: Bar, cold: Timed) -> Verdict:
     """From a cold start, four lengths take less time than with a compiled whole model, by at least {bar}."""
-    why = "more is built than the MLP, or it is built too often"
+    why = "bound by the compiler: more is built than the MLP, or it is built too often"
     return speedup.at_least(cold, bar, why=why, try_=f"look at captures_little; {SEE}")
 
 
 @part.check(basis="outputs", needs=[trains, captured])
 def backward_is_faster(bar: Bar, trained: Timed) -> Verdict:
     """Steps with a compiled backward pass are faster than eager ones, by at least {bar}."""
-    why = "the backward pass runs node by node, or something is built in each step"
+    why = (
+        "bound by launches: the backward pass runs node by node, or something is built in each step"
+    )
     return speedup.at_least(trained, bar, why=why, try_=f"look at backward_is_captured; {SEE}")

@@ -35,7 +35,7 @@ def fetch_is_faster(epoch: Timed, bar: Bar) -> Verdict:
     """Without workers, an epoch of 4000 rows in batches of 64 is at least {bar} as fast as one row at a time."""
     other, why = (
         "an epoch holds other numbers",
-        "transform is called for each row, or batches are taken apart",
+        "bound by launches: transform is called for each row, or batches are taken apart",
     )
     try_ = f"one call of transform in __getitems__; {WRONG}"
     same = outputs.same_calls(epoch, CLOSE, why=other, try_=try_)

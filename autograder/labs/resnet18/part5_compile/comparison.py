@@ -155,5 +155,5 @@ study.is_pictured(FIGURE)
 @part.check(basis="outputs", needs=[follows_eager])
 def compiled_is_faster(bar: Bar, compiled: Timed) -> Verdict:
     """The compiled model trains faster than the eager one, by at least {bar}."""
-    why = "graphs break or are built again, or the host waits at every step"
+    why = "bound by launches: graphs break or are built again, or the host waits at every step"
     return speedup.at_least(compiled, bar, why=why, try_=f"look at one_graph_a_batch; {BUILT}")
