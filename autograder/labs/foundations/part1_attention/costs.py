@@ -66,7 +66,7 @@ attention.faster(
     name="attention_is_faster",
     says="Causal attention at 1,000 positions is at least {bar} as fast as by hand.",
     needs=[MASKS],
-    why="bound by memory: the scores still go there and back, or those that causal hides are computed",
+    why="bound by memory: the scores still go to memory and back, or those that causal hides are computed",
     slower="bound by launches: many small calls cost more than the scores; take larger blocks, or one call for all",
     try_=BLOCKS,
 )
