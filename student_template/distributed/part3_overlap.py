@@ -8,7 +8,7 @@
 # %%
 from __future__ import annotations
 
-import os
+import tempfile
 
 import torch
 import torch.distributed as dist
@@ -24,10 +24,7 @@ from given import Branches
 class BucketedDDP(nn.Module):
     """A module whose gradients are averaged over all processes, bucket by bucket, while backward goes on.
 
-    model = BucketedDDP(module, bucket_bytes=500)
-    criterion(model(inputs), targets).backward()
-    model.finish()
-    optimizer.step()
+    A step is criterion(model(inputs), targets).backward(), model.finish(), optimizer.step().
     """
 
     def __init__(self, module, bucket_bytes):
@@ -82,13 +79,12 @@ def compressing(dtype):
 
 
 # %%
-def train(rank, processes):
-    """Be one process: take three steps, and say where the weights are then."""
-    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
-    os.environ.setdefault("MASTER_PORT", "29503")
+def train(rank, processes, meeting):
+    """Be one process: take three steps, and say where the weights are then. Processes meet in a file."""
     gpu = torch.cuda.device_count() >= processes
     device = torch.device("cuda", rank) if gpu else torch.device("cpu")
-    dist.init_process_group("nccl" if gpu else "gloo", rank=rank, world_size=processes)
+    backend = "nccl" if gpu else "gloo"
+    dist.init_process_group(backend, init_method=f"file://{meeting}", rank=rank, world_size=processes)
     torch.manual_seed(rank)
     model = BucketedDDP(Branches().to(device), bucket_bytes=500)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -104,4 +100,5 @@ def train(rank, processes):
 
 
 if __name__ == "__main__":
-    torch.multiprocessing.spawn(train, args=(2,), nprocs=2)
+    with tempfile.TemporaryDirectory() as folder:
+        torch.multiprocessing.spawn(train, args=(2, f"{folder}/meeting"), nprocs=2)
