@@ -33,7 +33,7 @@ else:
 part = Part(
     "part4_steps",
     writes=["train_epoch", "make_loader", "evaluate"],
-    warm=["torch._dynamo", "torch.nn.parallel"],
+    warm=["torch._dynamo"],
 )
 WRONG = 'see "What usually goes wrong" in the part 4 handout'
 
