@@ -33,7 +33,7 @@ else:
 part = Part(
     "part4_steps",
     writes=["train_epoch", "make_loader", "evaluate"],
-    warm=["torch._dynamo", "torch.nn.parallel"],
+    warm=["torch._dynamo"],
 )
 WRONG = 'see "What usually goes wrong" in the part 4 handout'
 
@@ -127,7 +127,7 @@ def communicates_once_a_step(short_groups: Pair) -> Verdict:
     compared="loss, steps, skipped",
 )
 def loss_is_of_all(short_groups: Pair) -> Verdict:
-    """loss is the mean over all samples of all ranks; steps and skipped are right, and alike on all ranks."""
+    """loss is the mean over all samples of all ranks. It, steps and skipped are the same on all ranks."""
     try_ = f"dist.all_reduce the sum of loss * len(labels) and the number of samples; {WRONG}"
     return judges.figures(short_groups, try_, loss=True)
 
@@ -147,15 +147,15 @@ judges.Steps(
 
 @part.check(basis="report", needs=[part.checks["follows_float32"].judge])
 def half_where_it_helps(rounded: Pair) -> Verdict:
-    """With amp products are in 16 bits; loss and parameters are in float32, and backward is outside autocast."""
+    """With amp, products are in 16 bits, loss and parameters in float32, and backward runs outside autocast."""
     return judges.precision_of(rounded.student, f"autocast around forward pass and loss; {WRONG}")
 
 
 overflow = judges.Steps(
     part,
     overflowing,
-    f"no look at the loss: let the gradients meet, and let each scaler see them; {WRONG}",
-    "a rank left its batch out and others trained on the rest of the group, or the step was taken",
+    f"do not look at the loss: each scaler sees the averaged gradients, and skips by itself; {WRONG}",
+    "a rank left its batch out and the others trained on the rest of the group, or the step was taken",
 )
 
 
@@ -193,7 +193,7 @@ def shares(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="report")
 def divides_the_samples(shares: Observation) -> Verdict:
-    """In each epoch every sample is some rank's, and the order is new; all ranks have equally many samples."""
+    """In each epoch every sample belongs to a rank, and the order is new. All ranks have equally many samples."""
     problems = [judges.division(group) for group in shares.values["groups"]]
     measured, why = next(filter(lambda problem: problem[1], problems), problems[0])
     return verdict(measured, why, f"DistributedSampler(dataset, world, rank, seed=seed); {WRONG}")
@@ -238,7 +238,7 @@ def empty(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs")
 def counts_each_sample_once(evaluated: Pair) -> Verdict:
-    """evaluate is the accuracy over all samples, in eval mode, on each rank; the mode is restored."""
+    """evaluate returns the accuracy over all samples on each rank, in eval mode, and restores the mode."""
     try_ = f"add up right answers and samples of all ranks, without a sampler that pads; {WRONG}"
     return outputs.same(evaluated, EXACT, why=EVALUATED, try_=try_)
 

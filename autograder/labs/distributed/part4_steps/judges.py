@@ -76,8 +76,8 @@ class Steps(Group):
 
 def _only(side: Observation, case: str) -> Observation:
     """Return an observation with the arrays of one case."""
-    arrays = {name.removeprefix(case): it for name, it in side.arrays.items() if case in name}
-    return replace(side, arrays=arrays)
+    named = {name: it for name, it in side.arrays.items() if name.startswith(case)}
+    return replace(side, arrays={name.removeprefix(case): it for name, it in named.items()})
 
 
 def sent_once(observation: Observation, try_: str) -> Verdict:

@@ -160,7 +160,9 @@ class Rig(worker.Rig):
         reports = {case: [own[case].get("report") for own in ranks] for case in trainings}
         return {**answers.seen(), "reports": reports if train else {}, **arrays}
 
-    def evaluated(self, cases: Mapping[str, tuple[int, int, int, bool]], evaluate: Any) -> Any:
+    def evaluated(
+        self, cases: Mapping[str, tuple[int, int, int, bool]], evaluate: Any
+    ) -> dict[str, Any]:
         """Evaluate each case: processes, samples, batch, and whether the model comes in training mode."""
         answers = self.answers()
         norm = nn.BatchNorm1d(HIDDEN)
