@@ -10,7 +10,7 @@
     with Launches() as seen: ...                seen.count, seen.bytes of operators and of Triton's kernels
     saved_bytes(function, *inputs)              what a call keeps for the backward pass
     options = read_options(argv)                the options of part 6's program
-    make_datasets(samples), make_training(device), peak_mb(device), profiled(file)      what it trains, and measures with
+    make_datasets(samples), make_training(device), peak_mb(device), profiled(file)   what it trains and measures with
 
 The lab hands this folder out and grades with its own copy: a change here reaches nobody else.
 """
