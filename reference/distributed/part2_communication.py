@@ -93,8 +93,8 @@ def measure_communication(model, batch, criterion, steps=21, warmup=3) -> dict[s
 def _now(device) -> float:
     """Return seconds, when the device has done its work."""
     if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter()
+        torch.cuda.current_stream().synchronize()
+    return float(time.perf_counter())
 
 
 # %% [markdown]

@@ -120,7 +120,8 @@ def launch(program=PROGRAM, **options) -> dict[str, Any]:
 
 def main() -> None:
     """Make the table, the figure and both traces; predict what more processes would do."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    on_gpu = torch.cuda.is_available()
+    device = torch.device("cuda" if on_gpu else "cpu")
     samples, batch_size = (16384, 256) if device.type == "cuda" else (1280, 32)
     rows = compare_configurations(launch, samples, batch_size, device)
     print(pd.DataFrame(rows).to_string(index=False))
