@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.traces.record import Transfer
 from tests.traces.made import event, figures, kernel, kineto, processor, read_made, step, training
 
 US = 1000  # ns
@@ -301,3 +302,23 @@ def test_the_longest_wait_is_taken_whole(tmp_path):
     trace = read_made(tmp_path, kineto([step(1, 100, 400), step(2, 500, 500), *made]))
 
     assert 300_000 == trace.figure("dataloader_longest", "steps")
+
+
+def test_collectives_come_in_the_order_of_their_starts_with_what_they_moved(tmp_path):
+    shapes = {"Input Dims": [[100]], "Input type": ["float"]}
+    events = [
+        step(1, 0, 100),
+        event("cpu_op", "aten::mm", 10, 20),
+        event("user_annotation", "gloo:all_reduce", 60, 20, 2),
+        event("user_annotation", "gloo:all_reduce", 40, 30, 3, **shapes),
+    ]
+
+    assert (Transfer(30 * US, 400), Transfer(20 * US, 0)) == read_made(
+        tmp_path, kineto(events)
+    ).collectives
+
+
+def test_of_a_gpu_the_collectives_are_kernels(tmp_path):
+    events = [*training(), event("user_annotation", "nccl:all_reduce", 300, 10)]
+
+    assert (Transfer(100 * US),) == read_made(tmp_path, kineto(events)).collectives

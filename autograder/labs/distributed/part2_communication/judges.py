@@ -67,7 +67,9 @@ def _otherwise(name: str, both: Sequence[Any]) -> str:
 def never_alone(own: Case) -> str:
     """Say that no step was without collectives, or nothing."""
     passes = own["ranks"][0]["passes"]
-    return f"{passes[-1]} collectives in a step that should have none" if all(passes) else ""
+    if not passes or not all(passes):
+        return ""
+    return f"{passes[-1]} collectives in a step that should have none"
 
 
 def count_problem(own: Case, expected: Case) -> tuple[str, str]:
