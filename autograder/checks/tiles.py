@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from autograder.model import Pair, Unavailable, Verdict, verdict
+from autograder.model import Failed, Pair, Unavailable, Verdict, verdict
 from autograder.probe import BOOLEAN, TEXT, list_of
 
 LAUNCHED = {"launches": list_of(TEXT), "operators": list_of(TEXT), "wrote": BOOLEAN}
@@ -20,6 +20,15 @@ def without(tools: Pair, name: str) -> Unavailable | None:
     if name in tools.baseline.values["tools"]:
         return None
     return Unavailable(f"there is no {name} on this machine")
+
+
+def no_kernel(values: Mapping[str, Any], try_: str) -> Failed | None:
+    """Fail what no launch has written."""
+    if values["wrote"]:
+        return None
+    measured = f"{len(values['launches'])} launches, and none wrote what was returned"
+    why = "operators of PyTorch computed it, and what is asked for is a kernel"
+    return Failed(measured, why, try_)
 
 
 def one_launch(values: Mapping[str, Any], see: str) -> Verdict:

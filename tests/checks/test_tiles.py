@@ -30,6 +30,11 @@ def test_more_than_one_launch_is_said(change, words):
     assert words in f"{verdict.measured} {verdict.why}"
 
 
+def test_what_no_launch_has_written_is_no_kernels():
+    assert tiles.no_kernel(ONE, "try") is None
+    assert isinstance(tiles.no_kernel({**ONE, "wrote": False}, "try"), Failed)
+
+
 def test_what_a_tool_is_missing_for_is_owed():
     there = Observation("tools", "ok", {"tools": ["Triton"]})
 

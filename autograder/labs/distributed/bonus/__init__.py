@@ -14,7 +14,6 @@ from autograder.lab import (
     TEXT,
     Answer,
     Observation,
-    Pair,
     Part,
     Student,
     Table,
@@ -157,19 +156,22 @@ def one_launch(launched: Observation) -> Verdict:
     return tiles.one_launch(launched.values, SEE)
 
 
-def owed_without_triton(name: str) -> None:
-    """Owe a check where no kernel can run."""
+def of_a_kernel(name: str) -> None:
+    """Owe a check where no kernel can run, and fail it where none has written the results."""
     check = part.checks[name]
 
-    def judge(*, tools: Pair, **evidence: Any) -> Verdict:
-        return tiles.without(tools, "Triton") or check.judge(**evidence)
+    def judge(**evidence: Any) -> Verdict:
+        own = {name: evidence[name] for name in check.reads}
+        owed = tiles.without(evidence["tools"], "Triton")
+        return owed or tiles.no_kernel(evidence["launched"].values, SEE) or check.judge(**own)
 
     judge.__name__, judge.__doc__ = name, check.judge.__doc__
-    part.checks[name] = replace(check, judge=judge, reads=(*check.reads, "tools"))
+    reads = tuple(dict.fromkeys((*check.reads, "tools", "launched")))
+    part.checks[name] = replace(check, judge=judge, reads=reads)
 
 
 for name in list(part.checks):
-    owed_without_triton(name)
+    of_a_kernel(name)
 STRAYED = "a kernel that writes where nothing is ends the process: give each tl.store a mask"
 for name, probe in part.probes.items():
     part.probes[name] = replace(probe, hints={"crash": STRAYED})
