@@ -41,7 +41,7 @@ study.is_consistent(
 
 @part.check(basis="artefact")
 def csv_is_plausible(optimization_results: Table, device: Device) -> Verdict:
-    """Its figures are possible on this machine; those of another machine are for a person to judge."""
+    """The table's figures are possible on this machine; those of another machine are for a person to judge."""
     rows = _measured(optimization_results)
     devices = [{"device": row.get("device", "")} for row in optimization_results.rows]
     name = devices[0]["device"].strip() if devices else ""
