@@ -162,7 +162,7 @@ class _Run:
 
     def answered(self) -> dict[str, Any]:
         """Return what the probe answers with."""
-        return {**self._seen.seen(), "changed": list(self._changed)}
+        return {**self._seen.values(), "changed": list(self._changed)}
 
 
 def _called(made: Any, name: str, given: Mapping[str, Any]) -> Any:

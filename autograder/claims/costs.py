@@ -187,7 +187,7 @@ class Costs(Claimed):
                     answers.add(f"gradient of {name}", gradient)
             else:
                 answers.add("large inputs", self.call(student, given))
-            return {**answers.seen(), "of": share}
+            return {**answers.values(), "of": share}
 
         def idle(student: Student, rig: Rig) -> dict[str, Any]:
             self.call(student, self.given(rig, Case("tiny", tiny), exact=False))

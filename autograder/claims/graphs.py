@@ -243,7 +243,7 @@ class Compiled:
                             run(images),
                         )
             return {
-                **answers.seen(),
+                **answers.values(),
                 "noted": compiler.values(),
                 "calls": 2 * len(sizes),
                 "shapes": len(sizes),

@@ -3,7 +3,7 @@
 reductions = Reductions(part, late, SEE)     late: the probe, declared with reduced(...)
 reductions.overlaps(...)                     and all that a `Group` may claim
 
-What happens in a step is noted: "gradient" for each that is there, and by `worker/rigs/late.py` "call" or
+What happens in a step is noted: "gradient" for each that is there, and by `worker/rigs/late_collectives.py` "call" or
 "blocking call", and "wait".
 """
 

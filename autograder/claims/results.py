@@ -223,9 +223,9 @@ class Results(Claimed):
                 for mistaken, slip in zip(slipped, slips.values(), strict=True):
                     if rig.side != "student":
                         mistaken.add(case.name, slip(**given), asked)
-            of_slips = [it.seen() for it in slipped]
+            of_slips = [it.values() for it in slipped]
             return {
-                **answers.seen(),
+                **answers.values(),
                 "slips": [it["cases"] for it in of_slips],
                 **{f"slip{at}": it["numbers"] for at, it in enumerate(of_slips)},
                 "changed": sorted(changed),
@@ -257,7 +257,7 @@ class Results(Claimed):
                         gradient,
                         rig.calls.rounded(given)[name],
                     )
-            return {**answers.seen(), "slips": [], "changed": [], "flags": flags.values()}
+            return {**answers.values(), "slips": [], "changed": [], "flags": flags.values()}
 
         return gradients
 

@@ -61,7 +61,7 @@ class Trains(Claimed):
                         optimizer.state[parameter].get(what),
                     )
             return {
-                **kept.seen(),
+                **kept.values(),
                 "parameters": list(parameters),
                 "sizes": [parameter.numel() for parameter in parameters.values()],
                 "start": start,

@@ -14,7 +14,7 @@ from autograder.clock.gate import CANARIES, Gate, Session, examine
 from autograder.clock.pairs import TIMED, Take, compare
 from autograder.clock.rule import CLEAR_LOOK, Ruling, rule
 from autograder.config import LOWEST_BAR
-from autograder.machine.examined import Examined, Memory
+from autograder.machine.kept_examination import Examined, Memory
 
 SECONDS = 100.0
 KNOWN_GOOD_BAR = 1.4  # for half of the work

@@ -13,7 +13,7 @@ from autograder.grading.kit import Clock, Run, Session, Squeeze
 from autograder.grading.stopwatch import Stopwatch
 from autograder.machine import device
 from autograder.machine.device import Tier
-from autograder.machine.examined import InCache
+from autograder.machine.kept_examination import InCache
 from autograder.machine.turns import Turns, during
 from autograder.sandbox import BoxError, Workers, gpu, try_out
 from autograder.sandbox.ballast import Ballast

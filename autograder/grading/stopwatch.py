@@ -32,7 +32,7 @@ from autograder.config import LOWEST_BAR
 from autograder.errors import MovedError, SpoiltError
 from autograder.grading.examination import Examination, announced
 from autograder.lab import Probe
-from autograder.machine.examined import Memory, Nowhere
+from autograder.machine.kept_examination import Memory, Nowhere
 from autograder.model import Compared, Job
 from autograder.probe import Close, Tolerance
 from autograder.sandbox import Workers

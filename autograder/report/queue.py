@@ -44,7 +44,7 @@ class Queue:
         counted = f"{len(self.running)} being graded, {len(self.waiting)} waiting"
         if self.each is None:
             return f"{counted}."
-        spent = sum(min(one.seconds, self.each) for one in self.running)
+        spent = sum(min(it.seconds, self.each) for it in self.running)
         return f"{counted}: done in about {about(max(self.each * left - spent, self.each / 2))}."
 
 

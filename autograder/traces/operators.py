@@ -58,7 +58,7 @@ def work(name: str, args: Mapping[str, Any]) -> Work | None:
 def moved(args: Mapping[str, Any]) -> int:
     """Return the bytes of all inputs of a call; 0 where they were not recorded."""
     try:
-        size = sum(one.bytes for one in recorded(args).tensors)
+        size = sum(tensor.bytes for tensor in recorded(args).tensors)
     except UnplacedError:
         return 0
     return size if size < LARGEST else 0

@@ -19,7 +19,7 @@ from autograder.grading.stopwatch import (
     WINDOW_SECONDS,
     Stopwatch,
 )
-from autograder.machine.examined import Examined
+from autograder.machine.kept_examination import Examined
 from autograder.model import Job, Limits
 from autograder.sandbox.watch import Stopped
 from tests import timed_toy

@@ -106,7 +106,7 @@ class Answers:
             return f"raised {in_words(value, self._staged)}"
         return "nothing" if value is None else text(type(value).__name__)
 
-    def seen(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         return {
             "cases": self._cases,
             "numbers": np.concatenate([np.zeros(0), *self._numbers]),

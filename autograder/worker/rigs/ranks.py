@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.utils.data import Dataset, DistributedSampler
 
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.returned import Returned, flat, series, text
 
@@ -146,7 +146,7 @@ class Ranks:
     def together(self, train: Train, call: Call | None = None) -> dict[str, Any]:
         """Let each process *call* a student's function; answer with what each of them has then."""
         work = partial(self._trained, train, call or train_distributed)
-        of_ranks = forked.together(
+        of_ranks = group_processes.together(
             WORLD,
             lambda _: ALONE,
             work,
@@ -173,7 +173,7 @@ class Ranks:
             return {"open": dist.is_initialized()}
 
         return bool(
-            forked.together(
+            group_processes.together(
                 1,
                 lambda _: ALONE,
                 work,

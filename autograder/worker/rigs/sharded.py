@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import MOST, Collectives
 from autograder.worker.rigs.returned import dtype_name, flat, series
 
@@ -30,7 +30,9 @@ def together(world: int, work: Work, folder: Path, seconds: float) -> list[dict[
         torch.cuda.is_available = lambda: False
         return work(rank, init_device_mesh("cpu", (world,)))
 
-    return forked.together(world, lambda rank: {"LOCAL_RANK": rank}, begin, folder, seconds)
+    return group_processes.together(
+        world, lambda rank: {"LOCAL_RANK": rank}, begin, folder, seconds
+    )
 
 
 def held(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, int]:
@@ -100,13 +102,13 @@ def watched(model: nn.Module, train: Callable[[], Mapping[str, Any]]) -> dict[st
         own["held"] = held(model, optimizer)
 
     hook = register_optimizer_step_post_hook(note)
-    with Collectives() as seen:
+    with Collectives() as collectives:
         returned = train()
     hook.remove()
     return {
         **own,
         "dtypes": sorted({dtype_name(it) for it in model.parameters()}),
-        "steps": [[_noted(call) for call in step[:MOST]] for step in seen.steps[:MOST]],
+        "steps": [[_noted(call) for call in step[:MOST]] for step in collectives.steps[:MOST]],
         "weights": numbers(model.parameters()),
         "losses": series(returned["losses"], "losses").tolist(),
         "norms": series(returned["norms"], "norms").tolist(),

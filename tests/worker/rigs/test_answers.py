@@ -17,7 +17,7 @@ def answered(*values, exact):
     answers = Answers(exact=exact, staged=Path())
     for i, value in enumerate(values):
         answers.add(f"case {i}", value)
-    seen = answers.seen()
+    seen = answers.values()
     return Observation("p", "ok", {"cases": seen["cases"]}, {"numbers": seen["numbers"]})
 
 

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch.distributed._functional_collectives import all_reduce
 from torch.nn.parallel import DistributedDataParallel
 
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.ranks import ALONE, Ranks
 
@@ -85,7 +85,7 @@ def test_a_call_says_its_kind_its_bytes_and_its_processes(tmp_path, call, kind, 
         dist.destroy_process_group()
         return {"calls": seen.calls}
 
-    for rank, told in enumerate(forked.together(2, lambda _: ALONE, work, tmp_path, 20.0)):
+    for rank, told in enumerate(group_processes.together(2, lambda _: ALONE, work, tmp_path, 20.0)):
         [one] = told["calls"]
         assert one["kind"] in kind.split()
         assert (size, ranks or [rank]) == (one["bytes"], one["ranks"])

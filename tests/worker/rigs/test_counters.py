@@ -68,7 +68,7 @@ def test_answers_are_forms_and_one_row_of_numbers(rig):
     answers.add("none", None)
     answers.add("a number", 3.0)
     answers.add("half", torch.ones(1, dtype=torch.bfloat16), "float32")
-    seen = answers.seen()
+    seen = answers.values()
 
     assert [
         ("two", [1, 2], "int64"),
@@ -89,7 +89,7 @@ def test_a_case_that_raises_is_an_answer_and_the_next_one_is_asked(rig):
     answers.ask("second", torch.ones, 1)
 
     assert ["raised ValueError: no such shape", "float32"] == [
-        case["dtype"] for case in answers.seen()["cases"]
+        case["dtype"] for case in answers.values()["cases"]
     ]
 
 
@@ -110,12 +110,12 @@ def test_the_baseline_computes_exactly_and_says_which_dtype_is_asked_for(tmp_pat
     answers = rig.answers()
     answers.add("a third", tensor, "bfloat16")
 
-    assert (torch.float64, "bfloat16") == (tensor.dtype, answers.seen()["cases"][0]["dtype"])
+    assert (torch.float64, "bfloat16") == (tensor.dtype, answers.values()["cases"][0]["dtype"])
     assert torch.tensor(1 / 3).bfloat16().double() == tensor
 
 
 def test_no_answers_are_an_empty_array(rig):
-    assert (0,) == rig.answers().seen()["numbers"].shape
+    assert (0,) == rig.answers().values()["numbers"].shape
 
 
 @pytest.mark.parametrize(

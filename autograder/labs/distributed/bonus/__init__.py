@@ -144,10 +144,10 @@ def launched(student: Student, rig: Rig) -> Answer:
     """One call on contiguous tensors."""
     x, residual = (rig.tensor(rig.random.normal(size=(16, 64))) for _ in range(2))
     weight = rig.tensor(rig.random.uniform(0.5, 1.5, size=64))
-    with rig.tiles() as seen:
+    with rig.tiles() as watched:
         results = call(student.add_norm, {"x": x, "residual": residual, "weight": weight})
-    wrote = all(map(seen.wrote, results))
-    return {"launches": seen.launches, "operators": seen.operators, "wrote": wrote}
+    wrote = all(map(watched.wrote, results))
+    return {"launches": watched.launches, "operators": watched.operators, "wrote": wrote}
 
 
 @part.check(basis="report", needs=[part.checks["matches_pytorch"].judge])

@@ -25,16 +25,16 @@ SLIPS = {
 Summary = Mapping[str, Any]
 
 
-def files_problem(seen: Mapping[str, Any]) -> tuple[str, str]:
+def files_problem(written: Mapping[str, Any]) -> tuple[str, str]:
     """Say how a group did not write one trace for each rank."""
     expected = [f"rank{rank}_trace.json.gz" for rank in range(WORLD)]
-    files = seen["files"]
+    files = written["files"]
     measured = f"the files are {', '.join(files) or 'none'}; expected {' and '.join(expected)}"
     if len(files) == 1:
         return measured, f"rank 1 wrote {files[0]} over rank 0's, or only one rank writes"
     if files != expected:
         return measured, "each process writes the file of its own rank, and nothing else"
-    for rank, (own, trace) in enumerate(zip(seen["ranks"], seen["traces"], strict=True)):
+    for rank, (own, trace) in enumerate(zip(written["ranks"], written["traces"], strict=True)):
         if trace["rank"] != rank:
             return f"{expected[rank]} is a trace of rank {trace['rank']}", "the names are swapped"
         if own["returned"] != expected[rank]:
@@ -42,9 +42,9 @@ def files_problem(seen: Mapping[str, Any]) -> tuple[str, str]:
     return "one trace for each rank", ""
 
 
-def schedule_problem(seen: Mapping[str, Any]) -> tuple[str, str]:
+def schedule_problem(written: Mapping[str, Any]) -> tuple[str, str]:
     """Say how the traces are not of the schedule."""
-    for rank, (own, trace) in enumerate(zip(seen["ranks"], seen["traces"], strict=True)):
+    for rank, (own, trace) in enumerate(zip(written["ranks"], written["traces"], strict=True)):
         counts = ", ".join(f"{name} {count} times" for name, count in trace["ranges"].items())
         measured = f"rank {rank}: {trace['steps']} steps; {counts or 'no ranges'}"
         if own["taken"] != STEPS:

@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch.profiler import record_function
 
 from autograder.worker import rig as worker
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.returned import text
 
 WORLD, SECONDS = 2, 25.0
@@ -75,7 +75,7 @@ class Rig(worker.Rig):
             file = text(Path(str(returned)).name)
             return {"returned": file, "taken": late, "late": len(taken) - late, "raised": raised}
 
-        ranks = forked.together(
+        ranks = group_processes.together(
             WORLD, lambda rank: {"LOCAL_RANK": rank}, work, self.folder, SECONDS
         )
         files = sorted(it.name for it in folder.iterdir())[:16]

@@ -142,14 +142,14 @@ def linked(student: Student, rig: Rig) -> Answer:
     answer = {**script, "pattern": link.pattern, "device": device}
     if rig.side != "student":
         return {**answer, "rows": [], "ranks": [[], []], "csv": "", "files": []}
-    told = rig.linked(student, sizes, link, slower)
-    first, second = told["ranks"]
+    answers = rig.linked(student, sizes, link, slower)
+    first, second = answers["ranks"]
     ranks = [first["rows"], second["rows"]]
     return {
         **answer,
         "rows": first["rows"],
         "ranks": ranks,
-        "csv": told["csv"],
+        "csv": answers["csv"],
         "files": second["files"],
     }
 

@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from autograder.labs.distributed.part2_communication.stories import FASTER, Link, Story
 from autograder.worker import rig as worker
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.returned import Returned, file_text, rows, text
@@ -153,7 +153,7 @@ class Rig(worker.Rig):
             self.clock.freeze(WALL)
             return work(rank)
 
-        return forked.together(
+        return group_processes.together(
             WORLD, lambda rank: {"LOCAL_RANK": rank}, begin, self.folder, SECONDS
         )
 

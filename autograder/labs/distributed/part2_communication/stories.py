@@ -74,12 +74,12 @@ class Story(NamedTuple):
         usual = {name: times(right[name], self.pattern) for name in FIGURES[:3]}
         alone = "no_sync() around backward alone changes nothing: forward decides, put it inside"
         usual["compute_ms"][f"that is a step with its collectives; {alone}"] = right["step_ms"]
-        one = right["total_ms"] - 1e3 * (self.collectives - 1) * self.link.latency
+        one_call = right["total_ms"] - 1e3 * (self.collectives - 1) * self.link.latency
         usual["total_ms"] |= {
             "that is what could not be hidden; the transfers alone take longer": right[
                 "exposed_ms"
             ],
-            "one call for all bytes has one latency; each bucket is a call": one,
+            "one call for all bytes has one latency; each bucket is a call": one_call,
         }
         usual["exposed_ms"] = {
             "that is the total; exposed is step_ms - compute_ms": right["total_ms"]

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from autograder.worker import rig as worker
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import MOST, Collectives
-from autograder.worker.rigs.late import Late
+from autograder.worker.rigs.late_collectives import Late
 from autograder.worker.rigs.returned import BadReturn, flat
 
 WORLD, ROWS, FEATURES, CLASSES = 2, 5, 6, 4
@@ -61,9 +61,9 @@ class Reducing:
             return self._trained(student, rank, late=late)
 
         ranks = _forked(work, self._folder)
-        told = [own.pop("steps") for own in ranks]
+        steps = [own.pop("steps") for own in ranks]
         events = [own.pop("events") for own in ranks]
-        return _answer(_weights(self._net(0)), ranks, told, events)
+        return _answer(_weights(self._net(0)), ranks, steps, events)
 
     def _trained(self, student: ModuleType, rank: int, *, late: bool) -> dict[str, Any]:
         net, events = self._net(rank), list[list[str]]()
@@ -78,7 +78,7 @@ class Reducing:
             model = student.BucketedDDP(net, BUCKET_BYTES)
         figures = {"begun": flat(net.state_dict())}
         optimizer = _optimizer(net)
-        with Collectives() as seen, _arriving(note, late=late):
+        with Collectives() as collectives, _arriving(note, late=late):
             for step in range(len(self._uses)):
                 events.append([])
                 optimizer.zero_grad()
@@ -89,7 +89,7 @@ class Reducing:
         figures["weights"] = _weights(net)
         return {
             **{name: it.tolist() for name, it in figures.items()},
-            "steps": [_calls(step) for step in seen.steps[: len(self._uses)]],
+            "steps": [_calls(step) for step in collectives.steps[: len(self._uses)]],
             "events": [own[:MOST] for own in events],
         }
 
@@ -137,7 +137,7 @@ def _calls(step: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _forked(work: Callable[[int], dict[str, Any]], folder: Any) -> list[dict[str, Any]]:
     torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
-    return forked.together(WORLD, lambda rank: {"LOCAL_RANK": rank}, work, folder, SECONDS)
+    return group_processes.together(WORLD, lambda rank: {"LOCAL_RANK": rank}, work, folder, SECONDS)
 
 
 def _answer(
@@ -251,9 +251,9 @@ class Compressing:
         for step in self._drawn[dtype]:
             events.append([])
             model.zero_grad()
-            with Collectives() as seen, Late(note):
+            with Collectives() as collectives, Late(note):
                 model([torch.from_numpy(each).float() for each in step[rank]]).backward()
-            steps.append(_calls(seen.calls))
+            steps.append(_calls(collectives.calls))
             gradients.append(flat([it.grad for it in model.parameters()]).tolist())
         settled = steps[2:], [own[:MOST] for own in events[2:]]
         return {

@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from autograder.worker import rig as worker
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.recorders import Dtypes
 from autograder.worker.rigs.returned import BadReturn, Returned, flat, number
@@ -158,7 +158,7 @@ class Rig(worker.Rig):
                 for name in FIGURES:
                     answers.add(f"{case}, rank {rank}: {name}", own[case][name])
         reports = {case: [own[case].get("report") for own in ranks] for case in trainings}
-        return {**answers.seen(), "reports": reports if train else {}, **arrays}
+        return {**answers.values(), "reports": reports if train else {}, **arrays}
 
     def evaluated(
         self, cases: Mapping[str, tuple[int, int, int, bool]], evaluate: Any
@@ -187,7 +187,7 @@ class Rig(worker.Rig):
                 answers.add(f"{case}, rank {rank}: accuracy", own["accuracy"])
                 mode = "training" if own["training"] else "eval"
                 answers.add(f"{case}, rank {rank}: mode afterwards", mode)
-        return answers.seen()
+        return answers.values()
 
     def _group(self, world: int, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
         """Let each rank, alone on its machine, do its work in a process group that is there."""
@@ -197,7 +197,9 @@ class Rig(worker.Rig):
             dist.init_process_group("gloo")
             return work(rank)
 
-        return forked.together(world, lambda _: {"LOCAL_RANK": 0}, begin, self.folder, SECONDS)
+        return group_processes.together(
+            world, lambda _: {"LOCAL_RANK": 0}, begin, self.folder, SECONDS
+        )
 
     def shares(self, make: Callable[..., Any], world: int, workers: int) -> dict[str, Any]:
         """Let each rank go through two epochs, and rank 0 also with another seed; say what they read."""

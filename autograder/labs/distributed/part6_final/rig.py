@@ -16,7 +16,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from autograder.worker import rig as worker
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.programs import Program
 from autograder.worker.rigs.ranks import ALONE, CLASSES, FEATURES, WORLD, Rows
@@ -98,7 +98,7 @@ class Training:
         def work(rank: int) -> dict[str, Any]:
             return self._ran(program, [*words, "--result", str(self._file(rank))], rank)
 
-        ranks = forked.together(WORLD, lambda _: ALONE, work, self._folder, SECONDS)
+        ranks = group_processes.together(WORLD, lambda _: ALONE, work, self._folder, SECONDS)
         weights = [np.array(each.pop("weights")) for each in ranks]
         written = Returned("the process of rank 0", self._written())
         figures = {name: number(written[name]) for name in FIGURES}

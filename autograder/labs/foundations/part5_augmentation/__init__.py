@@ -53,7 +53,7 @@ def draws(student: Student, rig: Rig) -> Any:
         for name in NAMES:
             answers.add(f"{name} of {case}", drawn[name])
     answers.add("global", rig.global_draws())
-    return {**answers.seen(), "pad": pad}
+    return {**answers.values(), "pad": pad}
 
 
 @part.check(basis="outputs")

@@ -41,7 +41,7 @@ def facts(student: Student, rig: Rig) -> Any:
     answers = rig.answers(student)
     for name in ("float16", "bfloat16", "float32", "float8_e5m2", "float8_e4m3fn"):
         answers.ask(name, student.describe, rig.dtype(name))
-    return answers.seen()
+    return answers.values()
 
 
 @part.check(basis="outputs")
@@ -75,7 +75,7 @@ def shares(student: Student, rig: Rig) -> Any:
         ("only zeros", 0 * small, "float16", 1.0),
     ):
         answers.ask(case, student.lost_share, rig.tensor(values), rig.dtype(name), scale)
-    return answers.seen()
+    return answers.values()
 
 
 @part.check(basis="outputs")
@@ -103,7 +103,7 @@ def scales(student: Student, rig: Rig) -> Any:
             tensor = rig.tensor(value * np.append(rig.random.uniform(-0.1, 0.9, 20), 1.0))
             answers.ask(f"{value:g} in {name}", student.largest_scale, tensor, rig.dtype(name))
     answers.ask("zeros", student.largest_scale, rig.tensor(np.zeros(4)), rig.dtype("float16"))
-    return answers.seen()
+    return answers.values()
 
 
 @part.check(basis="outputs")
@@ -132,7 +132,7 @@ def script(student: Student, rig: Rig) -> Any:
             scale, good = 2 * scale, 0
     answers.ask("at 2 ** 127", student.next_scale, 2.0**127, 1, False, 2)
     answers.ask("the default interval", student.next_scale, 8.0, 1999, False)
-    return answers.seen()
+    return answers.values()
 
 
 @part.check(basis="outputs")

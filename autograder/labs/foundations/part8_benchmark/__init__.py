@@ -61,7 +61,7 @@ def counted_calls(student: Student, rig: Rig) -> Any:
     answers.add(f"calls for warmup={warmup} and repeats={repeats}", len(same))
     answers.add("calls with other inputs", same.count(False))
     answers.add("slow first calls among the runs", int((runs > 500).sum()))
-    return answers.seen()
+    return answers.values()
 
 
 @part.outputs
@@ -82,7 +82,7 @@ def scripted_runs(student: Student, rig: Rig) -> Any:
             runs = rig.series(summary["runs"], "runs")
         answers.add(f"{repeats} repeats, runs", rig.tensor(np.sort(runs)[:, None], "float64"))
         answers.add(f"{repeats} repeats", figures)
-    return answers.seen()
+    return answers.values()
 
 
 def _either(value: float | None, either: dict[str, float], name: str, figures: Any) -> Any:
@@ -109,7 +109,7 @@ def queued_work(student: Student, rig: Rig) -> Any:
         ratio = rig.number(rig.returned("compare", returned)["ratio"]) or 1.0
     answers.add("runs of benchmark", rig.tensor(runs[:, None], "float64"))
     answers.add("ratio of compare, or the other way round", max(ratio, 1 / ratio))
-    return answers.seen()
+    return answers.values()
 
 
 @part.check(basis="report")
@@ -204,7 +204,7 @@ def comparisons(student: Student, rig: Rig) -> Any:
         if rig.side == "student":
             compare = partial(student.compare, *map(machine.function, seconds))
         answers.add(case, answers.tried(partial(compare, pairs=script.pairs, warmup=WARMUP)))
-    return answers.seen()
+    return answers.values()
 
 
 FIGURES = (", ratio", ", low", ", high", ", verdict", ", names")

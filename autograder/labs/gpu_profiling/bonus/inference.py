@@ -30,7 +30,7 @@ def folded(student: Student, rig: Rig) -> Answer:
         answers.add(f"{kind}: one convolution", output)
         answers.add(f"{kind}: its weight", weight)
         answers.add(f"{kind}: what the two give afterwards", after)
-    return answers.seen()
+    return answers.values()
 
 
 FACTS = {
@@ -73,7 +73,7 @@ def predicted(student: Student, rig: Rig) -> Answer:
         }
     for fact in FACTS:
         answers.add(fact, facts[fact])
-    return answers.seen()
+    return answers.values()
 
 
 FIGURES = ("p50_ms", "p95_ms", "p99_ms", "per_second")
@@ -98,7 +98,7 @@ def latencies(student: Student, rig: Rig) -> Answer:
             figures = rig.returned("measure_latency", returned)
         for name in FIGURES:
             answers.add(f"{name} of {case}", rig.number(figures[name]))
-    return answers.seen()
+    return answers.values()
 
 
 @part.check(basis="outputs", compared="answers")

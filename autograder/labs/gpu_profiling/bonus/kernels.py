@@ -39,16 +39,20 @@ def fused(student: Student, rig: Rig) -> Answer:
     cases = [*rig.layers(), ("images transposed", *rig.transposed())]
     for case, *inputs in cases if "Triton" in rig.tools() else []:
         answers.add(case, function(*map(rig.exact, inputs)), "float32")
-    return answers.seen()
+    return answers.values()
 
 
 @part.probe(values=tiles.LAUNCHED)
 def launched(student: Student, rig: Rig) -> Answer:
     """One call on contiguous tensors."""
     _, *inputs = rig.layers()[3]  # so many numbers that some are above zero, whatever was drawn
-    with rig.tiles() as seen:
+    with rig.tiles() as watched:
         result = student.conv_relu_pool(*inputs) if "Triton" in rig.tools() else None
-    return {"launches": seen.launches, "operators": seen.operators, "wrote": seen.wrote(result)}
+    return {
+        "launches": watched.launches,
+        "operators": watched.operators,
+        "wrote": watched.wrote(result),
+    }
 
 
 @part.probe(pair=True, values={**CASES, "strayed": list_of(TEXT)}, arrays=NUMBERS)
@@ -68,7 +72,7 @@ def threads(student: Student, rig: Rig) -> Answer:
         answers.add(case, rig.tensor(numbers))
         if outside:
             strayed.append(case)
-    return {**answers.seen(), "strayed": strayed}
+    return {**answers.values(), "strayed": strayed}
 
 
 @part.probe(values={"entries": list_of(TEXT), "spilled": INTEGER, "error": TEXT})

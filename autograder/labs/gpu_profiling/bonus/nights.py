@@ -44,7 +44,7 @@ def recorded(student: Student, rig: Rig) -> Answer:
     file = rig.made_folder() / "recorded.json"
     step = rig.nightly.step([f"range {rig.integer(100, 999)}", "optimizer"])
     student.record_profile(step, str(file), steps=steps)
-    return {**step.seen(file), "steps": steps}
+    return {**step.became(file), "steps": steps}
 
 
 REPORT = record(slower=optional(BOOLEAN), page=TEXT, rows=list_of(map_of(CELL)))
@@ -77,7 +77,7 @@ def nights(student: Student, rig: Rig) -> Answer:
         answers.add(f"profiles {number}: slower", slower)
         rows = rig.rows(report["rows"], "compare_profiles")
         reports.append({"slower": slower, "page": page, "rows": rows})
-    return {**answers.seen(), "reports": reports}
+    return {**answers.values(), "reports": reports}
 
 
 @part.check(basis="report")

@@ -42,7 +42,7 @@ def evaluated(student: Student, rig: Rig) -> Any:
         answers.add(f"a model in {mode} mode", returned)
         left += rig.left(net, before, returned)
         graphs += net.graphs
-    return {**answers.seen(), "left": left, "graphs": graphs}
+    return {**answers.values(), "left": left, "graphs": graphs}
 
 
 NO_GRAPH = "with torch.no_grad(): around the loop"
@@ -68,7 +68,7 @@ def many_batches(student: Student, rig: Rig) -> Any:
     rig.return_memory_at_once()
     losses, _ = student.evaluate(net, rig.criterion, batches)
     answers.add("losses of 60 batches", losses)
-    return answers.seen()
+    return answers.values()
 
 
 @part.probe(pair=True)

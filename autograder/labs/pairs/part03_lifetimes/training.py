@@ -49,7 +49,7 @@ def trained(student: Student, rig: Rig) -> Any:
         losses = student.train(*training.given())
     answers.add("losses", losses)
     return {
-        **answers.seen(),
+        **answers.values(),
         "keeps_graph": bool(getattr(losses, "requires_grad", False)),
         "fetches": fetches.values(),
         "draws": draws[:1],
@@ -108,7 +108,7 @@ def accumulated(student: Student, rig: Rig) -> Any:
         answers.add(f"{case}, loss", returned)
         answers.add(f"{case}, update", step.update())
         calls.append(len(step.net.graphs))
-    return {**answers.seen(), "calls": calls}
+    return {**answers.values(), "calls": calls}
 
 
 LARGE_PARTS = 16
@@ -144,7 +144,7 @@ def large_batch(student: Student, rig: Rig) -> Any:
     answers.add("loss", student.accumulate(*step.given(), LARGE_PARTS))
     answers.add("update", step.update())
     return {
-        **answers.seen(),
+        **answers.values(),
         "calls": len(step.net.graphs),
         "alive": max(step.net.alive, default=0),
     }

@@ -121,7 +121,7 @@ def stacks(student: Student, rig: Rig) -> Any:
         return made, made
 
     compared(rig, answers, wrap, "{} layers in {} segments")
-    return answers.seen()
+    return answers.values()
 
 
 @part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["recompute_cheap"])
@@ -132,7 +132,7 @@ def cheap_passes(student: Student, rig: Rig) -> Any:
         return layers, partial(student.recompute_cheap, layers)
 
     compared(rig, answers, wrap, "{} layers")
-    return answers.seen()
+    return answers.values()
 
 
 WHY = {

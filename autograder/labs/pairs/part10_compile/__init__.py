@@ -73,18 +73,18 @@ def regions(student: Student, rig: Rig) -> Answer:
         output.loss.backward()
         answers.add(f"logits of {length} tokens", output.logits)
         answers.add(f"gradients of {length} tokens", rig.gradients(run))
-    told = compiler.values()
+    values = compiler.values()
     noted = {
         "operations": compiler.operations,
         "calls": sorted(compiler.names),
-        "built": sum(graph["kind"] == "forward" for graph in told["built"]),
-        "runs": told["runs"]["forward"],
+        "built": sum(graph["kind"] == "forward" for graph in values["built"]),
+        "runs": values["runs"]["forward"],
     }
     run.eval()
     with rig.no_grad():
         answers.add("logits in eval mode", run(rig.tokens(3, 11)).logits)
     names = list(run.state_dict()) if rig.side == "student" else plain
-    return {**answers.seen(), **noted, "names": names, "itself": returned is model}
+    return {**answers.values(), **noted, "names": names, "itself": returned is model}
 
 
 @part.check(basis="outputs", compared="logits and gradients")

@@ -59,7 +59,7 @@ def rows_one_by_one(student: Student, rig: Rig) -> Any:
         answers.ask(f"row {index}", rig.sample, rows, index)
     data.factor = 3.0
     answers.ask("a row after the transform has changed", rig.sample, rows, 1)
-    return answers.seen()
+    return answers.values()
 
 
 @part.check(basis="outputs")

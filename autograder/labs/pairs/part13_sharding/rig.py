@@ -55,22 +55,22 @@ class Sharding:
         """Let each process shard and train; answer with what it has then. A dtype is given by its name."""
         if "dtype" in options:
             options["dtype"] = getattr(torch, options["dtype"])
-        told = self._forked(student, options, partial(self._trained, student))
-        return sharded.gathered(flat(dict(self.model().named_parameters())), told)
+        answers = self._forked(student, options, partial(self._trained, student))
+        return sharded.gathered(flat(dict(self.model().named_parameters())), answers)
 
     def saved(self, student: ModuleType) -> dict[str, Any]:
         """Shard, change the weights, and let each process return them whole."""
-        told = self._forked(student, {}, partial(self._whole, student))
+        answers = self._forked(student, {}, partial(self._whole, student))
         return {
-            "saved": np.concatenate([np.array(own.pop("saved")) for own in told]),
-            "ranks": told,
+            "saved": np.concatenate([np.array(own.pop("saved")) for own in answers]),
+            "ranks": answers,
         }
 
     def expected(self) -> dict[str, Any]:
         """Return what `saved` has to be."""
         state = {name: FACTOR * value for name, value in self.model().state_dict().items()}
-        told = [{"names": list(state), "kinds": ["Tensor on cpu"]}, {"names": [], "kinds": []}]
-        return {"saved": flat(state), "ranks": told}
+        answers = [{"names": list(state), "kinds": ["Tensor on cpu"]}, {"names": [], "kinds": []}]
+        return {"saved": flat(state), "ranks": answers}
 
     def _forked(self, student: ModuleType, options: Any, work: Work) -> list[dict[str, Any]]:
         def begin(rank: int, mesh: DeviceMesh) -> dict[str, Any]:

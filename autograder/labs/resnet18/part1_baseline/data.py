@@ -82,7 +82,7 @@ def cifar10(student: Student, rig: Rig) -> Answer:
             image, label = dataset[index]
             answers.add(f"class of picture {index}", rig.tensor([int(label)]))
             answers.add(f"picture {index}", image)
-    return answers.seen()
+    return answers.values()
 
 
 SOURCE = record(

@@ -26,7 +26,7 @@ def fresh_models(student: Student, rig: Rig) -> Answer:
             with rig.no_grad():
                 outputs = rig.downloads.filled(net).eval()(images)
             answers.add(f"answers of ResNet-18 for {classes} classes", outputs)
-    return {**answers.seen(), "downloads": asked.weights, "frozen": frozen, "random": random}
+    return {**answers.values(), "downloads": asked.weights, "frozen": frozen, "random": random}
 
 
 @part.probe(pair=True, values={**CASES, "frozen": INTEGER}, arrays=NUMBERS)
@@ -43,7 +43,7 @@ def pretrained(student: Student, rig: Rig) -> Answer:
     rig.downloads.filled(net.fc)
     with rig.no_grad():
         answers.add("answers with the weights that were asked for", net.eval()(images))
-    return {**answers.seen(), "frozen": _frozen(net)}
+    return {**answers.values(), "frozen": _frozen(net)}
 
 
 def _frozen(net: Any) -> int:

@@ -56,7 +56,7 @@ def gradients(student: Student, rig: Rig) -> Answer:
         for name, parameter in segment.named_parameters():
             answers.add(f"gradient of {name}, {case}", parameter.grad)
         answers.add(f"gradient of the input, {case}", x.grad)
-    return answers.seen()
+    return answers.values()
 
 
 SETTINGS = ("momentum", "training", "track_running_stats")
@@ -105,7 +105,7 @@ def statistics(student: Student, rig: Rig) -> Answer:
                 for name, was in before.items()
                 if now[name] != was
             ]
-    return {**answers.seen(), "changed": changed[:8], "ended": ended(student, rig)}
+    return {**answers.values(), "changed": changed[:8], "ended": ended(student, rig)}
 
 
 SAME = 1e-5  # of the largest number: the second run repeats the first

@@ -1,7 +1,7 @@
 """Profiles that are compared from night to night: made ones, of which everything is known, and a step to record.
 
 before, after = rig.nightly.pair(rig.random, factor)     before.data(), the file; before.beside(after, allowed)
-step = rig.nightly.step(names)                           a step to be profiled; step.seen(file), what became of it
+step = rig.nightly.step(names)                           a step to be profiled; step.became(file), what became of it
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class RecordedStep:
                 with record_function(name):
                     torch.ones(8).sum()
 
-    def seen(self, file: Path) -> dict[str, Any]:
+    def became(self, file: Path) -> dict[str, Any]:
         """Say how often a trace has each range, and the steps, and how many of the first two calls; or nothing."""
         try:
             data = file.read_bytes()

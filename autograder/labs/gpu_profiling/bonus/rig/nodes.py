@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from autograder.worker.rigs import forked
+from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import MOST, Collectives
 from autograder.worker.rigs.returned import flat
 
@@ -48,7 +48,7 @@ class Nodes:
         }
 
     def together(self, student: ModuleType) -> dict[str, Any]:
-        ranks = forked.together(
+        ranks = group_processes.together(
             WORLD, _place, lambda rank: self._averaged(rank, student), self._folder, SECONDS
         )
         means = np.concatenate([np.array(rank["means"], dtype=np.float64) for rank in ranks])

@@ -53,7 +53,7 @@ def test_a_step_says_when_there_is_no_trace(tmp_path):
     step = RecordedStep(["forward"])
     step()
 
-    assert step.seen(tmp_path / "nothing.json") == {
+    assert step.became(tmp_path / "nothing.json") == {
         "file": False,
         "calls": 1,
         "early": 0,

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from autograder.machine.examined import BUSIER, GOOD_SECONDS, Examined, InCache, Nowhere
+from autograder.machine.kept_examination import BUSIER, GOOD_SECONDS, Examined, InCache, Nowhere
 
 FOUND = (7, 0.004, math.log(1.25), 6, 0.01)
 

@@ -124,7 +124,7 @@ def _by_group(of_ranks: Sequence[Calls]) -> dict[tuple[int, ...], dict[int, list
     }
 
 
-def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    if one["kind"] != other["kind"]:
+def _differ(first: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if first["kind"] != other["kind"]:
         return True
-    return one["kind"] not in UNEVEN and one["bytes"] != other["bytes"]
+    return first["kind"] not in UNEVEN and first["bytes"] != other["bytes"]

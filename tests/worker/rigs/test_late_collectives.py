@@ -8,8 +8,8 @@ import torch._dynamo  # an optimizer and DDP need it: once, and not in each proc
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from autograder.worker.rigs import forked
-from autograder.worker.rigs.late import Late
+from autograder.worker.rigs import group_processes
+from autograder.worker.rigs.late_collectives import Late
 
 
 def waited(tensor):
@@ -72,7 +72,7 @@ def test_a_result_arrives_when_it_is_waited_for(tmp_path, call, after):
             before, expected = call(tensor)
         return {"before": before, "after": tensor.tolist(), "noted": notes == expected}
 
-    for own in forked.together(2, lambda _: {}, work, tmp_path, 20.0):
+    for own in group_processes.together(2, lambda _: {}, work, tmp_path, 20.0):
         assert {"before": [1.0, 1.0], "after": after, "noted": True} == own
 
 
@@ -84,5 +84,5 @@ def test_ddp_trains_on_late_reductions(tmp_path):
             model(torch.full((1, 2), 1.0 + 2 * rank)).sum().backward()
         return {"gradient": model.module.weight.grad.tolist()}
 
-    for own in forked.together(2, lambda _: {}, work, tmp_path, 20.0):
+    for own in group_processes.together(2, lambda _: {}, work, tmp_path, 20.0):
         assert [[2.0, 2.0]] == own["gradient"]

@@ -13,7 +13,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from autograder.worker.rigs import forked, order
+from autograder.worker.rigs import call_order, group_processes
 from autograder.worker.rigs.returned import BadReturn
 
 SECONDS = 20.0
@@ -103,7 +103,7 @@ ENDS = {
 @pytest.mark.parametrize(("work", "words"), ENDS.values(), ids=ENDS)
 def test_what_a_process_does_to_the_others_is_said(tmp_path, work, words):
     with pytest.raises(BadReturn, match=words) as ended:
-        forked.together(2, lambda _: {}, work, tmp_path, SECONDS)
+        group_processes.together(2, lambda _: {}, work, tmp_path, SECONDS)
 
     assert ended.value.kind == ("" if "in the process of" in words else "apart")
 
@@ -133,17 +133,19 @@ def test_who_does_not_end_is_named(tmp_path, monkeypatch, work, lines, words):
 
     def now():
         files = (next(iter(tmp_path.glob(f"*/order{rank}")), tmp_path) for rank in range(2))
-        there = [file != tmp_path and len(order.read(file)) for file in files]
+        there = [file != tmp_path and len(call_order.read(file)) for file in files]
         return 100.0 if all(own >= most for own, most in zip(there, lines, strict=True)) else 0.0
 
-    monkeypatch.setattr(forked, "_now", now)
+    monkeypatch.setattr(group_processes, "_now", now)
     with pytest.raises(BadReturn, match=words):
-        forked.together(2, lambda _: {}, work, tmp_path, SECONDS)
+        group_processes.together(2, lambda _: {}, work, tmp_path, SECONDS)
 
 
 def test_who_is_late_to_end_takes_nobodys_connection(tmp_path):
     """The first to return waits until all have answered."""
-    answers = forked.together(2, lambda _: {}, grouped(reduces, reduces), tmp_path, SECONDS)
+    answers = group_processes.together(
+        2, lambda _: {}, grouped(reduces, reduces), tmp_path, SECONDS
+    )
 
     assert [{"rank": 0}, {"rank": 1}] == answers
 
@@ -152,7 +154,7 @@ def test_what_a_process_has_started_ends_with_the_group(tmp_path):
     def work(rank):
         return {"started": subprocess.Popen(["sleep", "60"]).pid}
 
-    answers = forked.together(2, lambda _: {}, work, tmp_path, SECONDS)
+    answers = group_processes.together(2, lambda _: {}, work, tmp_path, SECONDS)
 
     for own in answers:
         with contextlib.suppress(ProcessLookupError):  # it is gone already
@@ -166,11 +168,11 @@ def test_groups_within_the_group_have_an_order_of_their_own():
     alike = [call("all_reduce", 8, 0, 1), call("all_reduce", 4, 0), call("gather", 4, 0, 1)]
     other = [call("all_reduce", 8, 0, 1), call("gather", 8, 0, 1)]
 
-    assert "" == order.mismatch([alike, other])
+    assert "" == call_order.mismatch([alike, other])
     assert "call 2: rank 0 calls gather with 4 bytes where rank 1 broadcasts 8 bytes" == (
-        order.mismatch([alike, [other[0], call("broadcast", 8, 0, 1)]])
+        call_order.mismatch([alike, [other[0], call("broadcast", 8, 0, 1)]])
     )
-    assert "" == order.ahead([alike, other], 1)
+    assert "" == call_order.ahead([alike, other], 1)
     assert "rank 0 waits in call 2, where it calls gather with 4 bytes" == (
-        order.ahead([alike, other[:1]], 1)
+        call_order.ahead([alike, other[:1]], 1)
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.report.wrong import wrong
+from autograder.report.error_picture import wrong
 
 
 def noted(levels, shape, count, rows, columns):

@@ -25,7 +25,7 @@ import torch
 
 from autograder.model import Kind
 from autograder.worker.raised import kind_of
-from autograder.worker.rigs import order
+from autograder.worker.rigs import call_order
 from autograder.worker.rigs.returned import BadReturn, text
 
 Place = Callable[[int], Mapping[str, int]]
@@ -66,7 +66,7 @@ def _become(names: Mapping[str, int], work: Callable[[int], dict[str, Any]], hom
     os.environ.update(MASTER_ADDR="127.0.0.1", GLOO_SOCKET_IFNAME="lo")
     _renew_threads()
     try:
-        with order.Order(homes / f"{ORDER}{rank}"):
+        with call_order.Order(homes / f"{ORDER}{rank}"):
             answer = json.dumps(work(rank))
     except BaseException as error:
         answer = json.dumps(_failed(error))
@@ -157,8 +157,8 @@ class _Group:
                 raise BadReturn(f"{text(own['unwritten'], 60)} is not written yet", "unwritten")
             if not own["torn"]:
                 raise BadReturn(_raised(rank, own), own["kind"])
-        calls = [order.read(self._homes / f"{ORDER}{rank}") for rank in range(len(self._pids))]
-        if why := order.mismatch(calls):
+        calls = [call_order.read(self._homes / f"{ORDER}{rank}") for rank in range(len(self._pids))]
+        if why := call_order.mismatch(calls):
             raise BadReturn(why, APART)
         left = {rank: how for rank, how in self._ended.items() if rank not in self._answers}
         for rank, how in left.items():
@@ -166,8 +166,8 @@ class _Group:
                 raise BadReturn(_left(rank, how, calls), APART)
         returned = [rank for rank in self._answers if rank not in failed]
         for rank in returned:
-            if waits := order.ahead(calls, rank):
-                after = order.made(calls[rank])
+            if waits := call_order.ahead(calls, rank):
+                after = call_order.made(calls[rank])
                 raise BadReturn(f"rank {rank} returned after {after}, and {waits}", APART)
         over = len(failed) + len(left) + len(returned) == len(self._pids)
         if over or late:
@@ -196,12 +196,14 @@ def _raised(rank: int, own: Mapping[str, Any]) -> str:
 
 def _left(rank: int, how: int, calls: list[list[dict[str, Any]]]) -> str:
     """Say how a process ended that has not returned."""
-    after = order.made(calls[rank])
+    after = call_order.made(calls[rank])
     if how >= 0:
         return f"rank {rank} left: its process ended with status {how}, after {after}"
     name = signal.Signals(-how).name
-    last = calls[rank][-1] if calls[rank] else {"kind": order.JOINS}
-    doing = "" if last["kind"] == order.JOINS else f", the last of which {order.words(last)}"
+    last = calls[rank][-1] if calls[rank] else {"kind": call_order.JOINS}
+    doing = (
+        "" if last["kind"] == call_order.JOINS else f", the last of which {call_order.words(last)}"
+    )
     aborted = "; what gloo or C++ said is in the log" if how == -signal.SIGABRT else ""
     return f"rank {rank} died: {name} ended its process, after {after}{doing}{aborted}"
 
@@ -209,11 +211,11 @@ def _left(rank: int, how: int, calls: list[list[dict[str, Any]]]) -> str:
 def _unended(running: list[int], calls: list[list[dict[str, Any]]], seconds: float) -> str:
     """Say which processes did not end, and what they wait for."""
     for rank in running:
-        if waits := order.ahead(calls, rank):
-            after = order.made(calls[rank])
+        if waits := call_order.ahead(calls, rank):
+            after = call_order.made(calls[rank])
             return f"rank {rank} did not end within {seconds:g} s, after {after}, and {waits}"
     ranks = " and ".join(map(str, running))
-    own = f"{order.made(calls[running[0]])}" + " each" * (len(running) > 1)
+    own = f"{call_order.made(calls[running[0]])}" + " each" * (len(running) > 1)
     several = f"rank{'s' * (len(running) > 1)} {ranks}"
     return (
         f"{several} did not end within {seconds:g} s, after {own}: a loop without an end, "
