@@ -17,14 +17,14 @@ BESIDE = frozenset({
     "calls.flops", "calls.operands", "calls_counted", "captured", "capturing", "clock",
     "compiled", "compiler", "compressing", "computed", "cycles", "decorated", "downloads",
     "eager_trainings", "fetches", "figures", "graphs", "grouped", "handled", "inference",
-    "launches", "loader_for",
-    "loading.built", "loading.moves", "loading.scripted", "loading.step", "loading.streams",
-    "machine", "made_program", "matched.hopeless", "matched.profile", "matched.run",
-    "matched.versions", "metered", "nightly", "nodes", "on_a_gpu", "on_meta", "op_dtypes",
-    "open_ranges", "plans.measured", "profiles.made", "profiles.ranges", "profiles.timeline",
-    "profiles.training", "programs", "queue", "ranks", "reducing", "resnet_trainings", "saved",
-    "scaler_calls", "script", "scripted_call", "scripted_net", "sharding", "sizes", "stepping",
-    "sums", "tiles", "traffic", "trainings", "waits", "would_launch",
+    "launches", "linked", "loader_for", "loading.built", "loading.moves", "loading.scripted",
+    "loading.step", "loading.streams", "machine", "made_program", "matched.hopeless",
+    "matched.profile", "matched.run", "matched.versions", "measured", "metered", "nightly",
+    "nodes", "on_a_gpu", "on_meta", "op_dtypes", "open_ranges", "plans.measured", "profiled",
+    "profiles.made", "profiles.ranges", "profiles.timeline", "profiles.training", "programs",
+    "queue", "ranks", "reducing", "resnet_trainings", "saved", "scaler_calls", "script",
+    "scripted_call", "scripted_net", "sharding", "shares", "sizes", "stepping", "sums", "tiles",
+    "traffic", "trainings", "waits", "would_launch",
 })  # fmt: skip
 """Of the rig."""
 HOOKS = frozenset({"listeners", "register_forward_hook", "register_step_post_hook"})

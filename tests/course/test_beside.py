@@ -19,6 +19,7 @@ PARTS = [(name, part) for name in COURSE.labs for part in COURSE.kit(name).lab.p
 PLAIN = {
     "answers", "autocast", "batch", "broken_model", "calls_of_modules", "changed",
     "clear_batches", "copies", "criterion", "device", "draw", "drop_alike", "dtype", "epochs",
+    "evaluated",
     "exact", "file_bytes", "file_text", "first_gradients", "flat", "folder", "generator", "given",
     "global_draws", "gradients", "half_as_on_a_gpu", "hooks_on", "install", "integer", "kept",
     "language", "language_model", "layers", "left", "made_cache", "made_folder",

@@ -62,7 +62,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def ran(student: Student, rig: Rig, options: str) -> Answer:
     """Run the program in two processes with an epoch of one step; the baseline is one process without options."""
-    training, asked = rig.training(), OPTIONS[options]
+    training, asked = rig.grouped(), OPTIONS[options]
     if rig.side != "student":
         return training.alone()
     words = ["--amp"] * asked.get("amp", False) + ["--workers", asked.get("workers", 0)]

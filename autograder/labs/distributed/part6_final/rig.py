@@ -163,6 +163,6 @@ class Training:
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
-    def training(self) -> Training:
+    def grouped(self) -> Training:
         """Return a training for two processes."""
         return Training(self)
