@@ -298,7 +298,7 @@ class Part:
 
     def problems(self) -> list[str]:
         """What is wrong with the declarations, in words for the author."""
-        names = Counter([*self.probes, *self._stems, "bar", "device"])
+        names = Counter([*self.probes, *self._stems, "bar", "device", "parts"])
         own_names = list(names)
         problems = [
             f"{self.id}: {count} things are called '{name}', of probes and of files without their ending; rename one"
@@ -312,7 +312,8 @@ class Part:
             if not isinstance(form, Mapping)
         ]
         problems += [
-            f"{self.id}.{check.name}: parameter '{name}' is no probe, artefact, bar or device{nearest(name, own_names)}"
+            f"{self.id}.{check.name}: parameter '{name}' is no probe, file, bar, device or parts"
+            f"{nearest(name, own_names)}"
             for check in self.checks.values()
             for name in check.reads
             if name not in own_names

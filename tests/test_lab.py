@@ -42,7 +42,7 @@ def test_a_parameter_that_names_nothing_is_an_error_with_the_nearest_name():
         """It holds."""
 
     assert [
-        "part9_new.holds: parameter 'loses' is no probe, artefact, bar or device (did you mean 'losses'?)"
+        "part9_new.holds: parameter 'loses' is no probe, file, bar, device or parts (did you mean 'losses'?)"
     ] == new.problems()
 
 

@@ -28,6 +28,8 @@ from autograder.traces.words import many
 FAINT = 0.01
 """A row counts as at least this share of a case's largest number: what is left of sums that cancel has no digits."""
 
+ASKED = ".requires_grad"
+"""Ends the name of an input that was told to need a gradient."""
 TENSORS = (
     "float16",
     "bfloat16",
@@ -164,11 +166,11 @@ def unchanged(names: Sequence[str], *, try_: str) -> Passed | Failed:
     """Pass when no input was changed; *names* are those that were."""
     if not names:
         return Passed("every input is what it was")
-    return Failed(
-        f"changed: {', '.join(names[:6])}",
-        "an operation wrote into a tensor of the caller",
-        try_,
-    )
+    why = "an operation wrote into a tensor of the caller"
+    if all(name.endswith(ASKED) for name in names):
+        why = "requires_grad_() changes the caller's tensor"
+        try_ = "x.detach().requires_grad_() is a tensor of your own, or do without"
+    return Failed(f"changed: {', '.join(names[:6])}", why, try_)
 
 
 def paired(pair: Pair) -> Iterator[tuple[Form, Form, Array | None, Array]]:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from autograder.checks import outputs
 from autograder.claims.base import Claimed, Words
-from autograder.claims.families import Case, Sizes
+from autograder.claims.families import Sizes, own_case
 from autograder.lab import TEXT, Rig, Student, list_of, record
 from autograder.model import Failed, Observation, Passed, Verdict
 
@@ -34,14 +34,16 @@ class Reaches(Claimed):
     ) -> None:
         """Claim that a call reaches this operator, or one of several, and that its first matrices are of this *dtype*.
 
-        *layout* names that of the first, the second ...: row-major or column-major. *without* names other operators,
+        *layout* names that of the first, the second ...: row-major or column-major; `view` beside sizes, what they are
+        made of. *without* names other operators,
         none of which may do the work instead.
         """
         operators = [operator] if isinstance(operator, str) else list(operator)
-        self.require_drawn(REACHES, [sizes])
+        case = own_case(REACHES, sizes)
+        self.require_drawn(REACHES, [case.sizes])
 
         def reached(student: Student, rig: Rig) -> dict[str, Any]:
-            given = self.given(rig, Case(REACHES, sizes), exact=False)
+            given = self.given(rig, case, exact=False)
             answer: dict[str, Any] = rig.calls.operands(
                 partial(self.call, student), given, operators
             )

@@ -210,7 +210,7 @@ class Results(Claimed):
                 before = rig.copies(given)
                 with flags:
                     returned = answers.tried(run, given)
-                changed |= set(rig.changed(given, before))
+                changed |= {*rig.changed(given, before), *rig.told_to_ask(given)}
                 if case.again:
                     given = rig.calls.overwrite(
                         given,

@@ -91,6 +91,8 @@ class Evidence:
             return self._bar(check)
         if name == "device":
             return self._session.device
+        if name == "parts":
+            return tuple(part.id for part in self._kit.lab.parts)
         if name in self._part.artefacts:
             return artefact(self._submission, self._part.artefacts[name], self._part)
         probe = self._part.probes[name]

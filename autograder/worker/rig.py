@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from autograder.worker import allocator
 from autograder.worker.rigs import returned
-from autograder.worker.rigs.answers import Answers, changed, copies
+from autograder.worker.rigs.answers import Answers, changed, copies, told_to_ask
 from autograder.worker.rigs.calls import Calls
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.compilers import (
@@ -89,6 +89,7 @@ class Rig:
     no_grad = staticmethod(torch.no_grad)
     copies = staticmethod(copies)
     refusal = staticmethod(refusal)
+    told_to_ask = staticmethod(told_to_ask)
     changed = staticmethod(changed)
     returned = Returned
     backend = staticmethod(register)

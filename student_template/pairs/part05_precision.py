@@ -64,8 +64,8 @@ def kept_bytes(model: nn.Module, inputs: Tensor, dtype: torch.dtype | None = Non
 def fp8_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return x @ weight.T + bias, with a product that is computed in float8_e4m3fn.
 
-    x: (..., k) of any number of rows, weight: (n, k), bias: (n,); float32 or bfloat16. x and weight have one
-    dtype; k and n are multiples of 16.
+    x: (..., k) of any number of rows, weight: (n, k), bias: (n,); all float32 or all bfloat16, any views. k and n
+    are multiples of 16.
     Each operand is divided by its scale, its largest absolute value / 448, and the product is multiplied by both
     scales. The second operand is column-major. The result has the dtype of x. x, weight and bias get gradients.
     What is kept for the backward pass is FP8 as well.

@@ -90,6 +90,10 @@ REFERENCE = {
 
 # (function, mistake) -> what was handed in, and check -> words of its failure.
 WRONG = {
+    ("batched_products", "tells the caller's tensor to need a gradient"): (
+        "def batched_products(left, right):\n    return (left.requires_grad_() @ right).clone()\n",
+        {"same_results": "left.requires_grad"},
+    ),
     ("batched_products", "another axis"): (
         "def batched_products(left, right):\n    return (left[:, :, :, None] * right[:, None]).sum(1)\n",
         {"same_results": "drawn sizes: "},

@@ -14,6 +14,7 @@ import autograder
 from autograder import checks
 from autograder.course import Course, find_root
 from autograder.course.cases import load_cases
+from autograder.course.labs import load_lab
 from autograder.lab import Part, conform
 from autograder.model import Bar, Device, Failed, Job, Observation, Pair, Passed, Timed, Unavailable
 from tests.worker.harness import observe
@@ -84,6 +85,8 @@ class Bench:
             return self.handed_in(self.part.artefacts[name])
         if name in ("bar", "device"):
             return BAR if name == "bar" else self.device
+        if name == "parts":
+            return tuple(part.id for part in load_lab(self.lab).parts)
         if name not in seen:
             own = path == self.solution
             student = self.answer(name, seed) if own else observe(self.part, name, path, seed)

@@ -147,6 +147,12 @@ def changed(given: dict[str, Any], before: dict[str, Any]) -> list[str]:
     return [name for name, old in before.items() if not _alike(given[name], old)]
 
 
+def told_to_ask(given: dict[str, Any]) -> list[str]:
+    """Return the names of plain arguments that need a gradient: they came without."""
+    tensors = {name: it for name, it in given.items() if isinstance(it, torch.Tensor)}
+    return [f"{name}.requires_grad" for name, it in tensors.items() if it.requires_grad]
+
+
 def _of_words(value: Any) -> bool:
     """Whether this is a list or dict of numbers and words alone."""
     return _is_plain(value) and all(isinstance(it, (*PLAIN, str)) for it in tree_leaves(value))

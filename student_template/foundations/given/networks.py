@@ -67,8 +67,14 @@ CAN_BE_FOLDED: dict[str, tuple[Layers, Forward]] = {
         lambda net, x: net.rest[1](net.rest[0](net.first(x)).relu()),
     ),
     "four pairs and nothing else": (
-        lambda: {"body": nn.Sequential(block(3), block(), conv(bias=False), norm(affine=False), block())},
-        lambda net, x: net.body(x),
+        lambda: {
+            "first": block(3),
+            "conv1": conv(),
+            "conv2": conv(bias=False),
+            "norm": norm(affine=False),
+            "last": block(),
+        },
+        lambda net, x: net.last(net.norm(net.conv2(net.norm(net.conv1(net.first(x)))))),
     ),
 }
 CANNOT_BE_FOLDED: dict[str, tuple[Layers, Forward]] = {

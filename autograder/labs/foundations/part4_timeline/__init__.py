@@ -191,8 +191,7 @@ def operators_fit_the_traces(written: Pair) -> Verdict:
     for expected, observed in pairs(written, "handlers"):
         problem = judges.written_problem(OPERATORS, expected["top"], observed)
         if problem:
-            why = "each cycle adds the operators with the most own time in its own trace"
-            try_ = 'own_times(json.load(gzip.open(file, "rt"))["traceEvents"])[:top]'
+            why, try_ = judges.cause(problem)
             return Failed(problem, why, f"{try_}; {WRONG}")
     return Passed("each row is what its trace says")
 

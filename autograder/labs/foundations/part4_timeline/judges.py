@@ -84,6 +84,49 @@ class Operator(NamedTuple):
     own_us: float
 
 
+OWN = 'own_times(json.load(gzip.open(file, "rt"))["traceEvents"])[:top]'
+CAUSES = {
+    "calls of": (
+        "calls counts the events of one name in the trace of this cycle alone",
+        "read the file that this call of the handler wrote, and count each event once",
+    ),
+    "is a range or a call": (
+        "key_averages() also has ranges, and a trace also has calls and kernels",
+        f'keep the events whose "cat" is cpu_op: {OWN}',
+    ),
+    "has more": (
+        "the rows of a cycle are those with the most own time, the most first",
+        "sort by own_us, and take [:top] after that",
+    ),
+    "us; the trace has": (
+        "own_us is the time without operators inside, in microseconds, as it is",
+        "try own_times on two nested operators, and do not round what it returns",
+    ),
+    "again": (
+        "each cycle writes the names of the columns",
+        'header=True in the first call of the handler, mode="a" and header=False later',
+    ),
+    "cells": (
+        "the file also has rows of another table, without the names of the columns",
+        'mode="w" in the first call of each handler, which counts its own calls',
+    ),
+    "asked for": (
+        "each cycle adds its `top` rows, neither more nor fewer, behind those of the cycles before",
+        f'append: mode="a" from the second call on; {OWN}',
+    ),
+    "": (
+        "each cycle adds the operators with the most own time in its own trace",
+        f"cycle, place and the rows of {OWN}",
+    ),
+}
+"""Words of a problem -> its cause, and the next step."""
+
+
+def cause(problem: str) -> tuple[str, str]:
+    """Return why the table is not of its traces, and what to try."""
+    return next(it for words, it in CAUSES.items() if words in problem)
+
+
 def written_problem(form: Form, top: int, observed: Mapping[str, Any]) -> str:
     """Say how the table that a handler wrote is not of the traces that it wrote; or nothing."""
     traces = list(observed["traces"].values())

@@ -122,7 +122,8 @@ fold.would_launch(
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
     why="a norm is left, or a layer that stands for it: each needs a launch of its own",
-    try_=f"fold pairs without a bias and without norm weights as well; {SEE}",
+    try_="fold pairs without a bias and without norm weights, and each pair of a norm behind two convolutions; "
+    f"{SEE}",
     needs=["folds_right"],
 )
 fold.refuses(

@@ -30,6 +30,7 @@ from autograder.labs.pairs.part01_measuring import judges
 
 part = Part("part01_measuring")
 SEE = 'see "What usually goes wrong" in the part 1 handout'
+SIGNATURE = "def benchmark(name, fn, meter, iterations=100, warmup=10)"
 NUMBERS = ("iterations", "mean_time", "std_time", "memory_peak")
 ROW = record(**dict.fromkeys(NUMBERS, optional(NUMBER)))
 
@@ -55,6 +56,7 @@ def nothing() -> None:
         "calls": INTEGER,
         "cold": list_of(NUMBER),
         "times": list_of(NUMBER),
+        "alone": INTEGER,
     },
 )
 def cold_and_warm_calls(student: Student, rig: Rig) -> Any:
@@ -73,7 +75,10 @@ def cold_and_warm_calls(student: Student, rig: Rig) -> Any:
     if rig.side == "student":
         result = student.benchmark(name, counted, metered, iterations=iterations, warmup=warmup)
         row, name = figures(rig, result), rig.text(getattr(result, "name", "missing"))
-    expected = {"name": name, "calls": calls[0] or warmup + iterations}
+    alone = list[None]()
+    if rig.side == "student":
+        student.benchmark(name, lambda: alone.append(None), metered)
+    expected = {"name": name, "calls": calls[0] or warmup + iterations, "alone": len(alone) or 110}
     return {**expected, "row": row, "cold": cold, "times": times}
 
 
@@ -86,6 +91,9 @@ def times_each_call(cold_and_warm_calls: Pair) -> Verdict:
     if reported["calls"] != script["calls"]:
         measured = f"{reported['calls']} calls; expected {warmup} + {len(times)}"
         return Failed(measured, "warmup calls come first, then iterations timed calls", SEE)
+    if reported["alone"] != script["alone"]:
+        measured = f"{reported['alone']} calls where no numbers are given"
+        return Failed(measured, "10 calls to warm up and 100 timed ones are expected", SIGNATURE)
     if (reported["name"], row["iterations"]) != (script["name"], len(times)):
         measured = f"name '{reported['name']}', iterations {row['iterations']}"
         why = f"expected '{script['name']}' and {len(times)}"

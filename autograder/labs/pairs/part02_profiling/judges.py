@@ -196,7 +196,8 @@ def _model_problem(model: Mapping[str, Any], case: str) -> tuple[str, str, str]:
         measured = f"a hook of the caller is gone{case}, from '{missing[0].split(':')[0]}'"
         return measured, "hooks that are not yours were removed", "handle.remove() for each handle"
     if not model["mode"]:
-        return f"the model is in eval mode{case}", "it came in train mode", "leave its mode alone"
+        why = "it stays in the mode that it came in, train or eval"
+        return f"the model is in another mode{case}", why, "leave its mode alone"
     return "", "", ""
 
 

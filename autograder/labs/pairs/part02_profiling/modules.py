@@ -107,6 +107,7 @@ def left_behind(student: Student, rig: Rig) -> Any:
     for call in (0, 1, 3):
         (model, ids), raised, ranges = rig.broken_model(call), False, rig.open_ranges()
         hooks = rig.hooks_on(model)
+        model.train(call != 0)
         with ranges.watching():
             try:
                 student.profile_model(model, ids, str(rig.made_folder()))
@@ -118,7 +119,7 @@ def left_behind(student: Student, rig: Rig) -> Any:
             "raised": raised,
             "hooks": sorted(rig.hooks_on(model) - hooks),
             "missing": sorted(hooks - rig.hooks_on(model)),
-            "mode": all(module.training for module in model.modules()),
+            "mode": all(module.training == (call != 0) for module in model.modules()),
             "open": ranges.count,
             "on": rig.profiles.profiling(),
         })  # fmt: skip

@@ -57,6 +57,8 @@ class Training:
     net: Net
     batches: list[Batch]
     drawn: int = 0
+    most: int = 0
+    """Of the batches that were drawn, how many were alive when another one was."""
 
     def __post_init__(self) -> None:
         """Make the optimizer."""
@@ -73,8 +75,12 @@ class Training:
         return self.net, self.optimizer, self.criterion, self._drawn()
 
     def _drawn(self) -> Iterator[Batch]:
+        drawn = list[StorageWeakRef]()
         for self.drawn, batch in enumerate(self.batches, 1):  # noqa: B020
-            yield batch
+            self.most = max(self.most, sum(not it.expired() for it in drawn))
+            inputs, labels = (it.clone() for it in batch)
+            drawn.append(StorageWeakRef(inputs.untyped_storage()))
+            yield inputs, labels
 
     def draws(self) -> list[int]:
         """Return a list that gets, in each call of the network, how many batches have been drawn."""

@@ -31,12 +31,19 @@ else:
 # --- train: nothing is kept, nothing is fetched -----------------------------------------------------------------------
 
 STEPS = 5
+ALIVE = 2  # batches: that of the step, and one that was drawn ahead
 WEIGHTS = ("start", "weights", *judges.TRAINED)
 
 
 @part.probe(
     pair=True,
-    values={**CASES, "keeps_graph": BOOLEAN, "fetches": FETCHES, "draws": list_of(INTEGER)},
+    values={
+        **CASES,
+        "keeps_graph": BOOLEAN,
+        "fetches": FETCHES,
+        "draws": list_of(INTEGER),
+        "alive": INTEGER,
+    },
     arrays={**NUMBERS, **dict.fromkeys(WEIGHTS, ("float64", 1))},
 )
 def trained(student: Student, rig: Rig) -> Any:
@@ -53,6 +60,7 @@ def trained(student: Student, rig: Rig) -> Any:
         "keeps_graph": bool(getattr(losses, "requires_grad", False)),
         "fetches": fetches.values(),
         "draws": draws[:1],
+        "alive": training.most,
         "start": start,
         "weights": training.weights(),
         **slips,
@@ -72,6 +80,9 @@ def train_is_right(trained: Pair) -> Verdict:
     if trained.student.values["draws"] == [STEPS]:
         measured = f"all {STEPS} batches were drawn before the model was called"
         return Failed(measured, "a list keeps all batches alive", "for inputs, labels in batches:")
+    if (alive := trained.student.values["alive"]) > ALIVE:
+        measured = f"{alive} of {STEPS} batches were alive when another one was drawn"
+        return Failed(measured, "something keeps batches that nobody needs", "keep the loss alone")
     if trained.student.values["keeps_graph"]:
         return Failed("the losses that are returned have a graph", "they are not detached", STEP)
     return verdict

@@ -44,8 +44,11 @@ def of_layers(use: Callable[[Any, Any, Mapping[str, Any]], Any]) -> Any:
     """Build the same layers for both sides, and call what was written with them."""
 
     def call(written: Any, given: Mapping[str, Any]) -> Any:
+        from autograder.labs.pairs.part04_checkpointing import rig
+
         make_layers = importlib.import_module("given").make_layers
-        return use(written, make_layers(given["layers"], seed=given["seed"]), given)
+        make = rig.layers_of_products if given["products"] else make_layers
+        return use(written, make(given["layers"], seed=given["seed"]), given)
 
     return call
 
@@ -66,13 +69,18 @@ cheap = Exercise("recompute_cheap", part, call=of_layers(through_each))
 
 
 def draw_rows(
-    random: np.random.Generator, rows: Any = (1, 9), layers: Any = 12, segments: Any = 6
+    random: np.random.Generator,
+    rows: Any = (1, 9),
+    layers: Any = 12,
+    segments: Any = 6,
+    products: Any = False,
 ) -> dict[str, Any]:
     return {
         "x": random.normal(size=(rows, 64)),
         "layers": layers,
         "segments": segments,
         "seed": int(random.integers(1 << 30)),
+        "products": products,
     }
 
 
@@ -82,6 +90,7 @@ LARGE: Sizes = {"rows": 8192}
 TINY: Sizes = {"rows": 2, "layers": 2, "segments": 1}
 
 DROPOUT, FROZEN, NO_GRAD = "with dropout", "where x needs no gradient", "under no_grad"
+TOLD = "x.requires_grad"
 # Layers, segments, dropout, and what else there is to a case.
 STACKS = [
     (6, 3, 0.0, ""),
@@ -108,6 +117,7 @@ def compared(
                 answers.ask(case, run, x)
         else:
             rig.pass_through(answers, case, net, run, x)
+        answers.add(f"{case}, {TOLD} afterwards", x.requires_grad)
 
 
 @part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["CheckpointedStack"])
@@ -136,6 +146,7 @@ def cheap_passes(student: Student, rig: Rig) -> Any:
 
 
 WHY = {
+    TOLD: "requires_grad_() changes the caller's tensor",
     FROZEN: "a layer has no gradient, so it never trains: "
     "use_reentrant=True makes none where the input needs none",
     DROPOUT: "dropout drew again when the layers were computed again",
@@ -225,11 +236,12 @@ TOO_LITTLE = "too few, the wrong ones, or only a part of each block is computed 
 
 
 def make_training(written: Any, rig: Any) -> Any:
-    """Train a model of which every second block is checkpointed."""
-    model = rig.language_model(4)
+    """Train a model of which every second block is checkpointed, and which takes caches."""
+    model, ids = rig.language_model(4), rig.tokens(3, 12)
     names = list(model.state_dict())
     rig.unchanged(model, names, written(model, 2))
-    return rig.training(model, rig.tokens(3, 12))
+    rig.generates(model, ids)
+    return rig.training(model, ids)
 
 
 blocks.trains_alike(
@@ -237,7 +249,8 @@ blocks.trains_alike(
     5,
     1e-3,
     name="blocks_train_alike",
-    says="After 5 AdamW steps with dropout the model is the one that the plain model becomes, with the same names.",
+    says="After 5 AdamW steps with dropout the model is the one that the plain model becomes, with the same names; "
+    "it takes caches.",
     why="a block is computed again with another forward than its own, or with other random numbers",
     try_="in each chosen block, put checkpoint around its forward, bound by functools.partial",
 )
@@ -308,14 +321,15 @@ cheap.needs_less_memory(
     says="12 layers, each by recompute_cheap, need at most 60% of the plain layers' memory, measured from outside.",
     needs=["cheap_answers_alike"],
     why="more than the results of matrix products is kept",
-    try_="MUST_SAVE for aten.mm.default and aten.addmm.default, PREFER_RECOMPUTE for everything else",
+    try_="MUST_SAVE for mm, addmm, bmm and baddbmm (aten.mm.default ...), PREFER_RECOMPUTE for all else",
 )
 cheap.computes_less(
     1.05,
-    {"rows": 64},
+    {"rows": 64, "layers": 2, "products": True},
     name="cheap_recomputes_no_product",
     says="recompute_cheap computes no matrix product a second time.",
     needs=["cheap_needs_less"],
     why="matrix products are computed again: they are what takes the time",
-    try_="context_fn=partial(create_selective_checkpoint_contexts, policy)",
+    try_="context_fn=partial(create_selective_checkpoint_contexts, policy), "
+    "MUST_SAVE for mm, addmm, bmm and baddbmm",
 )

@@ -14,6 +14,49 @@ from autograder.worker.rigs.returned import BadReturn
 WIDTH = 64
 
 
+class Products(nn.Module):
+    """One product of each kind, with something cheap behind it."""
+
+    def __init__(self, random: torch.Generator) -> None:
+        """Draw four matrices."""
+        super().__init__()
+        drawn = torch.randn(4, WIDTH, WIDTH, generator=random) / WIDTH**0.5
+        self.weights = nn.ParameterList(list(drawn))
+        self.bias = nn.Parameter(torch.randn(WIDTH, generator=random))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Multiply four times."""
+        first, second, third, fourth = self.weights
+        x = torch.addmm(self.bias, torch.mm(x, first).tanh(), second).tanh()[None]
+        x = torch.baddbmm(self.bias, torch.bmm(x, third[None]).tanh(), fourth[None])
+        return x[0].tanh()
+
+
+def layers_of_products(count: int, seed: int) -> nn.Sequential:
+    """Return a stack of them."""
+    random = torch.Generator().manual_seed(seed)
+    return nn.Sequential(*(Products(random) for _ in range(count)))
+
+
+class Positions:
+    """A cache that is joined anew for each token."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._kept: list[Tensor] = []
+
+    @property
+    def length(self) -> int:
+        """How many there are."""
+        return self._kept[0].shape[2] if self._kept else 0
+
+    def append(self, *latest: Tensor) -> list[Tensor]:
+        """Return the keys and the values of all positions so far."""
+        pairs = zip(self._kept, latest, strict=True)
+        self._kept = [torch.cat(pair, dim=2) for pair in pairs] if self._kept else list(latest)
+        return self._kept
+
+
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
@@ -76,6 +119,18 @@ class Rig(worker.Rig):
             optimizer.step()
 
         return model, optimizer, step
+
+    @staticmethod
+    def generates(model: Any, ids: Tensor) -> None:
+        """Refuse a model that has other logits when tokens come one by one, with a cache for each block."""
+        model.eval()
+        caches = [Positions() for _ in model.blocks]
+        with torch.no_grad():
+            whole = model(ids).logits
+            pieces = [model(it, caches=caches).logits for it in ids.split(1, dim=1)]
+        model.train()
+        if not torch.allclose(torch.cat(pieces, dim=1), whole, rtol=1e-3, atol=1e-3):
+            raise BadReturn("with caches, as in generation, logits are others than without")
 
     @staticmethod
     def unchanged(model: nn.Module, names: list[str], returned: Any) -> None:

@@ -46,6 +46,7 @@ def draw_layer(
 
 CASES: dict[str, Sizes] = {
     "three dimensions": {"shape": "three dimensions"},
+    "a transposed x of three dimensions": {"shape": "three dimensions", "view": "transposed"},
     "one vector": {"shape": "one vector"},
     "with a bias": {"shape": "with a bias"},
     "a row of x times 3000": {"shape": "a huge row", "rows": 40},
@@ -69,6 +70,7 @@ fp8.error_between(
     why={
         "zeros": "the scale of zeros is 0, and 0 / 0 is NaN",
         "a row of x": "numbers above 448 do not fit into float8_e4m3fn: they were not scaled",
+        "a transposed x": "x may be any view: x.view() refuses one whose rows are scattered, and reshape copies it",
         "rows is 0": "no numbers have no largest one",
         "times 0.001": "numbers below 0.001 become 0 in float8_e4m3fn: they were not scaled",
         "times 1000": "numbers above 448 do not fit into float8_e4m3fn: they were not scaled",
@@ -97,14 +99,15 @@ fp8.error_between(
 )
 fp8.reaches(
     ("aten::_scaled_mm", "aten::_scaled_mm_v2"),
-    {"rows": 32, "inner": 4, "outer": 3},
+    {"rows": 32, "inner": 4, "outer": 3, "view": "transposed"},
     dtype="float8_e4m3fn",
     layout=("row-major", "column-major"),
     without=("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv", "aten::dot"),
     name="fp8_reaches_the_product",
     says="The product is computed by torch's scaled product of two float8_e4m3fn matrices, the second column-major.",
     why={
-        "layout": "a GPU refuses this layout: the first operand is row-major, the second column-major",
+        "layout": "a GPU refuses this layout: the first operand is row-major, the second column-major, "
+        "also where x and weight are transposed views",
         "dtype": "both operands have to be float8_e4m3fn",
         "": "numbers were rounded to FP8 and back, and multiplied in 16 or 32 bits",
     },

@@ -14,6 +14,7 @@ from autograder.claims.precision import HALVES, TRAINED, HalfPrecision
 from autograder.lab import (
     BOOLEAN,
     NUMBER,
+    TEXT,
     Answer,
     Bar,
     Close,
@@ -32,6 +33,7 @@ from autograder.labs.pairs.part05_precision.part import WRONG, part
 
 FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
 LOSSES = {"losses": ("float64", 1)}
+KIND = {"graph": BOOLEAN, "dtype": TEXT}
 CLIP = f"scaler.unscale_(optimizer), then clip_grad_norm_(model.parameters(), 1.0), then scaler.step; {WRONG}"
 
 
@@ -52,16 +54,17 @@ def trained(student: Student, rig: Rig, dtype: str, factor: float, scale: float)
         "losses": rig.series(losses, "losses"),
         "weights": window.weights(),
         "graph": bool(getattr(losses, "requires_grad", False)),
+        "dtype": str(getattr(losses, "dtype", "")).removeprefix("torch."),
     }
 
 
-@part.probe(pair=True, values={"graph": BOOLEAN}, arrays=TRAINED | LOSSES, takes={"train_mixed"})
+@part.probe(pair=True, values=KIND, arrays=TRAINED | LOSSES, takes={"train_mixed"})
 def steep(student: Student, rig: Rig) -> Answer:
     """Every gradient is clipped."""
     return trained(student, rig, "float16", 4.0, 2.0**8)
 
 
-@part.probe(pair=True, values={"graph": BOOLEAN}, arrays=TRAINED | LOSSES, takes={"train_mixed"})
+@part.probe(pair=True, values=KIND, arrays=TRAINED | LOSSES, takes={"train_mixed"})
 def gentle(student: Student, rig: Rig) -> Answer:
     """None is, and the scale is 1: what is left of earlier gradients shows."""
     return trained(student, rig, "bfloat16", 0.5, 1.0)
@@ -78,6 +81,9 @@ def follows_fp32(steep: Pair, gentle: Pair) -> Verdict:
         if run.student.values["graph"]:
             why = "losses have a graph: each keeps all that its batch computed"
             return Failed("losses require a gradient", why, "losses.append(loss.detach())")
+        if (dtype := run.student.values["dtype"]) != "float32":
+            why = "losses are one float32 tensor, in either dtype of autocast"
+            return Failed(f"losses are {dtype or 'no tensor'}", why, "torch.stack(losses)")
     return verdict
 
 
@@ -122,13 +128,16 @@ def rounds_as_half(rounding: Pair) -> Verdict:
     return verdict
 
 
+GROWING = 4  # batches, of which every second lets the scale grow
+HOOK = f"optimizer.register_step_post_hook counts real steps; {WRONG}"
+
 half = HalfPrecision(part, train, WRONG, takes="train_mixed")
 half.uses_the_scaler_in_order()
 
 
 @part.probe(
     pair=True,
-    values={"before": NUMBER, "after": optional(NUMBER), "steps": optional(NUMBER)},
+    values={"before": NUMBER, **dict.fromkeys(("after", "steps", "grown"), optional(NUMBER))},
     arrays=TRAINED,
     takes={"train_mixed"},
 )
@@ -137,7 +146,10 @@ def overflow(student: Student, rig: Rig) -> Answer:
     window = rig.window([16] * 6, scale=1024.0, poison=rig.integer(1, 4))
     start = window.weights()
     steps = train(student, window, "float16")["steps"]
+    growing = rig.window([16] * GROWING, scale=16.0)
+    growing.scaler.set_growth_interval(2)
     return {
+        "grown": rig.number(train(student, growing, "float16")["steps"]),
         "before": 1024.0,
         "after": rig.number(window.scaler.get_scale()),
         "steps": rig.number(steps),
@@ -154,9 +166,13 @@ def counts_real_steps(overflow: Pair) -> Verdict:
     if isinstance(verdict, Passed) and steps != expected:
         measured = f"steps is {numerics.shown(steps)}; {expected:g} of 6 batches moved the weights"
         why = "one batch overflowed, and the scaler skipped its step"
-        return Failed(
-            measured, why, f"optimizer.register_step_post_hook counts real steps; {WRONG}"
+        return Failed(measured, why, HOOK)
+    grown = overflow.student.values["grown"]
+    if isinstance(verdict, Passed) and grown != GROWING:
+        measured = (
+            f"steps is {numerics.shown(grown)}; {GROWING} of {GROWING} batches moved the weights"
         )
+        return Failed(measured, "the scale also changes when it grows: no step was skipped", HOOK)
     return verdict
 
 

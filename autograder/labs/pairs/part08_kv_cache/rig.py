@@ -14,8 +14,11 @@ from autograder.worker import rig as worker
 WORDS = 97  # that the model knows
 
 
-def drawn_model(seed: int, mode: str, device: torch.device) -> Any:
-    """Make a model whose parameters are all drawn; dropout would show where it is in another mode."""
+def drawn_model(seed: int, mode: str, precision: str, device: torch.device) -> Any:
+    """Make a model whose parameters are all drawn; its blocks have 4 and 2 heads.
+
+    Dropout would show where it is in another mode.
+    """
     given, random = importlib.import_module("given"), np.random.default_rng(seed)
     model = given.TinyLM(WORDS, dropout=0.0 if mode == "train" else 0.3).to(device)
     with torch.no_grad():
@@ -24,7 +27,30 @@ def drawn_model(seed: int, mode: str, device: torch.device) -> Any:
             wide = 1.5 * random.normal(size=shape) / shape[-1] ** 0.5
             drawn = random.uniform(0.5, 1.5, shape) if len(shape) == 1 else wide
             weight.copy_(torch.from_numpy(drawn))
-    return model.train(mode == "train")
+    model.blocks[-1].attention.heads = 2
+    return model.to(getattr(torch, precision)).train(mode == "train")
+
+
+def lengths_of_calls(model: Any) -> list[int]:
+    """Return a list that gets, of each call of the model, how many tokens it was given."""
+    lengths, forward = list[int](), model.forward
+
+    def noted(input_ids: torch.Tensor, *rest: Any, **named: Any) -> Any:
+        lengths.append(input_ids.shape[1])
+        return forward(input_ids, *rest, **named)
+
+    model.forward = noted
+    return lengths
+
+
+def continued(model: Any, tokens: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Continue a prompt the plain way: all tokens are given to the model again for each new one."""
+    logits = []
+    with torch.no_grad():
+        for _ in range(count):
+            logits.append(model(tokens).logits[:, -1])
+            tokens = torch.cat([tokens, logits[-1].argmax(-1, keepdim=True)], dim=1)
+    return tokens, torch.stack(logits, dim=1)
 
 
 class Rig(worker.Rig):

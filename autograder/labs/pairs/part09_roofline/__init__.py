@@ -16,7 +16,15 @@ WRONG = 'see "What usually goes wrong" in the part 9 handout'
 
 # --- advance: every byte that is read is used -------------------------------------------------------------------------
 
-advance = Exercise("advance", part)
+
+def moved(written: Any, given: Mapping[str, Any]) -> Any:
+    """Call it; say where the caller's own memory comes back."""
+    result = written(**given)
+    own = getattr(result, "data_ptr", int)() == given["particles"].data_ptr() != 0
+    return "the caller's own tensor" if own else result
+
+
+advance = Exercise("advance", part, call=moved)
 MOST = 4.0  # farther out the steps explode
 
 

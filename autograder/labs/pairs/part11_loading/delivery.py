@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 else:
     Rig = Any
 
-BATCH = 8
+BATCHES = (5, 11)
 EPOCHS = {f"{epoch}_{name}": LOADED[name] for epoch in loaders.EPOCHS for name in LOADED}
 
 
 def declare_epochs(name: str, workers: int) -> None:
     def epochs(student: Student, rig: Rig) -> Any:
-        data = rig.table(5 * BATCH + rig.integer(1, BATCH - 1))
-        made: Callable[[int], Any] = partial(make, student, data, BATCH, rig.device, workers)
-        return rig.epochs(made, data, BATCH)
+        batch = rig.integer(*BATCHES)
+        data = rig.table(5 * batch + rig.integer(1, batch - 1))
+        made: Callable[[int], Any] = partial(make, student, data, batch, rig.device, workers)
+        return rig.epochs(made, data, batch)
 
     epochs.__name__ = name
     part.probe(pair=True, arrays=EPOCHS, takes=WRITTEN)(epochs)

@@ -102,7 +102,7 @@ def asks_rarely(rounds: Observation) -> Verdict:
     return Failed(measured, why, f"round sizes up, so that sizes nearly alike share a class; {SEE}")
 
 
-@part.probe(values={"shares": exactly(20, NUMBER)})
+@part.probe(values={"shares": exactly(22, NUMBER)})
 def blocks(student: Student, rig: Rig) -> Any:
     """Large blocks are free; then sizes just above a power of two, and drawn ones."""
     watched = rig.watched(student.PoolAllocator, {"gap": 4096})
@@ -111,7 +111,8 @@ def blocks(student: Student, rig: Rig) -> Any:
     for block in range(4):
         watched.free(block)
     drawn = rig.random.integers(4097, 40_000, 9).tolist()
-    for block, size in enumerate([*[MIB + 1] * 10, 4097, *drawn]):
+    huge = [(256 * MIB) + 1, int(rig.random.integers(16, 512) * MIB)]
+    for block, size in enumerate([*[MIB + 1] * 10, 4097, *drawn, *huge]):
         watched.allocate(block, size)
     return {"shares": watched.shares()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from autograder.checks.forms import (
@@ -19,14 +19,22 @@ from autograder.checks.forms import (
 )
 from autograder.checks.timing import JUMPS, STEADY, WALL, ratio_of_means
 
-NAMES = (
-    *("summarize", "evaluate", "stack", "mlp", "mixed", "swiglu", "head"),
-    *("banded", "append", "advance", "product", "epilogue", "regions", "fetch"),
-)
+PAIRS = {
+    "part03_lifetimes": ("summarize", "evaluate"),
+    "part04_checkpointing": ("stack", "mlp"),
+    "part05_precision": ("mixed",),
+    "part06_custom_gradients": ("swiglu", "head"),
+    "part07_attention": ("banded",),
+    "part08_kv_cache": ("append",),
+    "part09_roofline": ("advance", "product", "epilogue"),
+    "part10_compile": ("regions",),
+    "part11_loading": ("fetch",),
+}
 MISSING = 2  # pairs that a table may lack
 WARMUP, OBSERVED = 10, 3.0
 SIDES = ("baseline", "optimized")
 FIGURE = {"time": "optimized_ms", "memory": "optimized_mb"}
+TOLERANCE = 0.05
 LEAST = 1.05  # times as much memory is a difference
 VERDICT = "about the goal: for time as in part 1, for memory from 1.05x on"
 TABLE = Form(
@@ -68,6 +76,11 @@ def measured_verdict_problem(
     if row["verdict"] == expected:
         return ""
     return f"the verdict is '{row['verdict']}', and '{expected}' is right: it is {VERDICT}"
+
+
+def names(parts: Collection[str]) -> list[str]:
+    """Name the pairs of these parts."""
+    return [name for part, own in PAIRS.items() if part in parts for name in own]
 
 
 def shown_row(row: Row) -> str:
