@@ -14,8 +14,8 @@ import autograder
 from autograder import checks
 from autograder.claims.answers import CAUSES, Answers, Known
 from autograder.lab import Part
-from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
-from autograder.labs.gpu_profiling.part1_profile import questions as eleven
+from autograder.labs.gpu_profiling.part1_profile.profile import ON_A_CPU, ON_A_GPU
+from autograder.labs.gpu_profiling.part1_profile.profile import questions as eleven
 from autograder.labs.resnet18.part1_baseline.rig import Rig
 from autograder.labs.resnet18.part1_baseline.trace import made
 from autograder.labs.resnet18.part1_baseline.trace import questions as four

@@ -16,7 +16,7 @@ import yaml
 
 from autograder.checks.trace import has_gpu
 from autograder.claims.answers import idle
-from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
+from autograder.labs.gpu_profiling.part1_profile.profile import ON_A_CPU, ON_A_GPU
 from autograder.traces import Trace, figures_claimed, read
 from tests.labs.bench import ROOT
 from tests.traces.made import PID, event, export, kineto, step

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.claims.answers import idle
-from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
+from autograder.labs.gpu_profiling.part1_profile.profile import ON_A_CPU, ON_A_GPU
 from autograder.traces import figures_claimed, read
 from autograder.worker.rigs.timelines import Timeline
 

@@ -1,0 +1,325 @@
+"""nsys by its command lines, a profile by torch, and eleven questions about it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from autograder.checks import trace as profile
+from autograder.checks.hints import hinted
+from autograder.claims.answers import Answers, Question, Slips, Values, percent
+from autograder.errors import SubmissionError
+from autograder.lab import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    Answer,
+    Failed,
+    Observation,
+    Pair,
+    Passed,
+    Student,
+    Unavailable,
+    Verdict,
+    list_of,
+    map_of,
+)
+from autograder.labs.gpu_profiling.part1_profile import nsys as commands
+from autograder.labs.gpu_profiling.part1_profile.part import part
+from autograder.model import verdict
+from autograder.traces import Trace
+
+if TYPE_CHECKING:
+    from autograder.labs.gpu_profiling.part1_profile.rig import Rig
+else:
+    Rig = Any
+
+
+RANGES = ("copy", "forward", "backward", "optimizer_step")
+PASSED_OVER, RECORDED = 2, 8  # batches of the profile
+LEAST = 5  # steps of a submitted profile
+CONVOLUTIONS = 3  # of SimpleNet
+BYTES = 16 * 1024 * 1024  # of a profile
+NSYS = 'see "nsys" in the part 1 handout'
+SCHEDULE = 'see "The schedule" in the part 1 handout'
+QUESTIONS = 'see "Eleven questions" in the part 1 handout'
+READ = (
+    "run analyse_profile on the profile that you submit, and write what it returns to answers.json"
+)
+
+# --- what is run ------------------------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    values={"lines": map_of(list_of(TEXT)), "program": list_of(TEXT), "report": TEXT},
+)
+def command_lines(student: Student, rig: Rig) -> Answer:
+    """A program and a report of secret names."""
+    number = rig.integer(10, 99)
+    program = ["python", "-m", f"given.training_{number}", "--batches", str(rig.integer(20, 60))]
+    asked = {"program": program, "report": f"baseline_{number}"}
+    if rig.side != "student":
+        return {"lines": {}, **asked}
+    commands = rig.returned("nsys_commands", student.nsys_commands(list(program), asked["report"]))
+    lines = {name: _words(rig, commands[name]) for name in ("capture", "stats", "export")}
+    return {"lines": lines, **asked}
+
+
+def _words(rig: Rig, line: Any) -> list[str]:
+    """Take a list of words, or the line as it would be typed."""
+    if isinstance(line, str):
+        text = str(rig.text(line, 2000)).replace("\\\n", " ").replace("\\ ", " ")
+        try:
+            return shlex.split(text)[:100]
+        except ValueError:  # a quote that is never closed
+            return text.split()[:100]
+    return [rig.text(word) for word in (line if isinstance(line, list | tuple) else ())][:100]
+
+
+@part.probe(
+    arrays={"profile": ("uint8", 1)},
+    values={"asked": list_of(INTEGER), "stepped": INTEGER, "passed_on": BOOLEAN, "still": BOOLEAN},
+)
+def profiled(student: Student, rig: Rig) -> Answer:
+    """A training with the ranges of the script; what the profiler wrote is read outside."""
+    window = rig.window([4] * rig.integer(32, 40), momentum=0.9)
+    train = rig.profiles.training(window)
+    folder = rig.made_folder()
+    returned = student.profile_training(train, folder=str(folder))
+    file = rig.file_bytes(folder / part.artefacts["baseline_profile"], BYTES + 1)
+    calls = {"asked": train.asked, "stepped": train.stepped, "passed_on": returned is train.losses}
+    return {**calls, "still": rig.profiles.profiling(), "profile": file}
+
+
+US, MS = 1e3, 1e6  # ns
+
+
+def form(work: Mapping[str, Question], small: Mapping[str, Question]) -> dict[str, Question]:
+    """Declare eleven questions, some of which have names of their own with a GPU and without one."""
+    return {
+        **work,
+        "gap_cause": Question("gpu"),
+        "host_to_device_ms": Question("data", "h2d_time", MS),
+        "copy_overlap_percent": percent("data", "copy_overlap"),
+        "data_wait_percent": percent("data", "data_loading"),
+        **small,
+        "host_busy_percent": percent("cpu", "host_busy"),
+        "longest_wait_ms": Question("cpu", "longest_wait", MS),
+    }
+
+
+ON_A_GPU = form(
+    {
+        "gpu_utilization_percent": percent("gpu", "gpu_utilization"),
+        "gaps_over_1ms": Question("gpu", "gaps"),
+    },
+    {
+        "small_kernels_percent": percent("work", "small_kernels"),
+        "kernel_mean_us": Question("work", "kernel_mean", US),
+        "launching_percent": percent("work", slice="launching"),
+    },
+)
+ON_A_CPU = form(
+    {
+        "operators_percent": percent("gpu", "operator_share"),
+        "operator_gaps_over_1ms": Question("gpu", "operator_gaps"),
+    },
+    {
+        "small_operators_percent": percent("work", "small_operators"),
+        "operator_mean_us": Question("work", "operator_mean", US),
+        "python_percent": percent("work", slice="Python and other"),
+    },
+)
+questions = Answers(part, "analyse_profile", ON_A_GPU, ON_A_CPU, reason="data", see=QUESTIONS)
+
+
+@questions.asks
+def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
+    """Profiles, two with a GPU and one without, of which everything is known.
+
+    The last one mostly loads, and holds no copy from the host.
+    """
+    for gpu, loads in ((True, False), (False, None), (True, True)):
+        timeline = rig.profiles.timeline(rig.random, gpu=gpu, loads=loads, to_gpu=loads is not True)
+        yield timeline.data(copies=True), timeline.expected(), timeline.slips()
+
+
+# --- what is judged: command lines ------------------------------------------------------------------------------------
+
+
+LINE_HINTS = {
+    "it begins with": "the words of the tool come first",
+    "--trace": "write --trace=cuda,nvtx as one word",
+    "--capture-range-end is": "leave it out, or take stop",
+    "--capture-range is": "add --capture-range=cudaProfilerApi",
+    "put nsys's options first": "move it before the program",
+    "it runs": "end the list with the words of program",
+    "--output": "--output and the name in report, without an ending",
+    "--report is": "name both sums, or leave --report out",
+    "--format is": "add --format=csv",
+    "--type is": "add --type=sqlite",
+    "it reads": "read the file that the capture line wrote: report and .nsys-rep",
+}
+
+
+def _line(pair: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
+    words = pair.student.values["lines"].get(name, [])
+    why = problem(words, *more, pair.baseline.values["report"])
+    line = verdict(" ".join(words)[:300] or "nothing", why, NSYS)
+    return hinted(line, LINE_HINTS, NSYS)
+
+
+@part.check(basis="outputs")
+def captures_the_training(command_lines: Pair) -> Verdict:
+    """The capture line records CUDA and NVTX of the program's training, into the report that was named."""
+    return _line(
+        command_lines, "capture", commands.capture_problem, command_lines.baseline.values["program"]
+    )
+
+
+@part.check(basis="outputs")
+def sums_up_the_report(command_lines: Pair) -> Verdict:
+    """The stats line prints the sums over kernels and over copies of the report, as CSV."""
+    return _line(command_lines, "stats", commands.stats_problem)
+
+
+@part.check(basis="outputs")
+def exports_for_others(command_lines: Pair) -> Verdict:
+    """The export line writes the report as SQLite."""
+    return _line(command_lines, "export", commands.export_problem)
+
+
+# --- what is judged: the profile --------------------------------------------------------------------------------------
+
+
+@part.check(basis="report")
+def trains_once_and_stops(profiled: Observation) -> Verdict:
+    """profile_training calls train once, for ten batches or more, and returns what it returned."""
+    asked, stepped, least = (
+        profiled.values["asked"],
+        profiled.values["stepped"],
+        PASSED_OVER + RECORDED,
+    )
+    measured = f"train was called {len(asked)} times, on_step {stepped} times"
+    if len(asked) != 1:
+        why = "train must be called exactly once, while the profiler runs"
+        return Failed(measured, why, f"call train inside of with profile(...); {SCHEDULE}")
+    if not stepped:
+        why = "train did not get on_step, so the profiler never moves on"
+        return Failed(measured, why, f"pass prof.step as on_step; {SCHEDULE}")
+    if stepped < least:
+        why = f"train ran {asked[0]} batches, but {least} are needed: 1 to skip, 1 to warm up, 8 to record"
+        return Failed(measured, why, f"call train with batches={least}; {SCHEDULE}")
+    if profiled.values["still"]:
+        why = "you started a profiler and did not stop it"
+        return Failed("a profiler is still recording", why, "with profile(...) as prof: stops it")
+    passed_on = profiled.values["passed_on"]
+    why = "" if passed_on else "profile_training did not return the losses that train returned"
+    return verdict(measured, why, "return train(...)")
+
+
+RECORDED_HINTS = {
+    "nothing was exported": "export_chrome_trace in on_trace_ready, into folder, under that name",
+    "its steps are": "schedule(wait=1, warmup=1, active=8, repeat=1)",
+    "steps where": "schedule(wait=1, warmup=1, active=8, repeat=1), and prof.step as on_step",
+    "holds the range": "profile the training that you are given, and write what the profiler exports",
+}
+
+
+@part.check(basis="report")
+def follows_the_schedule(profiled: Observation) -> Verdict:
+    """profile_training writes a profile of batches 3 to 10, a ProfilerStep each, with the script's ranges."""
+    data, file = profiled.arrays["profile"].tobytes(), part.artefacts["baseline_profile"]
+    measured, why = f"no {file} in folder", "nothing was exported there under that name"
+    if data:
+        measured = f"{file} of {len(data)} bytes"
+        try:
+            why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
+        except SubmissionError as error:
+            why = str(error)
+    if not why:
+        return Passed("steps 2 to 9, with their ranges")
+    return hinted(Failed(measured, why, SCHEDULE), RECORDED_HINTS, SCHEDULE)
+
+
+FINDS = {
+    "gaps": ("how much of the steps is work, the gaps in it, and their largest cause", "gpu"),
+    "copies_and_waits": (
+        "the time of copies to the GPU, their overlap with kernels, and the wait for data",
+        "data",
+    ),
+    "small_work": (
+        "the share of short kernels, their mean, and the idle time that launching costs",
+        "work",
+    ),
+    "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
+}
+for _name, (_what, _group) in FINDS.items():
+    questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group)
+
+
+# --- what is judged: the submitted files -----------------------------------------------------------------------------
+
+
+@part.check(basis="artefact")
+def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
+    """The submitted baseline_profile.gz is of training_unoptimized: its steps, its ranges, its wait for data."""
+    why = profile.of_another(baseline_profile, LEAST, RANGES, CONVOLUTIONS, workers=False)
+    measured = f"{baseline_profile.tool}, {len(baseline_profile.steps)} steps"
+    again = "run part1_profile.py, and submit what it wrote"
+    hints = {
+        "workers": f"restore given/training_unoptimized.py and {again}",
+        "steps where": f"schedule(wait=1, warmup=1, active=8, repeat=1), then {again}",
+    }
+    return hinted(verdict(measured, why, again), hints)
+
+
+@part.check(basis="artefact", needs=[profile_is_of_the_script])
+def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
+    """The submitted profile holds the work of a GPU. Without a GPU, this is owed."""
+    kernels = baseline_profile.figure("busy_kernel", "steps")
+    if kernels is not None:
+        return Passed(f"kernels ran {kernels:.1f} % of the steps")
+    if baseline_profile.tool == "kineto" and not baseline_profile.devices:
+        return Unavailable("the profile was recorded without a GPU")
+    why = baseline_profile.notes[0] if baseline_profile.notes else "no kernel is in it"
+    tools = {"kineto": "add ProfilerActivity.CUDA to the activities"}
+    try_ = tools.get(
+        baseline_profile.tool, "check that torch has CUDA, then nsys --trace=cuda,nvtx"
+    )
+    return Failed(f"{baseline_profile.tool}, no kernel", why, try_)
+
+
+COMPLETE = "answers_are_complete"
+questions.fits(
+    COMPLETE, "The submitted answers.json holds the eleven answers, with a reason for what is null."
+)
+ANSWERED = {
+    "gaps": (
+        "Utilization, gaps and their cause in answers.json are what the submitted profile says.",
+        "gpu",
+    ),
+    "data": (
+        "Copies, their overlap and the wait for data in answers.json are what the profile says.",
+        "data",
+    ),
+    "work": (
+        "Short work, its mean and the cost of launching in answers.json are what the profile says.",
+        "work",
+    ),
+    "cpu": (
+        "The load of the CPU and the longest wait in answers.json are what the profile says.",
+        "cpu",
+    ),
+}
+for _name, (_says, _group) in ANSWERED.items():
+    questions.fits(
+        f"answers_know_the_{_name}",
+        _says,
+        _group,
+        about="baseline_profile",
+        try_=READ,
+        needs=[COMPLETE],
+    )
