@@ -42,7 +42,7 @@ TOGETHER = ".together"
 
 @dataclass(frozen=True)
 class Intake:
-    """What of a course says whose a submission is, and which of several counts."""
+    """What of a course says whose a submission is; downloads.py decides which of several counts."""
 
     lab: LabConfig
     listed: Collection[str]
