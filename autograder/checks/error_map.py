@@ -24,7 +24,8 @@ def error_map(apart: Array, allowed: float, case: str, shape: Sequence[int]) -> 
         return {}
     rows, columns = ([1, 1, *shape])[-2:]
     # Where nothing is allowed, a difference counts by its own size.
-    shares = apart / allowed if allowed else np.where(apart > 0, 1 + apart, 0.0)
+    with np.errstate(over="ignore"):
+        shares = apart / allowed if allowed else np.where(apart > 0, 1 + apart, 0.0)
     plane = shares.reshape(-1, rows, columns).max(axis=0)
     wrong = np.argwhere(plane > 1)
     levels = _levels(_cells(_cells(plane, 0), 1))

@@ -127,7 +127,7 @@ add_norm.keeps_less(
     name="keeps_the_sum_and_a_number",
     says="Beside its results, add_norm keeps at most a tenth of what PyTorch's operators keep for the backward pass.",
     why="total is a result and is there anyway; of the rest one number for each row is enough",
-    try_="ctx.save_for_backward(total, weight, root)",
+    try_="save total, weight and the root of each row, and compute the rest again in backward",
 )
 
 # --- launches ---------------------------------------------------------------------------------------------------------

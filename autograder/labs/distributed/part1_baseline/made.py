@@ -171,11 +171,13 @@ def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[
     if slip == "sums":
         transfer = min(sum(own) for own in durations.values())
     rows = []
-    for rank, own in durations.items():
-        least = sum(own) if slip == "own" else transfer
-        times = {"communication_ms": sum(own), "transfer_ms": least, "waiting_ms": sum(own) - least}
+    for rank, took in durations.items():
+        whole = sum(took)
+        least = whole if slip == "own" else transfer
+        times = {"communication_ms": whole, "transfer_ms": least, "waiting_ms": whole - least}
         rows.append({"rank": rank, **{name: ticks / MS for name, ticks in times.items()}})
-    return sorted(rows, key=lambda row: row["waiting_ms"])
+    rows.sort(key=lambda row: float(row["waiting_ms"]))
+    return rows
 
 
 def collectives(events: Sequence[Event], *, ordered: bool = True) -> list[Event]:
@@ -210,7 +212,8 @@ def own_times(operators: Sequence[Event]) -> dict[str, int]:
     """Return by name the ticks without the operators directly inside, on the same thread."""
     own: dict[str, int] = defaultdict(int)
     around: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    for event in sorted(operators, key=lambda it: (it["ts"], -it["dur"])):
+    outermost_first = sorted(operators, key=lambda event: (event["ts"], -event["dur"]))
+    for event in outermost_first:
         start, length = _ticks(event)
         outer = around[event["tid"]]
         while outer and outer[-1][0] <= start:

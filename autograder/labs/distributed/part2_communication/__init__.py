@@ -202,7 +202,7 @@ def draw_rows(
 
 def fitted(rows: list[dict[str, Any]]) -> tuple[float, float]:
     slope, latency = np.polyfit([it["bytes"] for it in rows], [it["ms"] for it in rows], 1)
-    return float(latency), float(1 / slope)
+    return float(latency), 1 / float(slope)
 
 
 fit.same(
@@ -231,8 +231,8 @@ def draw_transfer(
 
 
 def sent(operation: str, nbytes: int, processes: int) -> float:
-    rounds = 2 if operation == "all_reduce" else 1
-    return rounds * nbytes * (processes - 1) / processes
+    times_round = 1 + (operation == "all_reduce")
+    return times_round * nbytes * (processes - 1) / processes
 
 
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter")

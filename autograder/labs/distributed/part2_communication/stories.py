@@ -168,10 +168,11 @@ def drawn_figures(random: np.random.Generator, kind: str) -> dict[str, Any]:
 
 def advised(figures: dict[str, Any], latency_ms: float) -> str:
     """Return the right advice."""
+    total = figures["total_ms"]
     if figures["exposed_percent"] < 5:
         return "nothing"
-    if figures["collectives"] * latency_ms > figures["total_ms"] / 2:
+    if 2 * figures["collectives"] * latency_ms > total:
         return "larger buckets"
-    if figures["total_ms"] > figures["compute_ms"]:
+    if total > figures["compute_ms"]:
         return "accumulate"
-    return "overlap" if figures["hidden_percent"] < 50 else "compress"
+    return "compress" if figures["hidden_percent"] >= 50 else "overlap"

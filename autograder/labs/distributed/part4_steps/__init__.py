@@ -19,7 +19,7 @@ from autograder.lab import (
     Passed,
     Student,
     Verdict,
-    list_of,
+    exactly,
 )
 from autograder.labs.distributed.part4_steps import judges
 from autograder.model import verdict
@@ -185,7 +185,7 @@ judges.Steps(
 # --- make_loader ------------------------------------------------------------------------------------------------------
 
 
-@part.probe(values={"groups": list_of(judges.SHARES)}, takes=["make_loader"])
+@part.probe(values={"groups": exactly(2, judges.SHARES)}, takes=["make_loader"])
 def shares(student: Student, rig: Rig) -> Answer:
     """Three ranks without workers, and two with a worker each."""
     return {"groups": [rig.shares(student.make_loader, *group) for group in ((3, 0), (2, 1))]}

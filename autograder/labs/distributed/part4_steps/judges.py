@@ -82,6 +82,7 @@ def _only(side: Observation, case: str) -> Observation:
 
 def sent_once(observation: Observation, try_: str) -> Verdict:
     """Pass gradients that are sent once for each step."""
+    measured = "no rank was observed"
     for case, reports in observation.values["reports"].items():
         for rank, own in enumerate(reports):
             times, steps = own["times"], many(own["steps"], "step")
@@ -103,6 +104,7 @@ def figures(ranks: Pair, try_: str, *, loss: bool) -> Verdict:
 
 def precision_of(observation: Observation, try_: str) -> Verdict:
     """Pass dtypes as autocast makes them, on each rank."""
+    judged: Verdict = Failed("no rank was observed", "nothing was trained", try_)
     for case, reports in observation.values["reports"].items():
         for own in reports:
             judged = precision.dtypes_where_they_help(
@@ -118,6 +120,8 @@ SHARES = record(samples=INTEGER, read=list_of(list_of(INTEGER)), sizes=list_of(I
 
 def division(shares: Mapping[str, Any]) -> tuple[str, str]:
     """Say what the ranks read, rank 0 also with another seed, and what is wrong with it."""
+    if len(shares["read"]) < WORLD + 1 or not shares["sizes"]:
+        return "no rank read a sample", "the loader delivers nothing"
     *read, reseeded = shares["read"]
     samples, sizes = shares["samples"], shares["sizes"]
     counts = " and ".join(str(len(own)) for own in read)

@@ -57,7 +57,10 @@ def each_rank_writes_its_share(resumed: Pair) -> Verdict:
     """No file of the checkpoint holds more than 70 % of what was saved."""
     arrays = resumed.baseline.arrays
     whole = BYTES * (len(arrays["weights_one"]) + len(arrays["moments_one"]))
-    largest = max(resumed.student.values["files"], key=lambda file: file["bytes"])
+    files = resumed.student.values["files"]
+    if not files or not whole:
+        return Failed("no file was written", "nothing was saved", f"dcp.save; {SEE}")
+    largest = max(files, key=lambda file: file["bytes"])
     share = largest["bytes"] / whole
     measured = f"{largest['name']} has {largest['bytes']:,} bytes, {share:.0%} of what was saved"
     if share <= SHARE:

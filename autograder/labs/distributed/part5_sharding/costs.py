@@ -35,7 +35,8 @@ def held(
         name: size * parameters / (processes if name in shared[strategy] else 1)
         for name, size in sizes.items()
     }
-    return {**here, "total": sum(here.values())}
+    here["total"] = sum(here.values())
+    return here
 
 
 def one_moment(**inputs: Any) -> Any:
