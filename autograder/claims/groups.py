@@ -122,7 +122,7 @@ class Group:
         ranks = self._ordered(ranks)
         for rank in range(WORLD):
             moved = numerics.update(ranks, f"weights{rank}")
-            measured = f"rank {rank}: update apart by {moved.error:.1e} of its norm"
+            measured = f"rank {rank}: update off by {moved.error:.1e} of its norm"
             measured = f"{measured} (allowed {within:.0e})"
             evidence = numerics.shares(update=moved.error / within)
             if not moved.error <= within:
@@ -333,7 +333,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
     if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
         return "ranks end with different weights: they start from others, or gradients are not averaged in each step"
     if ratio <= APART:
-        return "the model is what it was: another one was trained, such as a copy"
+        return "the model did not change: a different model was trained, such as a copy"
     counts = [len(each) for each in read]
     if counts != [len(each) for each in expected]:
         asked = f"DistributedSampler gives each {len(expected[0])} in all epochs"
@@ -353,7 +353,9 @@ def division_problem(read: Orders, samples: int, epochs: int) -> str:
     for number, order in enumerate(_by_epoch(read, epochs), 1):
         missing = samples - len({index for own in order for index in own})
         if missing > 0:
-            return f"in epoch {number}, {missing} samples are nobody's, and others are read twice"
+            return (
+                f"in epoch {number}, no process read {missing} samples, and others are read twice"
+            )
     return ""
 
 

@@ -408,7 +408,7 @@ def test_what_is_set_aside_stays_a_persons_to_read():
             {},
             (
                 "no picture.png here yet",
-                "it is handed in beside part1_toy.py, which does not write it",
+                "it is submitted beside part1_toy.py, which does not write it",
                 "draw it",
             ),
             id="not there yet, and nothing writes it",

@@ -378,5 +378,5 @@ study.is_measured(
 )
 study.is_written()
 study.is_consistent(
-    says="The loop_speedups.csv handed in has a row for each of the four functions, with speedups that fit the times.",
+    says="The submitted loop_speedups.csv has a row for each of the four functions, with speedups that fit the times.",
 )

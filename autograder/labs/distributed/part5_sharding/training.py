@@ -63,7 +63,7 @@ def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
     low, high = ROUNDED
     for rank, each in enumerate(halved.student.values["ranks"]):
         apart = numerics.update(halved, f"weights{rank}").error
-        measured = f"rank {rank}, bfloat16: update apart by {apart:.1e} of its norm"
+        measured = f"rank {rank}, bfloat16: update off by {apart:.1e} of its norm"
         measured = f"{measured} ({low:g} to {high:g} are expected)"
         if each["dtypes"] != ["float32"]:
             return Failed(measured, "the optimizer needs float32 parameters", POLICY)
@@ -142,7 +142,7 @@ def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
             why = "that is the norm of one process's shards, or of gradients that were clipped"
             return Failed(measured, why, f"{GLOBAL}; {SEE}")
         moved = numerics.update(clipped, f"weights{rank}").error
-        measured = f"{measured}; with clip, the update is apart by {moved:.1e} of its norm"
+        measured = f"{measured}; with clip, the update is off by {moved:.1e} of its norm"
         if not moved <= NEAR:
             why = "gradients are not clipped, or each process clips by a norm of its own"
             return Failed(measured, why, f"{GLOBAL}; {SEE}")

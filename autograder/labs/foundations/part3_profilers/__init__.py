@@ -338,7 +338,7 @@ def stops_tracing(tracers: Observation) -> Verdict:
 
 @part.check(basis="artefact")
 def top20_is_of_this_program(calls_top20: Text) -> Verdict:
-    """The calls_top20.txt handed in is a report of pstats about train_epoch, by cumulative time."""
+    """The submitted calls_top20.txt is a report of pstats about train_epoch, by cumulative time."""
     rows = judges.report_rows(calls_top20.text)
     problem = judges.report_problem(calls_top20.text, rows)
     if problem:

@@ -166,7 +166,7 @@ augment.faster(
     {**SMALL, "batch": 256},
     name="augmentation_is_faster",
     says="augment is at least {bar} as fast as the loop on 256 small images.",
-    why="bound by launches: crops, flips or gains are still made for one sample after the other",
+    why="bound by launches: crops, flips or gains are still made one sample at a time",
     try_=f"look at operations_do_not_grow; {CROPS}",
 )
 
@@ -207,7 +207,7 @@ def prepares_as_drawn(prepared: Pair) -> Verdict:
     images, own = prepared.baseline.arrays["images"], prepared.student.arrays
     expected = augmented(images, tuple(own[name] for name in NAMES))
     apart = outputs.furthest(own["result"], expected.ravel(), row=images.shape[-1])
-    measured = f"apart by {apart:.1e} of the largest number of a row (allowed 1e-04)"
+    measured = f"off by {apart:.1e} of the largest number of a row (allowed 1e-04)"
     if apart <= 1e-4:
         return Passed(measured)
     why = "it is not augment(images, **draw_augmentation(len(images), generator))"

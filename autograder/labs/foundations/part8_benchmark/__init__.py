@@ -117,7 +117,7 @@ def warms_up_and_counts(counted_calls: Pair) -> Verdict:
     """benchmark calls the function warmup + repeats times, with the same inputs, and counts the last ones."""
     why = "warmup calls come first and do not count, then repeats calls that do, all with the inputs as they are"
     return outputs.same(
-        counted_calls, 0.0, why=why, try_=f"two loops, one after the other; {WRONG}"
+        counted_calls, 0.0, why=why, try_=f"two loops, the second after the first; {WRONG}"
     )
 
 

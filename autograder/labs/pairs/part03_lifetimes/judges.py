@@ -11,7 +11,7 @@ from autograder.lab import Failed, Pair, Verdict
 NAMES = ("1, the mean", "2, the maximum")
 """What the results of summarize are called."""
 NEAR = 1e-5  # of a row's largest number
-UPDATE = 1e-4  # of the update's norm; the mistakes below are apart by 1e-2 and more
+UPDATE = 1e-4  # of the update's norm; the mistakes below are off by 1e-2 and more
 NO_GRAD = "with torch.no_grad(): around the loop, which ends with it"
 LEFT = {
     "the model is in another mode than it came in": (

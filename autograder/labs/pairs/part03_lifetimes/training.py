@@ -81,8 +81,10 @@ def train_is_right(trained: Pair) -> Verdict:
         measured = f"all {STEPS} batches were drawn before the model was called"
         return Failed(measured, "a list keeps all batches alive", "for inputs, labels in batches:")
     if (alive := trained.student.values["alive"]) > ALIVE:
-        measured = f"{alive} of {STEPS} batches were alive when another one was drawn"
-        return Failed(measured, "something keeps batches that nobody needs", "keep the loss alone")
+        measured = f"{alive} of {STEPS} batches were alive when the next one was drawn"
+        return Failed(
+            measured, "something keeps batches that are no longer needed", "keep the loss alone"
+        )
     if trained.student.values["keeps_graph"]:
         return Failed("the losses that are returned have a graph", "they are not detached", STEP)
     return verdict

@@ -157,7 +157,7 @@ WHY = {
 @part.check(basis="outputs")
 def stack_answers_alike(stacks: Pair) -> Verdict:
     """CheckpointedStack and its gradients match the plain layers: dropout, eval mode, more segments than layers."""
-    why = "a layer is left out or comes twice, or another one is computed again: a lambda in a loop calls the last"
+    why = "a layer is left out, runs twice, or the wrong one is recomputed: a lambda in a loop calls the last"
     return outputs.same(
         stacks,
         NEAR,

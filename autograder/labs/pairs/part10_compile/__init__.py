@@ -129,7 +129,7 @@ def builds_few(regions: Pair) -> Verdict:
     """Training batches of four lengths cause at most two builds, for all blocks together."""
     built = regions.student.values["built"]
     measured = f"{built} forward graphs were built for {LENGTHS} lengths ({BUILDS} allowed)"
-    why = "each length is built anew: dynamic=False forbids a graph for any length"
+    why = "a new graph is built for each length: dynamic=False forbids a graph for any length"
     if not built:
         why = "nothing was compiled by the backend that was given"
     if 1 <= built <= BUILDS:

@@ -220,7 +220,7 @@ def _follows(
         why = f"it ran with --epochs {EPOCHS}"
         return Failed(problem, why, "losses: the mean loss of each epoch")
     apart = numerics.furthest(observed["losses"], expected["losses"])
-    measured = f"losses of the epochs apart by {apart:.1e} (allowed {losses:.0e})"
+    measured = f"losses of the epochs off by {apart:.1e} (allowed {losses:.0e})"
     shares = {"losses": apart / losses}
     try_ = f"compare with a plain run on the same batches, and without the warm-up; {WRONG}"
     off = plain is not None and not isinstance(_follows(plain, why), Passed)
