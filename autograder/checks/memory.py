@@ -72,8 +72,8 @@ def leaner(
     """Pass a run in at most a *share* of the baseline's memory, whose results are *apart* by no more than *within*."""
     if not apart <= within:
         measured = f"results off by {apart:.1e} (allowed {within:.0e})"
-        right = "mend the results first: other checks say what differs"
-        return Failed(measured, "larger inputs give other results", right)
+        right = "fix the results first: other checks say what differs"
+        return Failed(measured, "larger inputs give different results", right)
     needed, plain = beyond(run, idle)
     taken = f"{needed / MB:.0f} MB where the baseline takes {plain / MB:.0f} MB"
     return at_most(

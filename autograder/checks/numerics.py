@@ -242,7 +242,7 @@ def loss_problem(
     )
     words = words or "it is no finite number" * (number is None)
     if listed:
-        why = f"the losses themselves are others: {words or 'they are not those of the batches'}"
+        why = f"the losses themselves differ: {words or 'they are not those of the batches'}"
         return why, "keep each loss as the criterion returns it"
     why = f"the mean of the losses is {epoch.loss:.6g}{': ' * bool(words)}{words}"
     return (

@@ -114,7 +114,7 @@ def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
         else np.inf
     )
     measured = (
-        f"off by {apart:.2g} of what is allowed ({within.atol:g} + {within.rtol:g} of a number)"
+        f"off by {apart:.2g} times what is allowed ({within.atol:g} + {within.rtol:g} of a number)"
     )
     evidence = shares(numbers=apart)
     return Passed(measured, evidence) if apart <= 1 else Failed(measured, why, try_, evidence)

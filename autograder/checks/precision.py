@@ -167,7 +167,7 @@ def _disorder(events: Sequence[str]) -> str:
     return (
         f"scaler.{missing[0]} is missing"
         if missing
-        else "the order is another, or a call comes twice"
+        else "the order is wrong, or a call comes twice"
     )
 
 

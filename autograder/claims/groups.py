@@ -331,7 +331,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
     own, read = ranks.student.arrays, _read(ranks)
     expected = [each["asked"] for each in ranks.baseline.values["ranks"]]
     if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
-        return "ranks end with different weights: they start from others, or gradients are not averaged in each step"
+        return "ranks end with different weights: they also start so, or gradients are not averaged in each step"
     if ratio <= APART:
         return "the model did not change: a different model was trained, such as a copy"
     counts = [len(each) for each in read]
@@ -341,8 +341,8 @@ def _reason(ranks: Pair, ratio: float) -> str:
     if read != expected:
         return "samples are left out, or in another order than DistributedSampler's with this seed and epochs 0, 1, 2"
     if SUMS[0] < ratio < SUMS[1]:
-        return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches are others"
-    return "other steps than one process takes: averaged late, or criterion or optimizer are not those given"
+        return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches differ"
+    return "the steps differ from those of one process: averaged late, or criterion or optimizer are not those given"
 
 
 def division_problem(read: Orders, samples: int, epochs: int) -> str:

@@ -184,7 +184,7 @@ class Loader:
         form = record(device=TEXT, workers=INTEGER, options=optional(OPTIONS))
         self._probe("arguments", arguments, values=record(made=list_of(form)))
         says = (
-            "num_workers as given; pin_memory for a GPU only; workers that stay, if there are some."
+            "num_workers as given; pin_memory for a GPU only; persistent workers, if there are any."
         )
 
         def judge(observation: Observation) -> Verdict:

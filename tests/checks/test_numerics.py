@@ -225,7 +225,7 @@ def test_loss_and_accuracy_are_of_the_epoch_and_a_usual_mistake_is_named(told, w
         (["batches", "samples"], 0.55, 1.0, ""),
         (["samples"], 13.4 / 26, 1.0, ""),
         (["samples"], 0.55, 1.0, "batches count alike, and the last one has fewer samples"),
-        (["samples"], 13.4 / 26, 0.5, "the losses themselves are others: they are halves"),
+        (["samples"], 13.4 / 26, 0.5, "the losses themselves differ: they are halves"),
         (["samples"], 13.4 / 26, 0.3, "they are not those of the batches"),
     ],
     ids=["either", "or", "weighted", "not weighted", "halves in the list", "others in the list"],

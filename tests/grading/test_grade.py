@@ -628,7 +628,7 @@ RULINGS = {
             error="in a timed window 1 was returned where the baseline returns 2",
             kind="other results",
         ),
-        ("failed", 0.0, "other results than the baseline's", "refused"),
+        ("failed", 0.0, "different results from the baseline's", "refused"),
     ),
     "out of memory": (
         Compared("FAIL", "", ended="memory", error="used"),

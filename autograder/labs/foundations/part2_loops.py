@@ -146,7 +146,7 @@ means.same(
     },
     gradients=(),
     name="running_mean_is_right",
-    says="running_clipped_mean equals the loop: none, one, whole numbers, NaN.",
+    says="running_clipped_mean equals the loop: no value, one value, whole numbers, NaN.",
     why={
         "NaN": "from the first NaN on, every mean is NaN, and before it none",
         "infinity": "infinity is clipped as any other number; infinity * 0 is NaN",

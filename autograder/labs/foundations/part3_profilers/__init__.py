@@ -321,13 +321,13 @@ def stops_tracing(tracers: Observation) -> Verdict:
         if not end["kept"]:
             return Failed(
                 f"after {end['case']}: sys.gettrace() is not what it was before the call",
-                "the trace function stays in place, and slows down all that runs later",
+                "the trace function stays in place, and slows down everything that runs later",
                 "keep sys.gettrace() before the call, and set it again in a finally block",
             )
         if not end["came"]:
             return Failed(
                 f"after {end['case']}: the caller got something else",
-                "an exception of the function has to reach the caller",
+                "an exception that the function raises must reach the caller",
                 "use try and finally, without except",
             )
     return Passed("sys.gettrace() is as before after a return and after an exception")

@@ -79,7 +79,9 @@ def follows_its_generator(draws: Pair) -> Verdict:
         if np.array_equal(first[at], other[at]):
             return Failed(f"{name} is the same for another seed", "it has a seed of its own", try_)
     if not np.array_equal(later, expected):
-        return Failed("the global generator moved", "it was drawn from, or got a seed", try_)
+        return Failed(
+            "the global generator moved", "your code draws from it, or sets its seed", try_
+        )
     return Passed("the same for the same seed")
 
 
@@ -131,7 +133,7 @@ augment.same(
         ),
     },
     name="augments_right",
-    says="augment equals the loop: no samples, one, one pixel, offsets at both ends, gains that clamp, views.",
+    says="augment equals the loop: no sample, one sample, one pixel, offsets at both ends, clamped gains, views.",
     why={
         "pad is": "the argument pad is not used, or its default is used somewhere",
         "": "each sample is padded, cropped, mirrored, divided by 255, multiplied by its gain, clamped, "

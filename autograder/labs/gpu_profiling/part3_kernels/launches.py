@@ -150,7 +150,7 @@ study.is_measured(
     _compared,
     says="compare_nets counts the launches of one call, and times the median call after a warm-up, "
     "without the profiler.",
-    try_="a warm-up, a recorded call, then repeats calls that are timed one by one; statistics.median",
+    try_="warm up, record one call, then time as many calls as `repeats` says, one by one; statistics.median",
     shows=["launches", "ms"],
 )
 study.is_written()

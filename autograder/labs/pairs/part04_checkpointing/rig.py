@@ -130,7 +130,7 @@ class Rig(worker.Rig):
             pieces = [model(it, caches=caches).logits for it in ids.split(1, dim=1)]
         model.train()
         if not torch.allclose(torch.cat(pieces, dim=1), whole, rtol=1e-3, atol=1e-3):
-            raise BadReturn("with caches, as in generation, logits are others than without")
+            raise BadReturn("with caches, as in generation, logits differ from those without")
 
     @staticmethod
     def unchanged(model: nn.Module, names: list[str], returned: Any) -> None:

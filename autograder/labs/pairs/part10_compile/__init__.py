@@ -120,7 +120,7 @@ def captures_little(regions: Pair) -> Verdict:
     elif not mine:
         why = "nothing was compiled by the backend that was given"
     elif regions.student.values["runs"] < BLOCKS * LENGTHS:
-        why = "not every block runs a graph: another part or another backend was compiled"
+        why = "not every block runs a graph: a different part was compiled, or with a different backend"
     return Failed(measured, why, f"{REGION}; {SEE}") if why else Passed(measured)
 
 
@@ -152,7 +152,7 @@ trains = steps.trains_alike(
     "step_trains_alike",
     1e-4,
     "Four steps train the model as the plain loop does, and return the loss of each batch, detached.",
-    why="a step is not zero_grad, forward pass, backward pass and optimizer.step()",
+    why="a step must be zero_grad, forward pass, backward pass and optimizer.step()",
     try_="optimizer.zero_grad() before the compiled function, optimizer.step() after it",
 )
 captured = steps.runs_no_nodes(

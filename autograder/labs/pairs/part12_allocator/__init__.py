@@ -45,7 +45,7 @@ def traffic(random: np.random.Generator, count: int = 200) -> Drawing:
 pool.calls(
     traffic,
     make=on_an_arena,
-    says="The blocks of 400 drawn calls never overlap and are large enough; size 0 has address 0.",
+    says="In 400 random calls, blocks never overlap and are large enough; size 0 has address 0.",
     why={
         "allocate": "two blocks share memory, or a block is too small: a free block fits only if it is large enough, "
         "and must leave the list of free blocks when it is returned; no memory is taken for size 0",
@@ -125,7 +125,11 @@ def wastes_little(blocks: Observation) -> Verdict:
     if worst <= 1.25:
         return Passed(measured)
     why = "powers of two double some sizes; and a free block that is much larger must not serve a small request"
-    return Failed(measured, why, "an eighth of the power of two below is a good step")
+    return Failed(
+        measured,
+        why,
+        "round up to a multiple of an eighth of the largest power of two below the size",
+    )
 
 
 def trimmed(random: np.random.Generator) -> Drawing:

@@ -89,7 +89,7 @@ study.is_measured(
     _measured,
     says=(
         "compare_checkpointing measures an epoch of each model, "
-        "from fresh weights, after a warm-up on a training of its own."
+        "from fresh weights, after a warm-up on a separate model."
     ),
     try_=WRONG,
     shows=["throughput", "saved_mb"],

@@ -137,7 +137,7 @@ def follows_eager(training: Pair) -> Verdict:
         if not apart <= within.losses:
             allowed = f"(allowed {within.losses:.0e})"
             measured = f"{mode.upper()}: running statistics off by {apart:.1e} {allowed}"
-            why = "they are not the given model's, or moved differently"
+            why = "they are not those of the given model, or were updated differently"
             return Failed(measured, why, COPY)
         shares |= in_one(mode, verdict.evidence["shares"])
     batches = training.baseline.values["batches"]
