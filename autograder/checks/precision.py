@@ -197,7 +197,7 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     evidence = shares(update=moved.error / within)
     if moved.error <= within:
         return Passed(measured, evidence)
-    why = "other steps than the overflowing one were skipped or changed"
+    why = "steps other than the overflowing one were skipped or changed"
     try_ = scaler
     if sixteen_bits(weights):
         why, try_ = NARROW, FLOAT32

@@ -228,7 +228,7 @@ class Group:
                 first = ", ".join(names[:2]) or "none"
                 why = f"its names are {first}, and {expected[0]} is the first of the model's"
             elif not outputs.furthest(own.arrays["saved"], own.arrays["weights0"]) <= SAVED:
-                why = "the file holds other weights than the model at the end"
+                why = "the file holds different weights from the model at the end"
             return "; ".join(written), why
 
         try_ = "in rank 0 alone, after the last step, torch.save(model.state_dict(), file), not the wrapper's"
@@ -339,7 +339,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
         asked = f"DistributedSampler gives each {len(expected[0])} in all epochs"
         return f"the processes read {' and '.join(map(str, counts))} samples, and {asked}"
     if read != expected:
-        return "samples are left out, or in another order than DistributedSampler's with this seed and epochs 0, 1, 2"
+        return "samples are left out, or in a different order from DistributedSampler's with this seed, epochs 0, 1, 2"
     if SUMS[0] < ratio < SUMS[1]:
         return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches differ"
     return "the steps differ from those of one process: averaged late, or criterion or optimizer are not those given"

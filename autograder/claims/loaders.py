@@ -109,9 +109,7 @@ class Loader:
 
     def shuffles(self) -> None:
         """Claim that each epoch has an order of its own."""
-        says = (
-            "Samples come in another order than the data set's, and in another one in each epoch."
-        )
+        says = "Samples do not come in the order of the data set, and each epoch has a different order."
         self._ordered(SHUFFLES, says, loaders.shuffled, "shuffle=True", [*DELIVERS])
 
     def follows_the_seed(self) -> None:

@@ -47,7 +47,7 @@ class Reductions(Group):
             return "right in step 1, wrong later: what counts the gradients of a bucket is not refilled after a step"
         if SUMS[0] < ratio < SUMS[1]:
             return "steps go twice as far: gradients are added up and not averaged"
-        return "other gradients than the mean: sent before they are there, or left as they were"
+        return "gradients differ from the mean: sent before they exist, or left unchanged"
 
     def starts_alike(self, name: str, figure: str, says: str, try_: str) -> None:
         """Claim that all processes begin with these numbers of rank 0, to the last bit."""

@@ -53,7 +53,7 @@ class Shards(Group):
         own = ranks.student.arrays
         if ratio <= APART:
             return (
-                "nothing moved: the optimizer holds other tensors than the sharded parameters, "
+                "nothing moved: the optimizer does not hold the sharded parameters but other tensors, "
                 "such as copies, or those from before shard"
             )
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:

@@ -14,7 +14,7 @@ NEAR = 1e-5  # of a row's largest number
 UPDATE = 1e-4  # of the update's norm; the mistakes below are off by 1e-2 and more
 NO_GRAD = "with torch.no_grad(): around the loop, which ends with it"
 LEFT = {
-    "the model is in another mode than it came in": (
+    "the model is not in the mode it was in before": (
         "the mode was not put back",
         "was = model.training before model.eval(), and model.train(was) at the end",
     ),

@@ -136,6 +136,8 @@ class Rig(worker.Rig):
     def unchanged(model: nn.Module, names: list[str], returned: Any) -> None:
         """Refuse another model than the one that was handed over, and other names in its state_dict."""
         if returned is not model:
-            raise BadReturn("checkpoint_blocks returned another object than the model it was given")
+            raise BadReturn(
+                "checkpoint_blocks returned a different object from the model it was given"
+            )
         if others := [name for name in model.state_dict() if name not in names]:
             raise BadReturn(f"names in state_dict changed: {others[0]}")

@@ -86,6 +86,6 @@ banded.operations_do_not_grow(
     name="rows_per_operation",
     says="The operations of banded_attention grow by less than one for each position that is added.",
     needs=["banded_needs_little"],
-    why="a loop over positions: each row pays for calls of its own",
+    why="a loop over positions: each row needs its own calls",
     try_="64 to 256 rows at a time",
 )

@@ -118,7 +118,7 @@ def captures_little(regions: Pair) -> Verdict:
     if any(ATTENTION in name for name in regions.student.values["calls"]):
         why = "attention is in the graph: blocks or the whole model are compiled"
     elif not mine:
-        why = "nothing was compiled by the backend that was given"
+        why = "nothing was compiled by the given backend"
     elif regions.student.values["runs"] < BLOCKS * LENGTHS:
         why = "not every block runs a graph: a different part was compiled, or with a different backend"
     return Failed(measured, why, f"{REGION}; {SEE}") if why else Passed(measured)
@@ -131,7 +131,7 @@ def builds_few(regions: Pair) -> Verdict:
     measured = f"{built} forward graphs were built for {LENGTHS} lengths ({BUILDS} allowed)"
     why = "a new graph is built for each length: dynamic=False forbids a graph for any length"
     if not built:
-        why = "nothing was compiled by the backend that was given"
+        why = "nothing was compiled by the given backend"
     if 1 <= built <= BUILDS:
         return Passed(measured)
     return Failed(measured, why, f"leave dynamic out, or dynamic=True; {SEE}")
