@@ -617,7 +617,7 @@ RULINGS = {
         ("inconclusive", 0.0, "1.5x", "too noisy"),
     ),
     "not believed": (
-        Compared("FAIL", "", ended="refused", error="showed another output"),
+        Compared("FAIL", "", ended="refused", error="showed a different output"),
         ("failed", 0.0, "the answer was refused", "refused"),
     ),
     "not the work": (
