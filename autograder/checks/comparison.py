@@ -114,7 +114,7 @@ def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Pr
             why = "a warm-up model was still in memory during the measured epoch"
             return (
                 why,
-                "warm up in a function of its own: what it made is let go of when it returns",
+                "warm up in a separate function: what it made is freed when it returns",
             )
     if any(trainings[i]["full"] + trainings[i]["half"] for i in warm) and not any(
         trainings[i]["back"] for i in warm
@@ -122,7 +122,7 @@ def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Pr
         why = "the warm-up ran the model and did not train: the first backward pass and step are still the slow ones"
         return (
             why,
-            "train_epoch_amp on a few batches, of a training of its own",
+            "train_epoch_amp on a few batches, with a separate model",
         )
     return None
 

@@ -169,7 +169,7 @@ def _leaks(printed: float) -> list[Slip]:
         ),
         (
             5 * printed,
-            ": it ran under another Python than the one that started it, which is sys.executable",
+            ": it ran under a different Python from the one that started it, sys.executable",
         ),
         (
             printed / 2,

@@ -25,7 +25,7 @@ def graph_problem(
     ran = " and ".join(f"{count} {kind}" for kind, count in runs.items())
     measured = f"{ran} graphs ran in {calls} calls" + f", {built} were built" * (builds > 0)
     took = f"; a graph takes {noted['parameters']} of {parameters} parameters"
-    eager = "nothing that was compiled ran: it is used as it is, or another backend was asked"
+    eager = "no compiled graph ran: the model is used uncompiled, or with a different backend"
     pieces = "the model is compiled in pieces, or a part of the batches is not"
     problems = (
         (

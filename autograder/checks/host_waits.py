@@ -25,9 +25,9 @@ def no_wait_per_step(
         return Failed(measured, why, "append loss.detach(), not loss")
     waited = {batch for wait in waits for batch in wait["batches"]}
     if len(waited) * 10 <= batches + 9:  # batches 0, 10, 20 ... may
-        return Passed(f"{len(waited)} of {batches} batches waited")
+        return Passed(f"the host waited in {len(waited)} of {batches} batches")
     where = ", ".join(f"line {wait['line']}: {wait['call']}" for wait in waits[:4])
     why = (
         "each brings a value to the host, so the next step cannot be queued before this one is done"
     )
-    return Failed(f"{len(waited)} of {batches} batches waited ({where})", why, try_)
+    return Failed(f"the host waited in {len(waited)} of {batches} batches ({where})", why, try_)

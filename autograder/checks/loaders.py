@@ -23,7 +23,7 @@ TOGETHER = 0.5  # of the samples may follow their neighbour in the data set; of 
 REASONS: Mapping[str, str] = {
     "num_workers": "the caller decides how many there are",
     "pin_memory": "a GPU fetches pinned batches by itself, and without one there is nothing to gain",
-    "persistent_workers": "workers that end with an epoch start anew in the next; without workers it is an error",
+    "persistent_workers": "workers that end with an epoch start again in the next; without workers it is an error",
 }
 
 
@@ -45,7 +45,7 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
         expected = epoch(pair.baseline, name)
         problem = differing(delivered, expected)
         if problem:
-            why = "samples are left out, repeated, or put together anew"
+            why = "samples are left out, repeated, or combined in other ways"
             if list(delivered.sizes) == list(expected.sizes[:-1]):
                 why = "the last batch, which is shorter, is left out"
                 try_ = "drop_last=False, as it is by default"
@@ -101,7 +101,7 @@ def drawn_afresh(dice: Observation, *, samples: int, see: str) -> Verdict:
             measured = (
                 f"{len(drawn)} different numbers of {source} in {samples} samples of two epochs"
             )
-            why = "workers begin with the same random numbers, or begin anew with them, or samples are kept"
+            why = "workers start with the same random numbers, or each epoch repeats them, or samples are kept"
             try_ = f"no worker_init_fn with a seed of its own, nothing kept; {see}"
             return Failed(measured, why, try_)
     return Passed(f"{samples} different samples of each of {', '.join(dice.arrays)}")
@@ -146,6 +146,6 @@ def copied(moved: int, waited: int) -> Verdict:
     """Pass copies to a device that nobody waited for."""
     if not waited:
         return Passed(f"{moved} copies, none of which waits")
-    why = "the host stands still for each, so pinned memory gains nothing"
+    why = "the host waits for each, so pinned memory gains nothing"
     try_ = ".to(device, non_blocking=True), of images and labels"
     return Failed(f"{waited} of {moved} copies wait until they are done", why, try_)

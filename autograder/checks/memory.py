@@ -24,7 +24,7 @@ from autograder.model import (
 MB = 1e6
 LEAST = 16 * MB  # of the baseline's peak: below it, the process counts for more than the work
 TOO_LITTLE = "{:.1f} MB of the baseline's are too little to compare"
-NOT_SEEN = "nobody saw how much memory of the GPU was in use"
+NOT_SEEN = "the use of GPU memory was not observed"
 
 
 def beyond(run: Pair, idle: Pair) -> tuple[float, float]:
@@ -71,9 +71,9 @@ def leaner(
 ) -> Verdict:
     """Pass a run in at most a *share* of the baseline's memory, whose results are *apart* by no more than *within*."""
     if not apart <= within:
-        measured = f"results apart by {apart:.1e} (allowed {within:.0e})"
-        right = "mend the results first: other checks say what differs"
-        return Failed(measured, "larger inputs give other results", right)
+        measured = f"results off by {apart:.1e} (allowed {within:.0e})"
+        right = "fix the results first: other checks say what differs"
+        return Failed(measured, "larger inputs give different results", right)
     needed, plain = beyond(run, idle)
     taken = f"{needed / MB:.0f} MB where the baseline takes {plain / MB:.0f} MB"
     return at_most(

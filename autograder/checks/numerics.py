@@ -48,7 +48,7 @@ def same_trajectory(
     apart = furthest(student["losses"], baseline["losses"])
     moved = distance(student["weights"], baseline["weights"])
     measured = (
-        f"losses apart by up to {apart:.1e} ({_allowed(apart, within.losses)}), "
+        f"losses off by up to {apart:.1e} ({_allowed(apart, within.losses)}), "
         f"weights by {moved:.1e} of their norm ({_allowed(moved, within.weights)})"
     )
     evidence = shares(
@@ -148,13 +148,13 @@ def update(pair: Pair, after: str = "weights", before: str = "start") -> Update:
 def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "") -> Passed | Failed:
     """Pass when a training moved the weights as the baseline did; *of* is as in same_trajectory."""
     moved = update(pair, f"{of}weights", f"{of}start")
-    measured = f"update apart by {moved.error:.1e} of its norm (allowed {within:.0e})"
+    measured = f"update off by {moved.error:.1e} of its norm (allowed {within:.0e})"
     evidence = shares(update=moved.error / within)
     if moved.error <= within:
         return Passed(measured, evidence)
     if moved.ratio == 0:
         why = "no weight moved"
-        try_ = f"optimizer.step(), of the model handed in; {try_}"
+        try_ = f"optimizer.step(), for the given model; {try_}"
     elif not 0.7 < moved.ratio < 1.5:
         why += f"; it moves {moved.ratio:.2g} times as far"
     return Failed(measured, why, try_, evidence)
@@ -242,7 +242,7 @@ def loss_problem(
     )
     words = words or "it is no finite number" * (number is None)
     if listed:
-        why = f"the losses themselves are others: {words or 'they are not those of the batches'}"
+        why = f"the losses themselves differ: {words or 'they are not those of the batches'}"
         return why, "keep each loss as the criterion returns it"
     why = f"the mean of the losses is {epoch.loss:.6g}{': ' * bool(words)}{words}"
     return (

@@ -82,7 +82,7 @@ def same(
             return Failed(measured, reason(why, asked["case"]), try_, evidence)
         worst = max(worst, apart)
         most = max(most, share(apart, allowed))
-    measured = f"{many(len(cases), 'case')}, apart by {worst:.1e} of a row's largest number at most"
+    measured = f"{many(len(cases), 'case')}, off by at most {worst:.1e} of a row's largest number"
     return Passed(measured, shares(numbers=most))
 
 
@@ -114,7 +114,7 @@ def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
         else np.inf
     )
     measured = (
-        f"apart by {apart:.2g} of what is allowed ({within.atol:g} + {within.rtol:g} of a number)"
+        f"off by {apart:.2g} times what is allowed ({within.atol:g} + {within.rtol:g} of a number)"
     )
     evidence = shares(numbers=apart)
     return Passed(measured, evidence) if apart <= 1 else Failed(measured, why, try_, evidence)
@@ -225,7 +225,7 @@ def _difference(
         return f"{lost} of {got.size} numbers are NaN or infinite, one of them at {place}"
     if np.isinf(apart):
         return f"one of both is not finite at {place}"
-    return f"apart by {apart:.1e} of the largest number of its row (allowed {allowed:.1e}), furthest at {place}"
+    return f"off by {apart:.1e} of the largest number of its row (allowed {allowed:.1e}), furthest at {place}"
 
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:

@@ -137,7 +137,7 @@ def scaler_in_order(events: Sequence[str], batches: int, *, try_: str) -> Verdic
     rest = events[at : at + 6]
     measured = f"in order for {steps} of {batches} steps, then: {', '.join(rest) or 'nothing more'}"
     used = set(events) & {"scale", "unscale_", "step", "update"}
-    why = _disorder(rest) if used else "the scaler that was handed in is never used"
+    why = _disorder(rest) if used else "the given scaler is never used"
     if steps and not rest:
         why = (
             "some batches have no step: they are skipped, or the loop ends early"
@@ -167,7 +167,7 @@ def _disorder(events: Sequence[str]) -> str:
     return (
         f"scaler.{missing[0]} is missing"
         if missing
-        else "the order is another, or a call comes twice"
+        else "the order is wrong, or a call comes twice"
     )
 
 
@@ -176,11 +176,11 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     before = run.baseline.values["before"]
     after = run.student.values["after"]
     weights, moved = run.student.arrays["weights"], update(run)
-    scaler = "scaler.step(optimizer), then scaler.update(), with the scaler that was handed in"
+    scaler = "scaler.step(optimizer), then scaler.update(), with the given scaler"
     if bad := not_finite(weights):
         why = "the optimizer stepped although a gradient was infinite"
         return Failed(bad, why, f"{scaler}; {where}")
-    apart = f"update apart by {moved.error:.2%} from the run without that batch"
+    apart = f"update differs by {moved.error:.2%} from the run without that batch"
     measured = f"{apart}, scale {before:g} -> {shown(after)}"
     if after is not None and 0 < after <= before / 4:
         why = "the scale was halved several times: the infinite gradients stayed for later steps"
@@ -197,7 +197,7 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     evidence = shares(update=moved.error / within)
     if moved.error <= within:
         return Passed(measured, evidence)
-    why = "other steps than the overflowing one were skipped or changed"
+    why = "steps other than the overflowing one were skipped or changed"
     try_ = scaler
     if sixteen_bits(weights):
         why, try_ = NARROW, FLOAT32

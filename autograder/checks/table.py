@@ -100,7 +100,7 @@ def form_problem(
             name for name in row if name not in columns
         ]
         if odd:
-            return f"column '{odd[0]}' is {'missing' if odd[0] in columns else 'not asked for'}"
+            return f"column '{odd[0]}' is {'missing' if odd[0] in columns else 'not expected'}"
         text = [name for name in numbers if not isinstance(row[name], float | int)]
         if text:
             name = _key([row[key] for key in columns[:keys]])
@@ -111,16 +111,16 @@ def form_problem(
 def _order_problem(names: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any]]) -> str:
     """Show both from the first difference on, where they do not fit into a line."""
     if not names:
-        return f"there are no rows; {_some(wanted)} are asked for, in that order"
+        return f"there are no rows; expected {_some(wanted)}, in that order"
     same = [name == other for name, other in zip(names, wanted, strict=False)]
     alike = [*same, False].index(False)
     if alike == len(wanted):
-        return f"row {alike + 1} is not asked for: {_some(names[alike:])}"
+        return f"row {alike + 1} is one row too many: {_some(names[alike:])}"
     if alike == len(names):
         return f"after row {alike} there is no {_some(wanted[alike:])}"
     skipped = alike if max(len(names), len(wanted)) > SHOWN else 0
     where = f"from row {skipped + 1} on " if skipped else ""
-    asked = f"{_some(wanted[skipped:])} are asked for, in that order"
+    asked = f"expected {_some(wanted[skipped:])}, in that order"
     return f"{where}the rows are {_some(names[skipped:])}; {asked}"
 
 

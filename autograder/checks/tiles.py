@@ -27,7 +27,7 @@ def no_kernel(values: Mapping[str, Any], try_: str) -> Failed | None:
     if values["wrote"]:
         return None
     measured = f"{len(values['launches'])} launches, and none wrote what was returned"
-    why = "operators of PyTorch computed it, and what is asked for is a kernel"
+    why = "operators of PyTorch computed the result, not a kernel of yours"
     return Failed(measured, why, try_)
 
 

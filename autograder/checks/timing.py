@@ -57,7 +57,7 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
         f"data_wait {shown(reported['data_wait'])} s of {waited:.4g}, on a clock that the grader moves"
     )
     if not close(reported["throughput"], rate, EXACT):
-        other = "samples / seconds of the epoch is another figure", COUNT
+        other = "the result differs from samples / seconds of the epoch", COUNT
         return Failed(measured, *_story(reported["throughput"], _rates(script), other))
     wait = reported["data_wait"]
     if any(close(wait, seconds, EXACT) for seconds in (waited, waited - script.start)):

@@ -75,10 +75,10 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str] =
     if len(numbers) != steps:
         reasons = [note for note in trace.notes if not note.startswith("recorded without a GPU")]
         reason = f": {reasons[0]}" if reasons and not numbers else ""
-        return f"it holds {len(numbers)} steps where {steps} are asked for{reason}"
+        return f"it holds {len(numbers)} steps, expected {steps}{reason}"
     if numbers != list(range(passed_over, passed_over + steps)):
         asked = f"{passed_over} to {passed_over + steps - 1}"
-        return f"its steps are {numbers[0]} to {numbers[-1]}; {asked} are asked for, after the first {passed_over}"
+        return f"its steps are {numbers[0]} to {numbers[-1]}; expected {asked}, after the first {passed_over}"
     counts = {row.name: row.count for row in trace.rows("ranges")}
     odd = next((name for name in ranges if counts.get(name, 0) != steps), None)
     if odd is not None:
@@ -102,7 +102,7 @@ def of_another(
     counts = {row.name: row.count for row in trace.rows("ranges")}
     note = f": {trace.notes[0]}" if trace.notes else ""
     if steps < least:
-        return f"it holds {steps} steps where {least} or more are asked for{note}"
+        return f"it holds {steps} steps, expected at least {least}{note}"
     odd = next(
         (name for name in ranges if abs(counts.get(name, 0) - steps) > 1),
         None,

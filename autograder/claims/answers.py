@@ -193,14 +193,14 @@ class Answers:
         return answers, self.form_problem(answers)
 
     def form_problem(self, answers: Values) -> str:
-        """Say which name is missing, not asked for, or holds something of another kind."""
+        """Say which name is missing, not one of the names, or holds something of another kind."""
         form = self.form(answers)
         names = (*form, *["reason"] * bool(self.reason))
         odd = next((name for name in answers if name not in names), None)
         if odd is not None and any(odd in other for other in self.forms):
             return f"'{odd}' is of the other form: the names are those with a GPU, or those without one"
         if odd is not None:
-            return f"'{odd[:60]}' is not asked for"
+            return f"'{odd[:60]}' is not one of the names"
         for name in names:
             if name not in answers:
                 return f"'{name}' is missing"

@@ -15,7 +15,7 @@ WHY_APART = {
         STEP,
     ),
     "short": (
-        "the weights move far less: gradients are clipped or divided, or the optimizer is not the one handed in",
+        "the weights move far less: gradients are clipped or divided, or the optimizer is not the one passed in",
         STEP,
     ),
     "listed": (

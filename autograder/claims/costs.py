@@ -194,7 +194,7 @@ class Costs(Claimed):
             return {}
 
         def judge(run: Pair, nothing: Pair) -> Verdict:
-            others = "large inputs give other results"
+            others = "large inputs give different results"
             same = outputs.same(run, NEAR, why=others, try_=words["try_"])
             if isinstance(same, Failed):
                 return same

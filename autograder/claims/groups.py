@@ -122,7 +122,7 @@ class Group:
         ranks = self._ordered(ranks)
         for rank in range(WORLD):
             moved = numerics.update(ranks, f"weights{rank}")
-            measured = f"rank {rank}: update apart by {moved.error:.1e} of its norm"
+            measured = f"rank {rank}: update off by {moved.error:.1e} of its norm"
             measured = f"{measured} (allowed {within:.0e})"
             evidence = numerics.shares(update=moved.error / within)
             if not moved.error <= within:
@@ -228,7 +228,7 @@ class Group:
                 first = ", ".join(names[:2]) or "none"
                 why = f"its names are {first}, and {expected[0]} is the first of the model's"
             elif not outputs.furthest(own.arrays["saved"], own.arrays["weights0"]) <= SAVED:
-                why = "the file holds other weights than the model at the end"
+                why = "the file holds different weights from the model at the end"
             return "; ".join(written), why
 
         try_ = "in rank 0 alone, after the last step, torch.save(model.state_dict(), file), not the wrapper's"
@@ -331,18 +331,18 @@ def _reason(ranks: Pair, ratio: float) -> str:
     own, read = ranks.student.arrays, _read(ranks)
     expected = [each["asked"] for each in ranks.baseline.values["ranks"]]
     if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
-        return "ranks end with different weights: they start from others, or gradients are not averaged in each step"
+        return "ranks end with different weights: they also start so, or gradients are not averaged in each step"
     if ratio <= APART:
-        return "the model is what it was: another one was trained, such as a copy"
+        return "the model did not change: a different model was trained, such as a copy"
     counts = [len(each) for each in read]
     if counts != [len(each) for each in expected]:
         asked = f"DistributedSampler gives each {len(expected[0])} in all epochs"
         return f"the processes read {' and '.join(map(str, counts))} samples, and {asked}"
     if read != expected:
-        return "samples are left out, or in another order than DistributedSampler's with this seed and epochs 0, 1, 2"
+        return "samples are left out, or in a different order from DistributedSampler's with this seed, epochs 0, 1, 2"
     if SUMS[0] < ratio < SUMS[1]:
-        return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches are others"
-    return "other steps than one process takes: averaged late, or criterion or optimizer are not those given"
+        return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches differ"
+    return "the steps differ from those of one process: averaged late, or criterion or optimizer are not those given"
 
 
 def division_problem(read: Orders, samples: int, epochs: int) -> str:
@@ -353,7 +353,9 @@ def division_problem(read: Orders, samples: int, epochs: int) -> str:
     for number, order in enumerate(_by_epoch(read, epochs), 1):
         missing = samples - len({index for own in order for index in own})
         if missing > 0:
-            return f"in epoch {number}, {missing} samples are nobody's, and others are read twice"
+            return (
+                f"in epoch {number}, no process read {missing} samples, and others are read twice"
+            )
     return ""
 
 

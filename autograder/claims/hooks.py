@@ -67,7 +67,7 @@ class Hooks(Group):
                 blocking, waits = during.count(BLOCKING), during.count(WAITED)
                 measured = f"rank {rank}: {blocking} blocking calls and {waits} waits in hooks"
                 if blocking or waits:
-                    return measured, "backward stands still while a hook waits: nothing overlaps"
+                    return measured, "a hook that waits blocks the backward pass: nothing overlaps"
                 if BEGINS not in during:
                     return measured, "the hook was never called"
             return measured, ""

@@ -53,7 +53,7 @@ DELIVERS = {
     ALONE: "With num_workers=0 an epoch delivers every sample once as well.",
 }
 READS = "An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."
-WAITS = "bound by data: reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
+WAITS = "bound by data: reads wait for each other: nothing reads ahead, or workers restart in each epoch"
 OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
 
 
@@ -75,7 +75,9 @@ class Loader:
         self.epochs = loaders.EPOCHS if seeded else loaders.EPOCHS[:2]
 
     def _probe(self, name: str, run: Callable[..., Any], **form: Any) -> None:
-        slow = "let workers start as they do by default: with spawn each imports torch anew"
+        slow = (
+            "let workers start as they do by default: with spawn each of them imports torch again"
+        )
         hints = {"timeout": f"{slow}; {self.see}"}
         self.part.probes[name] = Probe(name, run, hints=hints, takes=self.takes, **form)
 
@@ -107,9 +109,7 @@ class Loader:
 
     def shuffles(self) -> None:
         """Claim that each epoch has an order of its own."""
-        says = (
-            "Samples come in another order than the data set's, and in another one in each epoch."
-        )
+        says = "Samples do not come in the order of the data set, and each epoch has a different order."
         self._ordered(SHUFFLES, says, loaders.shuffled, "shuffle=True", [*DELIVERS])
 
     def follows_the_seed(self) -> None:
@@ -182,7 +182,7 @@ class Loader:
         form = record(device=TEXT, workers=INTEGER, options=optional(OPTIONS))
         self._probe("arguments", arguments, values=record(made=list_of(form)))
         says = (
-            "num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."
+            "num_workers as given; pin_memory for a GPU only; persistent workers, if there are any."
         )
 
         def judge(observation: Observation) -> Verdict:

@@ -47,7 +47,7 @@ class Reductions(Group):
             return "right in step 1, wrong later: what counts the gradients of a bucket is not refilled after a step"
         if SUMS[0] < ratio < SUMS[1]:
             return "steps go twice as far: gradients are added up and not averaged"
-        return "other gradients than the mean: sent before they are there, or left as they were"
+        return "gradients differ from the mean: sent before they exist, or left unchanged"
 
     def starts_alike(self, name: str, figure: str, says: str, try_: str) -> None:
         """Claim that all processes begin with these numbers of rank 0, to the last bit."""
@@ -108,7 +108,7 @@ class Reductions(Group):
                     return measured, "gloo and NCCL match calls by their order, not by their names"
             measured = f"rank 0 made {len(first)} calls, rank 1 made {len(second)}"
             if len(first) != len(second):
-                return measured, "a process waits for a call that another one never makes"
+                return measured, "one process waits for a call that the other never makes"
             return measured, "" if first else UNSEEN
 
         self._claim(name, says, "report", problem, try_, needs)
@@ -166,7 +166,7 @@ def _overlap_problem(events: Sequence[str]) -> tuple[str, str]:
     missing = events[calls[0] :].count(GRADIENT)
     measured = f"{missing} of {gradients} gradients are missing when the first call starts"
     if BLOCKING in events:
-        why = "all_reduce without async_op=True blocks: backward stands still meanwhile"
+        why = "all_reduce without async_op=True blocks the backward pass"
         return f"{measured}; {events.count(BLOCKING)} calls block", why
     last = max((at for at, event in enumerate(events) if event == GRADIENT), default=0)
     if WAITED in events[:last]:

@@ -56,7 +56,7 @@ class Refuses(Claimed):
             problems += [_refusal(end, error.__name__) for end in kept]
             measured = next(filter(None, problems), "")
             if measured:
-                why = f"{self.function} has to raise {error.__name__} where it cannot do its work"
+                why = f"{self.function} must raise {error.__name__} when it cannot do its work"
                 return Failed(measured, words.get("why", why), words["try_"])
             return Passed(f"{error.__name__} in {', '.join(cases)}")
 

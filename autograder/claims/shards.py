@@ -53,12 +53,12 @@ class Shards(Group):
         own = ranks.student.arrays
         if ratio <= APART:
             return (
-                "nothing moved: the optimizer holds other tensors than the sharded parameters, "
+                "nothing moved: the optimizer does not hold the sharded parameters but other tensors, "
                 "such as copies, or those from before shard"
             )
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return "the ranks have different weights: gradients are not averaged in each step"
-        return "other steps than one process takes: gradients are not averaged, or not clipped by their norm"
+        return "the steps differ from those of one process: gradients are not averaged, or not clipped by their norm"
 
     def trains_as_one(
         self, name: str, *, says: str = ALIKE, within: float = APART, needs: Sequence[str] = ()

@@ -14,7 +14,7 @@ from autograder.lab import Probe, Student
 from autograder.model import Bar, Timed, Verdict
 from autograder.probe import TIMED_ARRAYS, Close
 
-OTHERS = "the timed calls return other numbers than the slow version"
+OTHERS = "the timed calls return different numbers from the slow version"
 
 
 class Speed(Claimed):

@@ -20,7 +20,7 @@ Made = Callable[[Student, Rig, Any], tuple[Any, Callable[[], Any]]]
 STEP = record(nodes=INTEGER, built=INTEGER, runs=INTEGER)
 """What a step did: autograd nodes that ran one by one, graphs that were built, graphs that ran."""
 ARRAYS = dict.fromkeys(("start", "weights", "losses"), ("float64", 1))
-EAGER = "nothing that was compiled ran: another backend was asked, or the step is eager"
+EAGER = "no compiled graph ran: a different backend was used, or the step is eager"
 OUTSIDE = (
     "a part of the backward pass is not in a compiled graph: backward() is called outside of what is "
     "compiled, or compiled autograd was off when torch.compile was called"
@@ -72,7 +72,7 @@ class CompiledStep:
                 return moved
             reported, expected = (it.arrays["losses"] for it in (stepped.student, stepped.baseline))
             apart = outputs.furthest(reported, expected)
-            measured = f"losses apart by {apart:.1e} of the largest (allowed {within:.0e})"
+            measured = f"losses off by {apart:.1e} of the largest (allowed {within:.0e})"
             if not apart <= within:
                 return Failed(measured, "a step returns the loss of its own batch", try_)
             if stepped.student.values["keeps_graph"]:

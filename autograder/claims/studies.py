@@ -205,7 +205,7 @@ class Study:
 
         Return the check, which others may need.
         """
-        try_ = try_ or f"hand in the file that {self.function} wrote, unchanged"
+        try_ = try_ or f"submit the file that {self.function} wrote, unchanged"
 
         def judge(handed_in: Table) -> Verdict:
             rows = self.form.read(handed_in)
@@ -222,10 +222,10 @@ class Study:
         def judge(handed_in: Picture) -> Verdict:
             return plot.is_drawn(
                 handed_in,
-                try_=f"hand in the file that {self.function} wrote",
+                try_=f"submit the file that {self.function} wrote",
             )
 
-        said = f"The {figure} handed in is a picture with something on it."
+        said = f"The submitted {figure} is a picture with something on it."
         self.part.add_check(name, said, "artefact", judge, [_stem(figure)])
 
 

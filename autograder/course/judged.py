@@ -15,7 +15,7 @@ from autograder.lab import Check, Part
 BEGIN = "<!-- BEGIN JUDGED -->"
 END = "<!-- END JUDGED -->"
 HEADER = "| check | points | rests on | what must hold |\n|---|---|---|---|"
-WAITS = "A check may be judged only when another one has passed, and until then it earns nothing:"
+WAITS = "Some checks are judged only after another check has passed, and earn nothing until then:"
 
 
 def with_table(text: str, part: Part, config: PartConfig) -> str:

@@ -203,8 +203,8 @@ class Evidence:
         file = self._part.file
         files = self._submission.files if side == "student" else self._kit.baseline
         if file not in files:
-            reason = self._submission.refused.get(file, "it was not handed in")
-            try_ = f"hand in {file}, as the template names it"
+            reason = self._submission.refused.get(file, "it was not submitted")
+            try_ = f"submit {file}, under the name that the template has"
             raise Settled(Failed(f"no {file}", reason, try_), "missing", whole_part=True)
         names = [file, *self._part.programs]
         return {name: files[name] for name in names if name in files}
@@ -225,7 +225,7 @@ def artefact(submission: Submission, file: str, part: Part) -> Any:
     try:
         return checks.read(submission.files[file], file)
     except SubmissionError as problem:
-        try_ = f"write {file} again and hand in what your code wrote"
+        try_ = f"write {file} again and submit what your code wrote"
         failed = Failed(f"{file} cannot be read", str(problem), try_)
         raise Settled(failed, "refused") from None
 
@@ -234,7 +234,7 @@ def _not_there(submission: Submission, file: str, part: Part) -> Failed:
     """Fail for a file that is missing: say how it comes about."""
     measured = f"no {file} here yet"
     if file in part.made_by:
-        reason = f"it is handed in beside {part.file}, which does not write it"
+        reason = f"it is submitted beside {part.file}, which does not write it"
         return Failed(measured, reason, part.made_by[file])
     in_notebook = cells_in(submission.files.get(part.file, b""))
     run = "run your notebook to its end" if in_notebook else f"python {part.file}"

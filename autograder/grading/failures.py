@@ -84,7 +84,7 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
         "let all processes make the same collective calls, and wait only for what was started",
     ),
     "other results": (
-        "other results than the baseline's",
+        "different results from the baseline's",
         "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",
     ),
 }

@@ -31,7 +31,7 @@ from autograder.model import (
 
 SLOW_IMPORT_SECONDS = 1.5
 SLOW_IMPORT = (
-    "{} took {:.0f} s of CPU time to be imported, and each probe imports it anew: "
+    "{} took {:.0f} s of CPU time to be imported, and each probe imports it again: "
     'put what runs there below `if __name__ == "__main__":`'
 )
 

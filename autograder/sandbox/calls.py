@@ -62,7 +62,7 @@ class Calls:
             talk.say("SHOW", {"call": call})
             shown.append(talk.hear("OUTPUT", {}, {"output": ("float32", (-1,))}).arrays["output"])
             if commitment(shown[-1]) != commitments[call].tobytes():
-                raise Stopped("refused", "showed another output than it had while the clock ran")
+                raise Stopped("refused", "showed a different output from while the clock ran")
         return seconds
 
     def agree(self, turn: int) -> str:

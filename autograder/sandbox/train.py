@@ -75,7 +75,7 @@ class Train:
         talk.say("SHOW", {})
         weights = talk.hear("WEIGHTS", {}, {"weights": ("float32", (-1,))}).arrays["weights"]
         if projection(weights, challenge) != claimed:
-            raise Stopped("refused", "showed other weights than it had while the clock ran")
+            raise Stopped("refused", "showed different weights from while the clock ran")
         self._trained.setdefault(turn, {})[side] = Trained(losses, weights)
         return seconds
 

@@ -141,7 +141,9 @@ def test_an_empty_builds_on_may_be_none():
             {"AMP": {"throughput": 720.0}}, "start one for each", id="left by an earlier run"
         ),
         pytest.param(
-            {"AMP": {"throughput": 1200.0}}, "which is sys.executable", id="another Python"
+            {"AMP": {"throughput": 1200.0}},
+            "from the one that started it, sys.executable",
+            id="another Python",
         ),
         pytest.param(
             {"AMP": {"throughput": 120.0}},

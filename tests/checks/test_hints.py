@@ -7,10 +7,10 @@ import pytest
 from autograder.checks.hints import caused, hinted
 from autograder.model import Failed, Passed
 
-HINTS = {"one batch more": "islice", "batch": "len(labels)", "3 rows": "one row for each"}
+HINTS = {"one batch too many": "islice", "batch": "len(labels)", "3 rows": "one row for each"}
 FAILURES = {
     "the first that fits": (
-        Failed("2 rows", "one batch more is waited for", "look"),
+        Failed("2 rows", "the time includes the wait for one batch too many", "look"),
         "islice; see 2",
     ),
     "a later one": (Failed("2 rows", "a batch is missing", "look"), "len(labels); see 2"),

@@ -53,7 +53,7 @@ def test_a_training_that_follows_passes(student):
         ),
         pytest.param(
             seen(losses=[1.5, 1.27, 1]),
-            "losses apart by up to 2.0e-02 (too far: allowed 1.0e-02), weights by 0.0e+00 of their norm (allowed",
+            "losses off by up to 2.0e-02 (too far: allowed 1.0e-02), weights by 0.0e+00 of their norm (allowed",
             id="losses apart",
         ),
         pytest.param(
@@ -61,7 +61,7 @@ def test_a_training_that_follows_passes(student):
         ),
         pytest.param(seen(weights=[3]), "weights by inf", id="other weights"),
         pytest.param(
-            seen(losses=[1e308, -1e308, 1]), "losses apart by up to 1.0e+308", id="huge losses"
+            seen(losses=[1e308, -1e308, 1]), "losses off by up to 1.0e+308", id="huge losses"
         ),
         pytest.param(seen(weights=[3e38, -3e38]), "weights by", id="huge weights"),
     ],
@@ -225,7 +225,7 @@ def test_loss_and_accuracy_are_of_the_epoch_and_a_usual_mistake_is_named(told, w
         (["batches", "samples"], 0.55, 1.0, ""),
         (["samples"], 13.4 / 26, 1.0, ""),
         (["samples"], 0.55, 1.0, "batches count alike, and the last one has fewer samples"),
-        (["samples"], 13.4 / 26, 0.5, "the losses themselves are others: they are halves"),
+        (["samples"], 13.4 / 26, 0.5, "the losses themselves differ: they are halves"),
         (["samples"], 13.4 / 26, 0.3, "they are not those of the batches"),
     ],
     ids=["either", "or", "weighted", "not weighted", "halves in the list", "others in the list"],

@@ -50,7 +50,7 @@ def test_right_outputs_pass(student, baseline):
 
 
 WRONG = {
-    "a number apart": ([case(numbers=(1.0, 2.1))], "a case: apart by 5.0e-02 of the largest number of its row (allowed 1.0e-03), furthest at [1]", "because"),
+    "a number apart": ([case(numbers=(1.0, 2.1))], "a case: off by 5.0e-02 of the largest number of its row (allowed 1.0e-03), furthest at [1]", "because"),
     "NaN for a number": ([case(numbers=(NAN, 2.0))], "a case: 1 of 2 numbers are NaN or infinite, one of them at [0]", "because"),
     "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "shape or the dtype"),
     "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "shape or the dtype"),
@@ -77,7 +77,7 @@ def test_a_case_that_raised_says_so_and_the_ones_after_it_keep_their_numbers():
     assert "first: raised ValueError: no (a.py, line 3)" == found.measured
     assert isinstance(judged([raised, wanted[1]], wanted, without=["first"]), Passed)
     assert (
-        "second: apart by"
+        "second: off by"
         in judged([raised, case("second", (3.0, 5.0))], wanted, without=["first"]).measured
     )
 

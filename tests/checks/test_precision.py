@@ -186,7 +186,7 @@ def test_the_order_of_a_scaler_passes(events):
             "scaler.scale is",
             id="update twice",
         ),
-        pytest.param(["unscale_", *STEP], "0 of 2", "the order is another", id="unscale_ first"),
+        pytest.param(["unscale_", *STEP], "0 of 2", "the order is wrong", id="unscale_ first"),
     ],
 )
 def test_another_order_fails_and_shows_what_was_seen(events, measured, why):

@@ -211,7 +211,7 @@ def test_another_room_than_the_bars_is_asked_for_again():
 
 
 UNSEEN = {
-    "nobody looked": (peaks(50, 80), IDLE, "nobody saw how much memory of the GPU was in use"),
+    "nobody looked": (peaks(50, 80), IDLE, "the use of GPU memory was not observed"),
     "not of the student's": (on_gpu(None, 1000, "NVML is gone"), IDLE, "NVML is gone"),
     "not of the baseline's": (on_gpu(500, None, "NVML is gone"), IDLE, "NVML is gone"),
     "not of an idle worker": (on_gpu(500, 1000), on_gpu(400, None, "NVML is gone"), "NVML is gone"),

@@ -95,7 +95,7 @@ def test_many_rows_are_shown_from_the_first_difference_on():
     found = table.form_problem(rows, ["name", "size"], ["size"], keys, keys=2)
 
     assert (
-        "from row 6 on the rows are large 8, large 4, large 2; large 2, large 4, large 8 are asked for, in that order"
+        "from row 6 on the rows are large 8, large 4, large 2; expected large 2, large 4, large 8, in that order"
         == found
     )
 
@@ -105,10 +105,10 @@ def test_many_rows_are_shown_from_the_first_difference_on():
     [
         pytest.param([{"precision": "FP32", "throughput": 1.5}], "", id="right"),
         pytest.param([{"throughput": 1, "precision": "FP32"}], "", id="columns in another order"),
-        pytest.param([], "there are no rows; FP32 are asked for, in that order", id="none"),
+        pytest.param([], "there are no rows; expected FP32, in that order", id="none"),
         pytest.param(
             [{"precision": "AMP"}],
-            "the rows are AMP; FP32 are asked for, in that order",
+            "the rows are AMP; expected FP32, in that order",
             id="another row",
         ),
         pytest.param([{"throughput": 1}], "column 'precision' is missing", id="no key"),
@@ -117,7 +117,7 @@ def test_many_rows_are_shown_from_the_first_difference_on():
         ),
         pytest.param(
             [{"precision": "FP32", "throughput": 1, "x": 1}],
-            "column 'x' is not asked for",
+            "column 'x' is not expected",
             id="one too many",
         ),
         pytest.param(
@@ -230,7 +230,7 @@ def test_a_file_with_the_rows_returned_passes_though_a_cell_is_empty():
 def test_numbers_that_are_text_are_seen_to_be():
     found = table.form_problem([{"n": "0"}, {"n": "2"}], ["n"], ["n"], [0, 2])
 
-    assert "the rows are '0', '2'; 0, 2 are asked for, in that order" == found
+    assert "the rows are '0', '2'; expected 0, 2, in that order" == found
 
 
 def test_rows_may_have_any_names_where_none_are_asked_for():

@@ -82,18 +82,18 @@ WHOLE = Trace(
 )
 LESS = {
     "nothing": ({}, ""),
-    "a step": ({"steps": WHOLE.steps[1:]}, "it holds 2 steps where 3 are asked for"),
+    "a step": ({"steps": WHOLE.steps[1:]}, "it holds 2 steps, expected 3"),
     "what notes do not explain": (
         {"steps": WHOLE.steps[1:], "notes": ("recorded without a GPU",)},
-        "it holds 2 steps where 3 are asked for",
+        "it holds 2 steps, expected 3",
     ),
     "what notes explain": (
         {"steps": (), "notes": ("no ProfilerStep: record with a schedule",)},
-        "it holds 0 steps where 3 are asked for: no ProfilerStep: record with a schedule",
+        "it holds 0 steps, expected 3: no ProfilerStep: record with a schedule",
     ),
     "the warm-up": (
         {"steps": tuple(Window(f"ProfilerStep#{number}", number, 1) for number in (0, 1, 2))},
-        "its steps are 0 to 2; 2 to 4 are asked for, after the first 2",
+        "its steps are 0 to 2; expected 2 to 4, after the first 2",
     ),
     "a range": (
         {"tables": {"ranges": (Row("forward", 3, 90, 100.0),)}},
@@ -117,7 +117,7 @@ def test_a_profile_of_so_many_steps_with_these_ranges(change, words):
 
 OTHERS = {
     "nothing": ({}, False, ""),
-    "too few steps": ({"steps": WHOLE.steps[:1], "notes": ("cut short",)}, False, "1 steps where 3 or more are asked for: cut short"),
+    "too few steps": ({"steps": WHOLE.steps[:1], "notes": ("cut short",)}, False, "1 steps, expected at least 3: cut short"),
     "another range": ({"tables": {"ranges": (Row("forward", 3, 90, 50.0),)}}, False, "it holds the script's range 'backward' 0 times in 3 steps"),
     "no loader": ({"figures": ()}, False, "it holds no wait for a DataLoader"),
     "workers": ({"tables": {"ranges": (*WHOLE.tables["ranges"], Row("_MultiProcessing", 3, 9, 1.0))}}, False, "its DataLoader has workers"),

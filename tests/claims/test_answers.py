@@ -61,7 +61,7 @@ TRACE = Trace(
 FORMS = {
     "none is missing": ({}, ""),
     "null for a number": ({"longest_wait_ms": None}, ""),
-    "one too many": ({"note": 1}, "'note' is not asked for"),
+    "one too many": ({"note": 1}, "'note' is not one of the names"),
     "of the other form": ({"launching_percent": 3.0}, "'operators_percent' is of the other form: the names are those with a GPU, or those without one"),
     "text for a number": ({"data_wait_percent": "78 %"}, "data_wait_percent is '78 %'; it must be a number from 0 to 100, or null"),
     "true for a number": ({"data_wait_percent": True}, "data_wait_percent is True; it must be a number from 0 to 100, or null"),
@@ -381,7 +381,7 @@ WRONG = {
     "another row": ({"fastest": "wide"}, "fastest is 'wide'; nets.csv gives 'small'", "it is not the right answer"),
     "no row": ({"fastest": "deep"}, "answers.json", "fastest is 'deep'; it must be one of small, wide"),
     "null": ({"fastest": None}, "answers.json", "fastest is null; it must be one of small, wide"),
-    "a reason": ({"reason": "none"}, "answers.json", "'reason' is not asked for"),
+    "a reason": ({"reason": "none"}, "answers.json", "'reason' is not one of the names"),
 }  # fmt: skip
 
 

@@ -72,9 +72,9 @@ def both(weights, **more):
             {"weights1": START + 1.001}, "different weights", id="rank 1 goes its own way"
         ),
         pytest.param({"weights1": START + np.nan}, "different weights", id="no numbers"),
-        pytest.param(both(START), "another one was trained", id="a copy is trained"),
+        pytest.param(both(START), "a different model was trained", id="a copy is trained"),
         pytest.param(both(START + 1.8), "added up", id="a sum for the mean"),
-        pytest.param(both(START + 1.8, asked=(1, 0)), "another order", id="another order"),
+        pytest.param(both(START + 1.8, asked=(1, 0)), "a different order", id="another order"),
         pytest.param(
             both(START + 1.8, asked=(0, 1, 0, 1)), "read 4 samples", id="the whole set in each"
         ),
@@ -125,7 +125,7 @@ SHARES = {
     ),
     "the same half": (
         [[0, 2, 1, 0], [0, 2, 1, 0]],
-        "both processes read the same samples; in epoch 1, 1 samples are nobody's",
+        "both processes read the same samples; in epoch 1, no process read 1 samples",
     ),
     "no new order": ([[0, 2, 0, 2], [1, 0, 1, 0]], "every epoch has the same order"),
 }
@@ -166,7 +166,7 @@ def test_who_keeps_the_first_order_is_compared_with_one_that_does():
         pytest.param([["w.pt"], []], ["a"], START + 1, "", id="right"),
         pytest.param([["w.pt"], ["w.pt"]], ["a"], START + 1, "both write at once", id="both"),
         pytest.param([["w.pt"], []], ["module.a"], START + 1, "module.a, and a is", id="wrapped"),
-        pytest.param([["w.pt"], []], ["a"], START, "holds other weights", id="too early"),
+        pytest.param([["w.pt"], []], ["a"], START, "holds different weights", id="too early"),
     ],
 )
 def test_one_process_writes(files, names, saved, words):

@@ -41,8 +41,8 @@ MADE = {
 }
 RUNNING = {
     "right": ([BEGIN, "call", END, "wait"], ""),
-    "blocks": ([BEGIN, "blocking call", "wait", END], "backward stands still"),
-    "waits": ([BEGIN, "call", END, BEGIN, "call", "wait", END], "backward stands still"),
+    "blocks": ([BEGIN, "blocking call", "wait", END], "blocks the backward pass"),
+    "waits": ([BEGIN, "call", END, BEGIN, "call", "wait", END], "blocks the backward pass"),
     "never called": (["call"], "never called"),
 }
 

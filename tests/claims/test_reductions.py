@@ -66,7 +66,7 @@ G, C, W, B = "gradient", "call", "wait", "blocking call"
 EVENTS = {
     "right": ([G, G, C, G, C, W, W], "", "1 of 3 gradients are missing"),
     "all at the end": ([G, G, G, C, C, W, W], "nothing is sent while", "0 of 3 gradients"),
-    "one blocks": ([G, C, G, B, W, G, W], "blocks: backward", "2 of 3 .* 1 calls block"),
+    "one blocks": ([G, C, G, B, W, G, W], "blocks the backward pass", "2 of 3 .* 1 calls block"),
     "waits at once": ([G, C, W, G, C, W], "a wait in a hook", "something is waited for"),
     "nothing": ([G, G], "in another thread", "no collective call"),
 }
@@ -102,7 +102,10 @@ WEIGHTS = {
     "unmoved": ({"weights0": START, "weights1": START}, "the model is what it was"),
     "later": ({"weights0": START + 3, "weights1": START + 3}, "right in step 1, wrong later"),
     "sums": (dict.fromkeys(("weights0", "weights1", "first0"), START + 1.9), "added up"),
-    "others": (dict.fromkeys(("weights0", "weights1", "first0"), START + 1.2), "than the mean"),
+    "others": (
+        dict.fromkeys(("weights0", "weights1", "first0"), START + 1.2),
+        "differ from the mean",
+    ),
 }
 
 

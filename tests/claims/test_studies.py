@@ -55,7 +55,7 @@ def test_the_checks_say_what_students_read():
         (
             "plot_is_a_picture",
             "artefact",
-            "The speeds.png handed in is a picture with something on it.",
+            "The submitted speeds.png is a picture with something on it.",
         ),
     ] == [(check.name, check.basis, check.title) for check in a_part().values()]
 
@@ -119,4 +119,4 @@ def test_a_figure_that_is_handed_in_is_a_picture():
     )
     blank = judged("plot_is_a_picture", Picture("speeds.png", 800, 600, 1, 1, 0.1))
     assert isinstance(blank, Failed)
-    assert "hand in the file that compare_nets wrote" == blank.try_
+    assert "submit the file that compare_nets wrote" == blank.try_

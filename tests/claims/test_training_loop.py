@@ -131,7 +131,7 @@ MISTAKES = {
     "a value at every step": (
         "losses.append(loss.detach())",
         "losses.append(loss.detach())\n        loss.item()",
-        {"no_wait_per_step": "24 of 24 batches waited"},
+        {"no_wait_per_step": "the host waited in 24 of 24 batches"},
     ),
 }
 
@@ -181,4 +181,4 @@ def test_losses_are_listed_and_slips_named_where_the_claim_says_so(tmp_path):
 
     found = judged(made, text, LOOP, tmp_path, only="returns_the_metrics")["returns_the_metrics"]
 
-    assert "the losses themselves are others: it is half of it" in found.why
+    assert "the losses themselves differ: it is half of it" in found.why

@@ -50,7 +50,7 @@ ROWS = """| check | points | rests on | what must hold |
 | `leaner` | 1 | report | It needs less memory. The bar: 2.00x (t4). Needs 2 GPUs. |
 | `explains` | 1 | a person | notes.md says why. |
 
-A check may be judged only when another one has passed, and until then it earns nothing: `faster` and `leaner` after `right`.
+Some checks are judged only after another check has passed, and earn nothing until then: `faster` and `leaner` after `right`.
 """
 
 

@@ -408,7 +408,7 @@ def test_what_is_set_aside_stays_a_persons_to_read():
             {},
             (
                 "no picture.png here yet",
-                "it is handed in beside part1_toy.py, which does not write it",
+                "it is submitted beside part1_toy.py, which does not write it",
                 "draw it",
             ),
             id="not there yet, and nothing writes it",
@@ -617,7 +617,7 @@ RULINGS = {
         ("inconclusive", 0.0, "1.5x", "too noisy"),
     ),
     "not believed": (
-        Compared("FAIL", "", ended="refused", error="showed another output"),
+        Compared("FAIL", "", ended="refused", error="showed a different output"),
         ("failed", 0.0, "the answer was refused", "refused"),
     ),
     "not the work": (
@@ -628,7 +628,7 @@ RULINGS = {
             error="in a timed window 1 was returned where the baseline returns 2",
             kind="other results",
         ),
-        ("failed", 0.0, "other results than the baseline's", "refused"),
+        ("failed", 0.0, "different results from the baseline's", "refused"),
     ),
     "out of memory": (
         Compared("FAIL", "", ended="memory", error="used"),

@@ -288,9 +288,9 @@ def test_practice_says_how_it_looks_and_never_judges(watch):
 
 
 def test_a_student_that_breaks_the_rules_is_reported_with_the_reason(watch):
-    found = compared(watch(breaks=Stopped("refused", "showed another output"))[0], 1.7)
+    found = compared(watch(breaks=Stopped("refused", "showed a different output"))[0], 1.7)
 
-    assert ("FAIL", "refused", "showed another output") == (
+    assert ("FAIL", "refused", "showed a different output") == (
         found.decision,
         found.ended,
         found.error,

@@ -244,7 +244,7 @@ def test_a_part_that_a_submission_lacks_is_no_zero():
 
 def test_parts_that_nobody_handed_in_are_folded(tmp_path):
     """Their checks would be the hardest of all."""
-    missing = a_silent_check(outcome="failed", cause="missing", why="it was not handed in")
+    missing = a_silent_check(outcome="failed", cause="missing", why="it was not submitted")
     other = replace(missing, id="plot", basis="artefact", outcome="skipped")
     result = a_result(
         a_part("part3_amp", "Mixed precision", a_check()),

@@ -109,7 +109,7 @@ def test_the_clock_runs_from_the_question_to_the_commitments():
 REFUSED = {
     "another output than the one committed to": (
         FakeTalk(show=lambda outputs, call: outputs[call] + np.float32(1e-6)),
-        "showed another output than it had while the clock ran",
+        "showed a different output from while the clock ran",
     ),
     "no work": (FakeTalk(lambda x: 0 * x), "was returned where the baseline returns"),
     "work that is not finite": (

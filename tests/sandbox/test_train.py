@@ -103,7 +103,7 @@ REFUSED = {
     "more weights": (FakeTalk(weights=lambda x: np.append(x, x)), "384 weights were shown, the baseline has 192"),
     "weights that came later": (
         FakeTalk(projects=lambda x: x + SHIFT),
-        "showed other weights than it had while the clock ran",
+        "showed different weights from while the clock ran",
     ),
 }  # fmt: skip
 

@@ -138,7 +138,7 @@ ATTACKS = {
     "every tenth call left out": (ALTERNATE, "refused", WRONG),
     "the answers of the last window": (REPLAY, "refused", WRONG),
     "a tensor that pretends": (LAZY, "refused", None),
-    "a first answer now, the work later": (FORGER, "refused", "showed another output than it had while the clock ran"),
+    "a first answer now, the work later": (FORGER, "refused", "showed a different output from while the clock ran"),
     "an answer before the work": (EARLY, "refused", None),
     "no number": ("def total(x): return honest(x) * float('nan')", "refused", WRONG),
     "no tensor": ("def total(x): return 3", "raised", "an int was returned where a tensor is asked for"),

@@ -146,7 +146,7 @@ means.same(
     },
     gradients=(),
     name="running_mean_is_right",
-    says="running_clipped_mean equals the loop: none, one, whole numbers, NaN.",
+    says="running_clipped_mean equals the loop: no value, one value, whole numbers, NaN.",
     why={
         "NaN": "from the first NaN on, every mean is NaN, and before it none",
         "infinity": "infinity is clipped as any other number; infinity * 0 is NaN",
@@ -378,5 +378,5 @@ study.is_measured(
 )
 study.is_written()
 study.is_consistent(
-    says="The loop_speedups.csv handed in has a row for each of the four functions, with speedups that fit the times.",
+    says="The submitted loop_speedups.csv has a row for each of the four functions, with speedups that fit the times.",
 )

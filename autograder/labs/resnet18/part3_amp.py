@@ -314,11 +314,11 @@ study.is_measured(
     _measured,
     says=(
         "compare_precision measures an FP32 and an AMP epoch, "
-        "each from fresh weights, after a warm-up on a training of its own."
+        "each from fresh weights, after a warm-up on a separate model."
     ),
     try_=(
         "measure a whole epoch of train_epoch_amp in each precision, "
-        "after a few batches of each on a training of its own"
+        "after a few batches of each on a separate model"
     ),
     shows=["throughput", "accuracy"],
     reads=["device"],
@@ -356,8 +356,8 @@ def amp_saves_memory(bar: Bar, device: Device, large_batches: Pair, idle: Pair) 
     """AMP needs less memory than FP32, by at least {bar}."""
     moved = numerics.update(large_batches)
     if not moved.error <= LARGE:
-        measured = f"update apart by {moved.error:.1e} of its norm"
-        why = "with larger batches the weights move differently"
+        measured = f"update off by {moved.error:.1e} of its norm"
+        why = "with larger batches the weights differ from the baseline's"
         return Failed(measured, why, f"take one step for each whole batch; {WHERE}")
     why = "activations are kept in FP32, or a graph of an earlier step is kept alive"
     try_ = f"forward pass under autocast, and only detached losses kept; {WRONG}"

@@ -82,7 +82,7 @@ TABLES = {"ranges": tuple(OF_A_TOY[1:]), "operators": tuple(OF_A_TOY[:1])}
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"steps": ()}, "it holds 0 steps where 10 are asked for"),
+        ({"steps": ()}, "it holds 0 steps, expected 10"),
         ({"tables": {}}, "it holds the range 'forward' 0 times in 10 steps"),
         ({"figures": ()}, "it holds no wait for a DataLoader"),
         ({"tables": TABLES}, "its network has 1 convolutions a step, and the script's has 20"),

@@ -221,4 +221,6 @@ def kernel_costs_add_up(kernel_costs: Table) -> Verdict:
     if not why and versions != {"eager", "kernel"}:
         why = f"versions are {', '.join(sorted(versions))}; they must be eager and kernel"
     why = why or next(filter(None, map(cost_problem, rows)), "")
-    return verdict(f"{len(rows)} rows", why, "run python bonus.py, and hand in the file it writes")
+    return verdict(
+        f"{len(rows)} rows", why, "run python bonus.py, and submit the file that it writes"
+    )

@@ -175,7 +175,7 @@ study.is_measured(
 study.is_written(also_rank_1)
 study.is_consistent(
     judges.table_problem,
-    says="The allreduce_times.csv handed in has rising sizes, and bandwidths that follow from times.",
+    says="The submitted allreduce_times.csv has rising sizes, and bandwidths that follow from times.",
 )
 
 # --- arithmetic -------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def _otherwise(name: str, both: Sequence[Any]) -> str:
         "exposed_ms": "it is step_ms - compute_ms",
         "exposed_percent": "it is 100 * exposed_ms / step_ms",
         "hidden_percent": "it is 100 * (1 - exposed_ms / total_ms)",
-        "total_ms": "it is the time of all buckets, each reduced alone, one after the other",
+        "total_ms": "it is the time of all buckets, each reduced alone, one at a time",
         "compute_ms": "it is the time of forward and backward within no_sync()",
     }
     return formulas.get(name, "it is the time of forward and backward with synchronisation")

@@ -62,11 +62,11 @@ holds.same(
     oracle=held,
     slips={
         "Adam keeps two moments for each parameter": one_moment,
-        "each strategy shares one thing more than that": one_too_many,
+        "each strategy shares one thing too many": one_too_many,
     },
     name="bytes_are_right",
     says="bytes_per_rank says what a process holds with DDP, ZeRO-1, ZeRO-2 and FSDP, in 1 to 64 processes.",
-    why="a share is another: 4 bytes for weights, 4 for gradients, 8 for Adam, divided where they are shared",
+    why="a share is wrong: 4 bytes for weights, 4 for gradients, 8 for Adam, divided where they are shared",
     try_=SEE,
 )
 

@@ -63,7 +63,7 @@ def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
     low, high = ROUNDED
     for rank, each in enumerate(halved.student.values["ranks"]):
         apart = numerics.update(halved, f"weights{rank}").error
-        measured = f"rank {rank}, bfloat16: update apart by {apart:.1e} of its norm"
+        measured = f"rank {rank}, bfloat16: update off by {apart:.1e} of its norm"
         measured = f"{measured} ({low:g} to {high:g} are expected)"
         if each["dtypes"] != ["float32"]:
             return Failed(measured, "the optimizer needs float32 parameters", POLICY)
@@ -142,9 +142,9 @@ def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
             why = "that is the norm of one process's shards, or of gradients that were clipped"
             return Failed(measured, why, f"{GLOBAL}; {SEE}")
         moved = numerics.update(clipped, f"weights{rank}").error
-        measured = f"{measured}; with clip, the update is apart by {moved:.1e} of its norm"
+        measured = f"{measured}; with clip, the update is off by {moved:.1e} of its norm"
         if not moved <= NEAR:
-            why = "gradients are not clipped, or each process clips by a norm of its own"
+            why = "gradients are not clipped, or each process clips by its own norm"
             return Failed(measured, why, f"{GLOBAL}; {SEE}")
     return Passed(measured)
 
@@ -176,7 +176,7 @@ def starts_without_the_whole_model(built: Pair) -> Verdict:
         if outputs.furthest(weights, expected) != 0:
             why = "every process has to have the weights in state, which only rank 0 is given"
             try_ = "set_model_state_dict with full_state_dict=True and broadcast_from_rank0=True"
-            return Failed(f"rank {rank} has other weights than state", why, f"{try_}; {SEE}")
+            return Failed(f"rank {rank} has different weights from state", why, f"{try_}; {SEE}")
         measured = f"rank {rank}: {peak:,} bytes at a time, {MOST:,} allowed"
         if peak > MOST:
             return Failed(measured, "a process made the whole model", f"{meta}; {SEE}")

@@ -106,7 +106,7 @@ study = Study(part, RESULTS, "compare_configurations", by=compared)
 
 @part.check(basis="scripted")
 def same_work_in_every_row(compared: Pair) -> Verdict:
-    """compare_configurations changes one thing in each run, all in the last, and each trains as much."""
+    """compare_configurations changes one thing in each run, all in the last; all train on equal amounts of data."""
     values, script = compared.student.values, compared.baseline.values
     why = configurations.work_problem(values["runs"], script["samples"], script["batch"])
     return verdict(f"{len(values['runs'])} runs", why, f"{START}; {TABLE}")

@@ -27,10 +27,10 @@ def profiled(before: Trace, after: Trace) -> Finding:
         if not re.fullmatch(r"0 of ([2-9]|\d\d+)", group):
             return (
                 f"{trace.file} is of rank {group}",
-                "rank 0 of two or more processes is asked for",
+                "expected rank 0 of two or more processes",
             )
         if trace.step_count < STEPS:
-            return f"{trace.file} holds {trace.step_count} steps", f"{STEPS} are asked for"
+            return f"{trace.file} holds {trace.step_count} steps", f"expected {STEPS} or more"
         ranges = [row.count for row in trace.rows("ranges") if COLLECTIVE.match(row.name)]
         if not ranges:
             return f"{trace.file} holds no collective", "nothing was sent in these steps"

@@ -13,7 +13,7 @@ from autograder.traces import Trace
 
 csv_is_consistent = study.is_consistent(
     configurations.same_steps,
-    says="The distributed_results.csv handed in has five rows of one device and of equally many steps.",
+    says="The submitted distributed_results.csv has five rows of one device and of equally many steps.",
 )
 study.is_pictured(FIGURE)
 
@@ -23,7 +23,7 @@ def profiles_before_and_after(before_trace: Trace, after_trace: Trace) -> Verdic
     """Both traces are of rank 0 of a group and hold 3 steps; afterwards a step has fewer collectives."""
     return verdict(
         *documents.profiled(before_trace, after_trace),
-        "hand in the traces that part6_final.py wrote",
+        "submit the traces that part6_final.py wrote",
     )
 
 

@@ -120,8 +120,8 @@ def _sent(steps: Sequence[Calls]) -> int:
 def _loads(loaders: Sequence[Mapping[str, Any]], workers: int) -> str:
     largest = max((it["num_workers"] for it in loaders), default=0)
     if largest != workers:
-        return f"num_workers is {largest}, and {workers} are asked for"
+        return f"num_workers is {largest}, expected {workers}"
     if any(it["pin_memory"] for it in loaders):
         return "memory is pinned without CUDA"
     idle = any(it["num_workers"] and not it["persistent_workers"] for it in loaders)
-    return "workers are started anew in each epoch: persistent_workers=True" if idle else ""
+    return "workers are restarted in each epoch: persistent_workers=True" if idle else ""

@@ -141,5 +141,5 @@ def options_do_what_they_say(
 
 @part.check(basis="report")
 def one_process_writes(plain: Pair) -> Verdict:
-    """Rank 0 alone writes, the figures of all processes, times of the slowest; and no group is left."""
+    """Rank 0 alone writes the figures of all processes and the times of the slowest; no process group is left."""
     return verdict(*judges.one_writes(plain), SEE)

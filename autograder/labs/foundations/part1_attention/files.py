@@ -18,6 +18,6 @@ def _file_problem(rows: Sequence[Row]) -> str:
 
 study.is_consistent(
     _file_problem,
-    says="The attention_growth.csv handed in has both versions at several lengths, and exponents that fit them.",
+    says="The submitted attention_growth.csv has both versions at several lengths, and exponents that fit them.",
 )
 study.is_pictured(CURVES)

@@ -37,7 +37,7 @@ def exponent_problem(rows: Sequence[Row], size: str, figure: str, column: str) -
         (float(np.polyfit(np.log(sizes), figures, 1)[0]), "only the lengths are logarithms"),
         (float(np.polyfit(sizes, np.log(figures), 1)[0]), "only the figures are logarithms"),
     ]
-    words = explained(wrong, stories, 0.005) or "the slope of log against log is another"
+    words = explained(wrong, stories, 0.005) or "the slope of log against log differs"
     return f"{column} is {wrong:.3g}, and the rows give {right:.3g}: {words}"
 
 

@@ -83,7 +83,7 @@ alike(
     name="matches_by_hand",
     says="attention returns what the formula gives, for lengths that are multiples of 256.",
     why="softmax over the keys (the last dimension) of q k^T / sqrt(head_dim), then the product with v, "
-    "is another number",
+    "gives a different number",
     try_="compare with given.attention_by_hand on one small shape; 1e-2 is the rounding of bfloat16, 1e-3 of float16",
 )
 alike(
@@ -138,7 +138,7 @@ attention.same_gradients(
     says="The gradients with respect to q, k and v are those of the formula.",
     why={
         ODD: "for multiples of 64 they are right: backward leaves the last block out, or fills it up with numbers",
-        VIEW: "for contiguous inputs they are right: backward takes memory in another order than the dimensions",
+        VIEW: "for contiguous inputs they are right: backward reads memory in a different order from the dimensions",
         "causal": "without causal they are right: backward forgets the mask",
         "gradient of v": "the gradient of v is weights^T times that of the result",
         "gradient of k": "that of q is right; the gradient of k is d_scores^T q, divided by sqrt(head_dim) as well",

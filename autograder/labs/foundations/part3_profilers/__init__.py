@@ -321,13 +321,13 @@ def stops_tracing(tracers: Observation) -> Verdict:
         if not end["kept"]:
             return Failed(
                 f"after {end['case']}: sys.gettrace() is not what it was before the call",
-                "the trace function stays in place, and slows down all that runs later",
+                "the trace function stays in place, and slows down everything that runs later",
                 "keep sys.gettrace() before the call, and set it again in a finally block",
             )
         if not end["came"]:
             return Failed(
                 f"after {end['case']}: the caller got something else",
-                "an exception of the function has to reach the caller",
+                "an exception that the function raises must reach the caller",
                 "use try and finally, without except",
             )
     return Passed("sys.gettrace() is as before after a return and after an exception")
@@ -338,7 +338,7 @@ def stops_tracing(tracers: Observation) -> Verdict:
 
 @part.check(basis="artefact")
 def top20_is_of_this_program(calls_top20: Text) -> Verdict:
-    """The calls_top20.txt handed in is a report of pstats about train_epoch, by cumulative time."""
+    """The submitted calls_top20.txt is a report of pstats about train_epoch, by cumulative time."""
     rows = judges.report_rows(calls_top20.text)
     problem = judges.report_problem(calls_top20.text, rows)
     if problem:

@@ -118,7 +118,7 @@ own.same(
     why={
         "two": "operators are nested only on one thread, which pid and tid name together",
         made.ONE_START: "of two operators with one start, the longer one surrounds the other",
-        made.NO_GAP: "an operator that starts where another one ends is not inside it",
+        made.NO_GAP: "an operator that starts where another ends is not inside it",
         made.TIES: "rows with equal own_us are in the order of their names",
         "": "an operator may have a duration of 0, and it counts as a call",
     },

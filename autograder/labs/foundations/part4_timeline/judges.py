@@ -110,9 +110,12 @@ CAUSES = {
         "the file also has rows of another table, without the names of the columns",
         'mode="w" in the first call of each handler, which counts its own calls',
     ),
-    "asked for": (
-        "each cycle adds its `top` rows, neither more nor fewer, behind those of the cycles before",
-        f'append: mode="a" from the second call on; {OWN}',
+    **dict.fromkeys(
+        ("in that order", "one row too many"),
+        (
+            "each cycle appends exactly `top` rows after the rows of earlier cycles",
+            f'append: mode="a" from the second call on; {OWN}',
+        ),
     ),
     "": (
         "each cycle adds the operators with the most own time in its own trace",

@@ -79,7 +79,9 @@ def follows_its_generator(draws: Pair) -> Verdict:
         if np.array_equal(first[at], other[at]):
             return Failed(f"{name} is the same for another seed", "it has a seed of its own", try_)
     if not np.array_equal(later, expected):
-        return Failed("the global generator moved", "it was drawn from, or got a seed", try_)
+        return Failed(
+            "the global generator moved", "your code draws from it, or sets its seed", try_
+        )
     return Passed("the same for the same seed")
 
 
@@ -131,7 +133,7 @@ augment.same(
         ),
     },
     name="augments_right",
-    says="augment equals the loop: no samples, one, one pixel, offsets at both ends, gains that clamp, views.",
+    says="augment equals the loop: no sample, one sample, one pixel, offsets at both ends, clamped gains, views.",
     why={
         "pad is": "the argument pad is not used, or its default is used somewhere",
         "": "each sample is padded, cropped, mirrored, divided by 255, multiplied by its gain, clamped, "
@@ -166,7 +168,7 @@ augment.faster(
     {**SMALL, "batch": 256},
     name="augmentation_is_faster",
     says="augment is at least {bar} as fast as the loop on 256 small images.",
-    why="bound by launches: crops, flips or gains are still made for one sample after the other",
+    why="bound by launches: crops, flips or gains are still made one sample at a time",
     try_=f"look at operations_do_not_grow; {CROPS}",
 )
 
@@ -207,7 +209,7 @@ def prepares_as_drawn(prepared: Pair) -> Verdict:
     images, own = prepared.baseline.arrays["images"], prepared.student.arrays
     expected = augmented(images, tuple(own[name] for name in NAMES))
     apart = outputs.furthest(own["result"], expected.ravel(), row=images.shape[-1])
-    measured = f"apart by {apart:.1e} of the largest number of a row (allowed 1e-04)"
+    measured = f"off by {apart:.1e} of the largest number of a row (allowed 1e-04)"
     if apart <= 1e-4:
         return Passed(measured)
     why = "it is not augment(images, **draw_augmentation(len(images), generator))"

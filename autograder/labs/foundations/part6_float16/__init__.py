@@ -229,7 +229,7 @@ def follows_float32(plain: Pair) -> Verdict:
         return moved
     own, expected = plain.student.arrays["losses"], plain.baseline.arrays["losses"]
     apart = numerics.furthest(own, expected)
-    measured = f"losses apart by {apart:.1e} (allowed 1e-02)"
+    measured = f"losses off by {apart:.1e} (allowed 1e-02)"
     if not apart <= 1e-2:
         return Failed(
             measured, "losses are one for each batch, not scaled", "losses.append(loss.item())"

@@ -100,5 +100,5 @@ study = Study(part, LAUNCHES, "count_launches", by=table)
 study.is_written()
 study.is_consistent(
     judges.row_problem,
-    says="In the fusion_launches.csv handed in, launches are extern + fused, and no more than operators.",
+    says="In the submitted fusion_launches.csv, launches are extern + fused, and no more than operators.",
 )

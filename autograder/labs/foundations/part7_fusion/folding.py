@@ -121,7 +121,7 @@ fold.would_launch(
     of=folded,
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
-    why="a norm is left, or a layer that stands for it: each needs a launch of its own",
+    why="a norm is left, or a layer in its place: each needs its own launch",
     try_="fold pairs without a bias and without norm weights, and each pair of a norm behind two convolutions; "
     f"{SEE}",
     needs=["folds_right"],

@@ -117,7 +117,7 @@ def warms_up_and_counts(counted_calls: Pair) -> Verdict:
     """benchmark calls the function warmup + repeats times, with the same inputs, and counts the last ones."""
     why = "warmup calls come first and do not count, then repeats calls that do, all with the inputs as they are"
     return outputs.same(
-        counted_calls, 0.0, why=why, try_=f"two loops, one after the other; {WRONG}"
+        counted_calls, 0.0, why=why, try_=f"two loops, the second after the first; {WRONG}"
     )
 
 
@@ -306,7 +306,7 @@ rows.same(
     {"the slides": {"slides": True}, "a step that is slower": {"steps": 6}},
     oracle=judges.speedups,
     name="speedups_follow_the_times",
-    says="speedup_rows: cumulative is first / own, incremental previous / own, saved a share of the first.",
+    says="speedup_rows: cumulative is first / own, incremental previous / own, saved_percent is of the first.",
     why={
         "cumulative": "120 minutes over 31 is 3.87 times as fast; 2.77 leaves out the first factor",
         "saved": "saved_percent is of the first time: 31 of 120 minutes is 74 % less, and not 74 % faster",
@@ -340,7 +340,7 @@ memory.same(
     },
     oracle=judges.held,
     name="memory_adds_up",
-    says="training_memory counts weights, gradients, masters, optimizer and activations, and the batch.",
+    says="training_memory counts weights, gradients, master weights, optimizer, activations and the effective batch.",
     why={
         "activations": "only one micro-batch is there at a time",
         "effective": "it is micro_batch x accumulation x processes",
@@ -348,7 +348,7 @@ memory.same(
         "optimizer": "Adam keeps two numbers for each parameter",
         "": "total holds weights, gradients, masters, what the optimizer keeps, and activations",
     },
-    try_="multiply the four numbers of the recipe, then add up",
+    try_="multiply each number of the recipe by parameters, then add up",
 )
 
 # --- the table handed in ----------------------------------------------------------------------------------------------

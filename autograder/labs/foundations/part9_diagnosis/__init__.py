@@ -325,7 +325,7 @@ fitting.refuses(
     },
     takes={"three cores for three ranks": {**FEW, "allowed": "0-2,8-10"}},
     name="refuses_what_does_not_fit",
-    why="a rank without a core or a GPU of its own has no place",
+    why="each rank needs a core and a GPU of its own",
     try_="raise ValueError where a node has fewer allowed cores than ranks",
     needs=["places_on_the_gpus_node"],
 )

@@ -36,7 +36,7 @@ def folded(student: Student, rig: Rig) -> Answer:
 FACTS = {
     "recorded": "a pass was recorded for a backward pass: memory is kept for nothing",
     "fetched": "results were fetched in each batch, so the host waits for the device each time",
-    "mode": "a module is in another mode than before, and the caller's next epoch would use it",
+    "mode": "a module is not in the mode it was in before, and the caller's next epoch would use it",
     "raised": "the exception of a loader did not come out, so the caller takes a part for the whole",
 }
 

@@ -92,7 +92,7 @@ def records_the_steps(recorded: Observation) -> Verdict:
             measured, "no Chrome trace was written", f"prof.export_chrome_trace(file); {NIGHT}"
         )
     if values["calls"] != steps + 2:
-        why = f"it should be {steps} steps, and two before them"
+        why = f"expected {steps + 2} calls: two before the recording, then {steps} recorded steps"
         return verdict(measured, why, f"call step() steps + 2 times; {NIGHT}")
     wrong = values["early"] or any(count != steps for count in values["ranges"].values())
     why = f"there should be {steps} of each: none of the first two calls, which are slow, and all of the others"

@@ -94,9 +94,9 @@ def averages_over_nodes(means: Pair) -> Verdict:
     got, want = means.student.arrays["means"], means.baseline.arrays["means"]
     apart = outputs.furthest(got, want)
     if apart <= SAME:
-        return Passed(f"apart by {apart:.1e}")
+        return Passed(f"off by {apart:.1e}")
     times = outputs.multiple(got, want, SAME)
-    measured = f"apart by {apart:.1e}" if times is None else f"{times:.3g} times the mean"
+    measured = f"off by {apart:.1e}" if times is None else f"{times:.3g} times the mean"
     why = "a node is left out, counts twice, or does not get the result; or the sum is divided by the wrong number"
     try_ = "reduce in each node, all_reduce between, broadcast in each node, then / world size"
     return Failed(measured, why, f"{try_}; {NODE}")

@@ -223,7 +223,7 @@ def trains_once_and_stops(profiled: Observation) -> Verdict:
 RECORDED_HINTS = {
     "nothing was exported": "export_chrome_trace in on_trace_ready, into folder, under that name",
     "its steps are": "schedule(wait=1, warmup=1, active=8, repeat=1)",
-    "steps where": "schedule(wait=1, warmup=1, active=8, repeat=1), and prof.step as on_step",
+    "steps, expected": "schedule(wait=1, warmup=1, active=8, repeat=1), and prof.step as on_step",
     "holds the range": "profile the training that you are given, and write what the profiler exports",
 }
 
@@ -271,7 +271,7 @@ def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
     again = "run part1_profile.py, and submit what it wrote"
     hints = {
         "workers": f"restore given/training_unoptimized.py and {again}",
-        "steps where": f"schedule(wait=1, warmup=1, active=8, repeat=1), then {again}",
+        "steps, expected": f"schedule(wait=1, warmup=1, active=8, repeat=1), then {again}",
     }
     return hinted(verdict(measured, why, again), hints)
 

@@ -264,7 +264,7 @@ loop.waits_rarely(
 
 COUNTED_HINTS = {
     "a second iterator": "call iter(loader) once, and islice it twice",
-    "one batch more": "islice(stream, batches) instead of break",
+    "one batch too many": "islice(stream, batches) instead of break",
     "the clock starts when": "read the clock before you ask for the first batch that counts",
     "it counts batches": "add up len(labels)",
     "the warm-up is timed": "start the clock after the warm-up",

@@ -23,7 +23,7 @@ RESULTS = Form(
     (
         count("batch_size", "samples of a batch"),
         count("num_workers", "processes that read", least=0),
-        chosen("pin_memory", "`True` or `False`, as the loader was asked", *PINS),
+        chosen("pin_memory", "`True` or `False`, as given to the loader", *PINS),
         count("samples", "of the batches that count"),
         positive(
             "seconds", "from the end of the warm-up until the last of them is on the device", "s"
@@ -79,7 +79,7 @@ class Stream:
         _, whole = self.counted(0, self.warm_up + self.batches)
         full = self.batch_size * self.batches
         another = "a second iterator was begun, so the start of its workers counts"
-        beyond = "one batch more is waited for than is counted"
+        beyond = "the time includes the wait for one batch too many"
         return [
             (full / (self.start + longer), f"{another}; and {beyond}"),
             (again / (self.start + anew), another),

@@ -102,7 +102,7 @@ LAUNCH_HINTS = {
     "that the compiler wrote": "without kernels, count each cpu_op range with 'fused' in its name",
     "of the category kernel": "count the events of category kernel",
     "a copy, or a call": "count only events of category kernel",
-    "called by another": "skip operators inside another one, and those in given.NO_WORK",
+    "called by another": "skip operators inside other operators, and those in given.NO_WORK",
     "a range around": "count only ranges with 'fused' in their names",
 }
 
@@ -150,7 +150,7 @@ study.is_measured(
     _compared,
     says="compare_nets counts the launches of one call, and times the median call after a warm-up, "
     "without the profiler.",
-    try_="a warm-up, a recorded call, then repeats calls that are timed one by one; statistics.median",
+    try_="warm up, record one call, then time as many calls as `repeats` says, one by one; statistics.median",
     shows=["launches", "ms"],
 )
 study.is_written()

@@ -135,7 +135,7 @@ def moves_fewer_bytes(traffic: Pair) -> Verdict:
     share = moved / theirs.values["bytes"]
     measured = f"{moved / 1e6:.2f} MB in {operators} operators, {share:.0%} of SimpleNet's"
     if not apart <= SAME:
-        apart_too = f"{measured}; logits apart by {apart:.1e}"
+        apart_too = f"{measured}; logits off by {apart:.1e}"
         return Failed(apart_too, "logits differ for larger images", f"do not fix sizes; {WRONG}")
     if not operators:
         why = "it computes where no operator is seen: in another thread or process"

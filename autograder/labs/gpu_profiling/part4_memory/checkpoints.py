@@ -121,7 +121,9 @@ def idle(student: Student, rig: Rig) -> Answer:
 SAME = 1e-5  # of the largest number: the second run repeats the first
 APART = 1e-4  # of the update's norm, after four steps
 LEANER = 0.92  # of the peak. Measured: three blocks or smaller ones 0.90; all but the first 0.97, one or none 1.0
-UNWANTED = "requires_grad_() changes the caller's images, and computes a gradient that nobody needs"
+UNWANTED = (
+    "requires_grad_() changes the caller's images, and computes a gradient that is not needed"
+)
 
 
 def _unused(without: Sequence[str]) -> tuple[str, str]:
@@ -195,7 +197,7 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     """The peak of a large step is at most 92 % of SimpleNet's, measured from outside."""
     both = (large_step.student, large_step.baseline)
     apart = outputs.furthest(*(side.arrays["numbers"] for side in both))
-    why = "blocks keep what is inside them, or one block is the whole network: running it again brings all back"
+    why = "blocks keep what is inside them, or one block is the whole network, and recomputing it needs all its memory"
     return memory.leaner(
         large_step,
         idle,

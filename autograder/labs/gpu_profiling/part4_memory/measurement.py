@@ -141,7 +141,7 @@ HINTS = {
     "slow first step": "take two complete steps before the clock starts",
     "used before": "call make_training for each measurement",
     "making one is timed": "make one batch before the clock starts",
-    "make another model": "call make_training once more for saved_mb",
+    "make another model": "call make_training again for saved_mb",
     "the warm-up trained": "warm up the model that you measure",
 }
 

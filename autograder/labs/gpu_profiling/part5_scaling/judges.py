@@ -55,10 +55,10 @@ def plan_problem(runs: Sequence[Sequence[float]], script: Mapping[str, Any]) -> 
     for run in requested:
         if run not in planned_runs:
             reason = _plan_reason(run, script["samples"], script["batch_size"])
-            return f"{_named(run)} was asked for", reason
+            return f"{_named(run)} was run", reason
     for kind, run in plan:
         if run not in requested:
-            return f"{_named(run)} was never asked for", f"{kind} scaling needs it"
+            return f"{_named(run)} was never run", f"{kind} scaling needs it"
     return "", ""
 
 

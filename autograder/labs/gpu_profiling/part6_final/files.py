@@ -29,7 +29,7 @@ def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> V
     last = VERSIONS.read(final_results)[-1]
     steps = len(final_profile.steps)
     if not steps or not final_profile.figure("dataloader", "steps"):
-        why = "it holds no steps, or no wait for a loader"
+        why = "the profile has no steps, or no wait for a DataLoader"
         return Failed(f"{final_profile.tool}, {steps} steps", why, AGAIN)
     quantity = "gpu_utilization" if profile.has_gpu(final_profile) else "operator_share"
     return profile.agrees(final_profile, quantity, last["busy_percent"], try_=AGAIN)

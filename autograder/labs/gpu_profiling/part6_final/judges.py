@@ -44,7 +44,7 @@ def grouped(pair: Pair) -> Finding:
         return problem, "losses holds the mean loss of each step"
     apart, moved = numerics.furthest(losses, expected), numerics.update(pair).error
     measured = (
-        f"losses of the steps apart by {apart:.1e}, "
+        f"losses of the steps off by {apart:.1e}, "
         f"the update by {moved:.1e} of its norm (allowed {SAME:.0e})"
     )
     if not moved <= SAME:
@@ -73,7 +73,7 @@ def worked(pair: Pair, epochs: int, within: float) -> Finding:
     if problem := numerics.misshapen(losses, right, "epoch"):
         return problem, "losses holds the mean loss of each epoch"
     apart = numerics.furthest(losses, right)
-    measured = f"losses of the epochs apart by {apart:.1e} (allowed {within:.0e})"
+    measured = f"losses of the epochs off by {apart:.1e} (allowed {within:.0e})"
     if not apart <= within:
         why = (
             "a different training: the warm-up changed the weights (state_dict() is no copy) "
@@ -91,7 +91,7 @@ def paced(pair: Pair, epochs: int, once: str) -> Finding:
     run, device = pair.student.values, pair.baseline.values["device"]
     reported, script = run["reported"], Script(**run["script"])
     if reported["batch_size"] != run["size"]:
-        why = f"{run['size']} is what fits, of those asked for"
+        why = f"of the sizes to try, {run['size']} is the largest that fits"
         return f"batch_size is {shown(reported['batch_size'])}", why
     if run["device"].strip() != device.strip():
         return f"device {run['device'][:60]!r}", f"it is called {device!r}"

@@ -223,7 +223,7 @@ def every_sample_once(epochs: Pair) -> Verdict:
 
 @part.check(basis="report")
 def loader_asks_for_what_helps(arguments: Observation) -> Verdict:
-    """Point 2: num_workers as asked; pinned memory for a GPU only; workers that stay, if there are some."""
+    """Point 2: num_workers as given; pinned memory for a GPU only; persistent workers, if there are any."""
     return loaders.options(arguments.values["made"], try_=POINTS)
 
 
@@ -236,7 +236,7 @@ def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
     return speedup.at_least(
         slow_reads,
         bar,
-        why="bound by data: reads wait for each other, or workers start anew",
+        why="bound by data: reads wait for each other, or workers restart in each epoch",
         try_=POINTS,
     )
 
@@ -257,7 +257,7 @@ def finds_the_largest_batch(searches: Observation) -> Verdict:
 
 @part.check(basis="outputs")
 def accumulates(grouped: Pair) -> Verdict:
-    """Point 7: each group of batches is one step, that of one large batch."""
+    """Point 7: each group of batches is one step, the same as that of one large batch."""
     hints = {
         "on_step": "call on_step() after each batch",
         "losses is not": "average the losses of the batches of each step",

@@ -195,11 +195,13 @@ def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
         return Failed(problem, "the peak is not that of the timed calls", SEE)
     if rows[1]["memory_peak"] is not None:
         measured = f"memory_peak is {rows[1]['memory_peak']:.0f} where meter.peak() is None"
-        return Failed(measured, "nobody knows it there", "return None where meter.peak() is None")
+        return Failed(
+            measured, "the peak is unknown there", "return None where meter.peak() is None"
+        )
     if rows[2]["memory_peak"] != 0:
         measured = f"memory_peak is {rows[2]['memory_peak']} where meter.peak() is 0"
         return Failed(measured, "0 bytes are known", "ask whether meter.peak() is None")
-    return Passed(f"{script['timed']} B, and None where nobody knows")
+    return Passed(f"{script['timed']} B, and None where it is unknown")
 
 
 IDLE = SimpleNamespace(

@@ -207,7 +207,7 @@ def _count(ranges: Iterable[Mapping[str, Any]], name: str) -> int:
 
 def _form_problem(rows: Sequence[Mapping[str, Any]], names: set[str], count: int) -> Problem:
     if len(rows) != count:
-        return f"{len(rows)} rows", f"{count} are asked for"
+        return f"{len(rows)} rows", f"expected {count}"
     for at, row in enumerate(rows, 1):
         if set(row) != names:
             return (

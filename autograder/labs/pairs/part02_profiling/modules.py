@@ -62,7 +62,7 @@ def modelled(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="outputs", compared="operators and calls of a trusted profile")
 def names_the_top_operators(stepped: Pair, modelled: Pair) -> Verdict:
-    """Rows name the operators with most time of their own, with the calls of a trusted profile and the file's times."""
+    """Rows name the operators with the most self time; calls match a trusted profile, and times match the file."""
     of = {"profile_steps": (stepped, 10), "profile_model": (modelled, 20)}
     for function, (pair, count) in of.items():
         own, right = pair.student.values, pair.baseline.values

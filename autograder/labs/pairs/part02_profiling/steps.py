@@ -86,7 +86,7 @@ def every_batch_once(stepped: Pair) -> Verdict:
 
 @part.check(basis="outputs", needs=[every_batch_once])
 def trace_holds_the_steps(stepped: Pair) -> Verdict:
-    """step_trace.json holds the recorded steps and no others, with shapes and memory, and is the one file."""
+    """step_trace.json holds the recorded steps and no others, with shapes and memory, and is the only file."""
     own, expected = stepped.student.values, stepped.baseline.values
     sizes, active = expected["sizes"], expected["active"]
     measured, why = judges.steps_problem(own["files"], own["steps"], sizes, active)

@@ -50,7 +50,7 @@ NO_GRAPH = "with torch.no_grad(): around the loop"
 
 @part.check(basis="outputs")
 def evaluate_is_right(evaluated: Pair) -> Verdict:
-    """evaluate returns losses and classes of eval mode, and leaves the model as it came, in train or in eval mode."""
+    """evaluate returns losses and classes of eval mode, and leaves the model in the mode it was in, train or eval."""
     why = "dropout and BatchNorm act otherwise in train mode; there is one loss a batch and one class a row"
     try_ = f"model.eval(), criterion(outputs, labels), outputs.argmax(dim=1); {SEE}"
     verdict = outputs.same(evaluated, judges.NEAR, why=why, try_=try_)

@@ -11,10 +11,10 @@ from autograder.lab import Failed, Pair, Verdict
 NAMES = ("1, the mean", "2, the maximum")
 """What the results of summarize are called."""
 NEAR = 1e-5  # of a row's largest number
-UPDATE = 1e-4  # of the update's norm; the mistakes below are apart by 1e-2 and more
+UPDATE = 1e-4  # of the update's norm; the mistakes below are off by 1e-2 and more
 NO_GRAD = "with torch.no_grad(): around the loop, which ends with it"
 LEFT = {
-    "the model is in another mode than it came in": (
+    "the model is not in the mode it was in before": (
         "the mode was not put back",
         "was = model.training before model.eval(), and model.train(was) at the end",
     ),
@@ -73,7 +73,7 @@ def moved_alike(trained: Pair, why: str, try_: str) -> Verdict:
 
 def needs_less(run: Pair, idle: Pair, share: float, why: str, try_: str) -> Verdict:
     """Judge the results of a large run, then its memory."""
-    alike = outputs.same(run, 10 * NEAR, why="larger inputs give other results", try_=try_)
+    alike = outputs.same(run, 10 * NEAR, why="larger inputs give different results", try_=try_)
     if isinstance(alike, Failed):
         return alike
     return memory.leaner(run, idle, share, 0.0, NEAR, why, try_)

@@ -217,7 +217,7 @@ class Rig(worker.Rig):
             "parameters or buffers of the model changed": not all(
                 torch.equal(state[name], it) for name, it in before["state"].items()
             ),
-            "the model is in another mode than it came in": modes != {before["mode"]},
+            "the model is not in the mode it was in before": modes != {before["mode"]},
             "parameters are frozen or have gradients now": any(
                 not it.requires_grad or it.grad is not None for it in net.parameters()
             ),

@@ -81,8 +81,10 @@ def train_is_right(trained: Pair) -> Verdict:
         measured = f"all {STEPS} batches were drawn before the model was called"
         return Failed(measured, "a list keeps all batches alive", "for inputs, labels in batches:")
     if (alive := trained.student.values["alive"]) > ALIVE:
-        measured = f"{alive} of {STEPS} batches were alive when another one was drawn"
-        return Failed(measured, "something keeps batches that nobody needs", "keep the loss alone")
+        measured = f"{alive} of {STEPS} batches were alive when the next one was drawn"
+        return Failed(
+            measured, "something keeps batches that are no longer needed", "keep the loss alone"
+        )
     if trained.student.values["keeps_graph"]:
         return Failed("the losses that are returned have a graph", "they are not detached", STEP)
     return verdict
@@ -128,7 +130,7 @@ SUM = 'cross_entropy(model(x), y, reduction="sum") / counted, and backward() for
 
 @part.check(basis="outputs")
 def accumulate_is_right(accumulated: Pair) -> Verdict:
-    """accumulate takes one step by the whole batch's gradient, and returns its mean loss: labels of -100, few rows."""
+    """accumulate takes one step by the whole batch's gradient and returns its mean loss: labels of -100, few rows."""
     why = {
         ALONE: "the mean over a part whose labels are all -100 is 0 / 0, which is NaN",
         BEFORE: "gradients from before the call were added: zero_grad() comes before the first part",

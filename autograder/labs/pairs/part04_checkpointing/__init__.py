@@ -157,7 +157,7 @@ WHY = {
 @part.check(basis="outputs")
 def stack_answers_alike(stacks: Pair) -> Verdict:
     """CheckpointedStack and its gradients match the plain layers: dropout, eval mode, more segments than layers."""
-    why = "a layer is left out or comes twice, or another one is computed again: a lambda in a loop calls the last"
+    why = "a layer is left out, runs twice, or the wrong one is recomputed: a lambda in a loop calls the last"
     return outputs.same(
         stacks,
         NEAR,
@@ -251,7 +251,7 @@ blocks.trains_alike(
     name="blocks_train_alike",
     says="After 5 AdamW steps with dropout the model is the one that the plain model becomes, with the same names; "
     "it takes caches.",
-    why="a block is computed again with another forward than its own, or with other random numbers",
+    why="a block is computed again with the forward of a different block, or with different random numbers",
     try_="in each chosen block, put checkpoint around its forward, bound by functools.partial",
 )
 
@@ -304,7 +304,7 @@ PRODUCTS_ONLY = (
 @part.check(basis="outputs")
 def cheap_answers_alike(cheap_passes: Pair) -> Verdict:
     """recompute_cheap and its gradients match the plain layers, with dropout and in eval mode."""
-    why = {**WHY, "": "another result or gradient than layer(x) has"}
+    why = {**WHY, "": "the result or a gradient differs from that of layer(x)"}
     try_ = "checkpoint(layer, x, use_reentrant=False, context_fn=...)"
     verdict = outputs.same(cheap_passes, NEAR, why=why, try_=try_)
     if isinstance(verdict, Failed) and "cached" in verdict.measured:

@@ -130,12 +130,14 @@ class Rig(worker.Rig):
             pieces = [model(it, caches=caches).logits for it in ids.split(1, dim=1)]
         model.train()
         if not torch.allclose(torch.cat(pieces, dim=1), whole, rtol=1e-3, atol=1e-3):
-            raise BadReturn("with caches, as in generation, logits are others than without")
+            raise BadReturn("with caches, as in generation, logits differ from those without")
 
     @staticmethod
     def unchanged(model: nn.Module, names: list[str], returned: Any) -> None:
         """Refuse another model than the one that was handed over, and other names in its state_dict."""
         if returned is not model:
-            raise BadReturn("checkpoint_blocks returned another object than the model it was given")
+            raise BadReturn(
+                "checkpoint_blocks returned a different object from the model it was given"
+            )
         if others := [name for name in model.state_dict() if name not in names]:
             raise BadReturn(f"names in state_dict changed: {others[0]}")

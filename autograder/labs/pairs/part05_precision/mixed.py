@@ -198,7 +198,7 @@ def wide(student: Student, inputs: Mapping[str, Any]) -> Any:
 def mixed_is_faster(wide: Timed, bar: Bar) -> Verdict:
     """A wide MLP trains at least {bar} as fast as in float32."""
     try_ = f"look at rounds_as_half; {WRONG}"
-    why = "the timed calls return other losses than the float32 training"
+    why = "the timed calls return different losses from the float32 training"
     same = same_calls(wide, NEAR_LOSSES, why=why, try_=try_)
     why = "bound by arithmetic: products run in float32; or the host waits in each step"
     return speedup.at_least(wide, bar, why=why, try_=try_, same=same)

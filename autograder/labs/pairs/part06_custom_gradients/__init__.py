@@ -217,6 +217,6 @@ head.computes_less(
     name="head_skips_frozen",
     says="head_loss computes no product for the gradient of a weight that needs none.",
     needs=["head_needs_little"],
-    why="the gradient of weight is computed although nobody needs it",
+    why="the gradient of weight is computed, but it is not needed",
     try_="compute it only if ctx.needs_input_grad[1]",
 )

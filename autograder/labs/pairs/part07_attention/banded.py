@@ -44,7 +44,7 @@ def draw(
 
 
 # Measured with torch 2.15 on a CPU, 15 seeds: results 1e-6; gradients 7.5e-5, of rows that are nearly 0.
-# Scores by hand in bfloat16 were apart by 2.6e-2.
+# Scores by hand in bfloat16 were off by 2.6e-2.
 CLOSE = {"float32": 5e-4, "bfloat16": 8e-2}
 CUT = "rows start ... stop see the keys max(0, start - window + 1) ... stop"
 banded.same(
@@ -86,6 +86,6 @@ banded.operations_do_not_grow(
     name="rows_per_operation",
     says="The operations of banded_attention grow by less than one for each position that is added.",
     needs=["banded_needs_little"],
-    why="a loop over positions: each row pays for calls of its own",
+    why="a loop over positions: each row needs its own calls",
     try_="64 to 256 rows at a time",
 )

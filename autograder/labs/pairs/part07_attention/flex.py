@@ -72,7 +72,7 @@ windowed.same(
     dtypes=("float64", "bfloat16"),
     skip_families=dict.fromkeys(("times 1000", "one row times 10000", "heavy tails"), LARGE),
     name="flex_matches",
-    says="windowed_attention returns the attention that its mask lets through, with slopes and without.",
+    says="windowed_attention returns attention over the keys that its mask shows, with slopes and without.",
     why={
         "without slopes": "with slopes it is right: without them scores stay as they are",
         "": "each score is q k / sqrt(d), less slopes[head] * (i - j) where slopes are given; "

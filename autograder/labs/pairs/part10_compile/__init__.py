@@ -118,9 +118,9 @@ def captures_little(regions: Pair) -> Verdict:
     if any(ATTENTION in name for name in regions.student.values["calls"]):
         why = "attention is in the graph: blocks or the whole model are compiled"
     elif not mine:
-        why = "nothing was compiled by the backend that was given"
+        why = "nothing was compiled by the given backend"
     elif regions.student.values["runs"] < BLOCKS * LENGTHS:
-        why = "not every block runs a graph: another part or another backend was compiled"
+        why = "not every block runs a graph: a different part was compiled, or with a different backend"
     return Failed(measured, why, f"{REGION}; {SEE}") if why else Passed(measured)
 
 
@@ -129,9 +129,9 @@ def builds_few(regions: Pair) -> Verdict:
     """Training batches of four lengths cause at most two builds, for all blocks together."""
     built = regions.student.values["built"]
     measured = f"{built} forward graphs were built for {LENGTHS} lengths ({BUILDS} allowed)"
-    why = "each length is built anew: dynamic=False forbids a graph for any length"
+    why = "a new graph is built for each length: dynamic=False forbids a graph for any length"
     if not built:
-        why = "nothing was compiled by the backend that was given"
+        why = "nothing was compiled by the given backend"
     if 1 <= built <= BUILDS:
         return Passed(measured)
     return Failed(measured, why, f"leave dynamic out, or dynamic=True; {SEE}")
@@ -152,7 +152,7 @@ trains = steps.trains_alike(
     "step_trains_alike",
     1e-4,
     "Four steps train the model as the plain loop does, and return the loss of each batch, detached.",
-    why="a step is not zero_grad, forward pass, backward pass and optimizer.step()",
+    why="a step must be zero_grad, forward pass, backward pass and optimizer.step()",
     try_="optimizer.zero_grad() before the compiled function, optimizer.step() after it",
 )
 captured = steps.runs_no_nodes(

@@ -45,10 +45,10 @@ def traffic(random: np.random.Generator, count: int = 200) -> Drawing:
 pool.calls(
     traffic,
     make=on_an_arena,
-    says="The blocks of 400 drawn calls never overlap and are large enough; size 0 has address 0.",
+    says="In 400 random calls, blocks never overlap and are large enough; size 0 has address 0.",
     why={
         "allocate": "two blocks share memory, or a block is too small: a free block fits only if it is large enough, "
-        "and leaves the list of free blocks when it is handed out; no memory is taken for size 0",
+        "and must leave the list of free blocks when it is returned; no memory is taken for size 0",
         "": "free keeps the block for later, and nothing happens for address 0",
     },
     try_=f"one dict of the blocks in use, one list of free blocks for each size class; {SEE}",
@@ -119,13 +119,17 @@ def blocks(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="report", needs=[asks_rarely])
 def wastes_little(blocks: Observation) -> Verdict:
-    """A block of more than 4096 bytes has at most a quarter more than was asked for."""
+    """A block of more than 4096 bytes has at most a quarter more than was requested."""
     worst = max(blocks.values["shares"])
-    measured = f"the largest block has {worst:.3f}x the bytes that were asked for; 1.25x is allowed"
+    measured = f"the largest block has {worst:.3f}x the requested bytes; 1.25x is allowed"
     if worst <= 1.25:
         return Passed(measured)
     why = "powers of two double some sizes; and a free block that is much larger must not serve a small request"
-    return Failed(measured, why, "an eighth of the power of two below is a good step")
+    return Failed(
+        measured,
+        why,
+        "round up to a multiple of an eighth of the largest power of two below the size",
+    )
 
 
 def trimmed(random: np.random.Generator) -> Drawing:

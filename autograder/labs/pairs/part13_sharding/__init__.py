@@ -113,7 +113,7 @@ def reduced_precision(halved: Pair) -> Verdict:
             return Failed(measured, "that is float32: dtype is not used", POLICY)
         moved = numerics.update(halved, f"weights{rank}").error
         if not (apart <= high and moved <= HALF):
-            measured = f"{measured}, and the update is apart by {moved:.1e} (allowed {HALF:g})"
+            measured = f"{measured}, and the update is off by {moved:.1e} (allowed {HALF:g})"
             return Failed(measured, "that is more than bfloat16 rounds", POLICY)
     return Passed(f"{measured} ({low:g} to {high:g} are expected)")
 

@@ -77,7 +77,7 @@ def scripted_pairs(student: Student, rig: Rig) -> Any:
     return {**answer, "names": names, "seconds": seconds, "sizes": sizes}
 
 
-STEPS = f"ten calls to warm up, each timed call alone, live_peak in a call of its own; {SEE}"
+STEPS = f"ten calls to warm up, each timed call alone, live_peak in a separate call; {SEE}"
 INTERVAL = (
     "time: the interval of part 1 with `iterations` calls on each side; "
     "memory: memory_ratio >= 1.05 is better, <= 1 / 1.05 is worse"

@@ -94,7 +94,7 @@ def _side_problem(row: Row, side: str, seconds: Sequence[float], size: int) -> s
     cold = "it includes cold calls: ten calls to warm up come first"
     mean, std = statistics.mean(times), statistics.stdev(times)
     means: list[Slip] = [
-        (OBSERVED * times[-1], "the recorder was timed: take the memory in a call of its own"),
+        (OBSERVED * times[-1], "the recorder was timed: measure the memory in a separate call"),
         (statistics.mean(1000 * it for it in seconds), cold),
         (1000 * statistics.mean(seconds[: len(times)]), cold),
         (1000 * seconds[0], cold),
@@ -106,7 +106,7 @@ def _side_problem(row: Row, side: str, seconds: Sequence[float], size: int) -> s
     deviations: list[Slip] = [
         (statistics.pstdev(times), "it divides by n, and not by n - 1"),
         (std / 1000, "it is in seconds"),
-        (0.0, "each call has a time of its own"),
+        (0.0, "time each call separately"),
     ]
     units: list[Slip] = [(size / 2**20, "a MB is 10**6 bytes"), (size, "it is in bytes")]
     return (

@@ -125,7 +125,7 @@ def _counted(plans: Pair) -> Verdict:
 @part.check(basis="scripted", needs=[plans_to_the_byte])
 def finds_the_largest_batch(budgets: Pair) -> Verdict:
     """largest_batch returns the last batch size whose plan is within the budget."""
-    why = "a batch of one image more also fits, or this batch does not"
+    why = "a batch with one more image also fits, or this batch does not fit"
     try_ = f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}"
     return outputs.same(budgets, 0.0, why=why, try_=try_)
 

@@ -102,7 +102,7 @@ questions.knows(
 )
 questions.knows(
     "finds_the_top_operators",
-    "analyse_trace names the three operators with the most time of their own.",
+    "analyse_trace names the three operators with the most self time.",
     "top",
     try_="own_times(load_events(file)), from given",
 )

@@ -139,7 +139,9 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
 def steps_on_the_tail(groups: Pair) -> Verdict:
     """A last group with fewer batches takes a step too, with the mean over its own samples."""
     why = "the last group is dropped, or divided by accumulation_steps though it has fewer batches"
-    return _same_group(groups, "tail", why, "step once more after the loop, if batches are left")
+    return _same_group(
+        groups, "tail", why, "after the loop, take one more step if batches are left"
+    )
 
 
 @part.check(basis="outputs", compared="weights")
@@ -182,7 +184,7 @@ def one_step_a_group(groups: Pair) -> Verdict:
         try_ = "step when a group is full"
         if count == right - 1 and _whole_groups_are_right(groups):
             why = "the last group has no step"
-            try_ = "step once more after the loop, if batches are left"
+            try_ = "after the loop, take one more step if batches are left"
         measured = f"{many(count, 'step')} for {batches} batches in groups of {steps}"
         return Failed(f"{measured}, expected {right}", why, f"{try_}; {GROUP}")
     if all(epoch["trained"] for epoch in observed):

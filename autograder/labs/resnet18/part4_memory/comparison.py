@@ -66,7 +66,7 @@ def _zeros(comparison: Pair) -> tuple[str, str] | None:
 
 
 KEEPS = "ResNet18Checkpointed(model) in the second row, the model itself in the first"
-FRESH = "take saved_mb on a training of its own, and loss from an epoch of fresh weights"
+FRESH = "take saved_mb on a separate model, and loss from an epoch of fresh weights"
 TIMED = "fix honest_throughput first if it fails; then time one whole epoch after a warm-up"
 AGAIN = "call make_training for the warm-up and saved_mb, and again for the measured epoch"
 
@@ -89,7 +89,7 @@ study.is_measured(
     _measured,
     says=(
         "compare_checkpointing measures an epoch of each model, "
-        "from fresh weights, after a warm-up on a training of its own."
+        "from fresh weights, after a warm-up on a separate model."
     ),
     try_=WRONG,
     shows=["throughput", "saved_mb"],

@@ -140,7 +140,7 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
     """Training it moves the ResNet's statistics once, and in eval() it answers as the ResNet and changes nothing."""
     observed, expected = training.student.arrays, training.baseline.arrays
     apart = {name: outputs.furthest(observed[name], expected[name]) for name in COMPARED}
-    of_largest = "apart by {:.1e} of the largest (allowed {:.0e})".format
+    of_largest = "off by {:.1e} of the largest (allowed {:.0e})".format
     once = apart["alone"] <= APART  # if run_checkpointed does not, statistics_move_once says so
     if once and not apart["running"] <= APART:
         measured = f"running statistics {of_largest(apart['running'], APART)}"
@@ -209,7 +209,7 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     least = kept["boundaries"] + kept["largest"]  # all inputs, and one segment that runs again
     why = (
         "segments keep what is inside them, "
-        "or one segment is most of the network, and running it again brings all back"
+        "or one segment is most of the network, and recomputing it needs all its memory"
     )
     try_ = f"five segments: the stem and the four layers; {WRONG}"
     return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_)

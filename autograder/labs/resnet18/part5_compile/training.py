@@ -136,8 +136,8 @@ def follows_eager(training: Pair) -> Verdict:
         apart = _apart(training, f"{mode}_running")
         if not apart <= within.losses:
             allowed = f"(allowed {within.losses:.0e})"
-            measured = f"{mode.upper()}: running statistics apart by {apart:.1e} {allowed}"
-            why = "they are not the given model's, or moved differently"
+            measured = f"{mode.upper()}: running statistics off by {apart:.1e} {allowed}"
+            why = "they are not those of the given model, or were updated differently"
             return Failed(measured, why, COPY)
         shares |= in_one(mode, verdict.evidence["shares"])
     batches = training.baseline.values["batches"]
@@ -176,7 +176,7 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
             apart = _apart(training, f"{mode}_{name}")
             if apart <= SAME:
                 continue
-            difference = f"apart by {apart:.1e} of the largest number"
+            difference = f"off by {apart:.1e} of the largest number"
             if np.isinf(apart):
                 difference = "there are more or fewer of them"
             why = f"the warm-up changed {what}, so the next epoch differs"

@@ -54,7 +54,7 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     }
     if options not in observed["asked"]:
         measured = f"make_loader was called with {observed['asked'][:1]}"
-        try_ = "pass every option on to make_loader, from given"
+        try_ = "pass every option on to make_loader, which you import from given"
         return Failed(measured, f"the options say {options}", try_)
     right = expected["reported"]["accuracy"]
     if accuracy is None or abs(accuracy - right) > 101 / expected["script"]["samples"]:
@@ -153,7 +153,7 @@ def compiles_before_the_clock(compiled: Pair, plain: Pair) -> Verdict:
         try_ = f"warm up first, with backward pass and step; {WRONG}"
         return Failed(f"throughput is {shown(rate)} samples/s", why, try_)
     if warm_up is None or not 0.98 * script.once <= warm_up <= 10 * script.once:
-        why = f"the builds took {script.once:.4g} s, and they belong to the warm-up"
+        why = f"the builds took {script.once:.4g} s, which belongs in the warm-up"
         try_ = "read the clock before and after warm_up; in seconds"
         return Failed(f"warm_up_s is {shown(warm_up)}", why, try_)
     return verdict
@@ -177,7 +177,7 @@ def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: P
         if problem := run.student.values["unsaved"]:
             why = "the file holds no state_dict"
             if "is missing" in problem or "no name" in problem:
-                why = "the compiled or checkpointed model has different names"
+                why = "a compiled or checkpointed model has different parameter names"
             return Failed(f"with {option}: {problem}", why, try_)
     return Passed(f"weights and running statistics with {', '.join(runs)}")
 
@@ -220,7 +220,7 @@ def _follows(
         why = f"it ran with --epochs {EPOCHS}"
         return Failed(problem, why, "losses: the mean loss of each epoch")
     apart = numerics.furthest(observed["losses"], expected["losses"])
-    measured = f"losses of the epochs apart by {apart:.1e} (allowed {losses:.0e})"
+    measured = f"losses of the epochs off by {apart:.1e} (allowed {losses:.0e})"
     shares = {"losses": apart / losses}
     try_ = f"compare with a plain run on the same batches, and without the warm-up; {WRONG}"
     off = plain is not None and not isinstance(_follows(plain, why), Passed)

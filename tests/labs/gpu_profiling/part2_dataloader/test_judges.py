@@ -29,11 +29,15 @@ MISTAKES = {
     "Lab 02's own": (
         STREAM,
         told(40, 16.5),
-        "so the start of its workers counts; and one batch more",
+        "so the start of its workers counts; and the time includes",
     ),
     "begun again": (STREAM, told(40, 11.5), "a second iterator was begun"),
-    "one more": (STREAM, told(40, 28.0), "one batch more is waited for than is counted"),
-    "one more, twice": (STREAM, told(40, 26.0), "one batch more is waited for than is counted"),
+    "one more": (STREAM, told(40, 28.0), "the time includes the wait for one batch too many"),
+    "one more, twice": (
+        STREAM,
+        told(40, 26.0),
+        "the time includes the wait for one batch too many",
+    ),
     "late": (STREAM, told(40, 15.0), "the clock starts when the first batch that counts is there"),
     "as asked for": (SHORT, told(40, 10.0), "batches that never came"),
     "batches": (STREAM, told(4, 17.0), "it counts batches, not samples"),

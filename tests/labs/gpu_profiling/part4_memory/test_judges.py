@@ -58,7 +58,7 @@ def test_rows_have_their_form(rows, words):
 def test_rows_are_those_that_were_asked_for():
     found = judges.RESULTS.problem(table(), [("SimpleNet", 4, "FP32")])
 
-    assert "row 2 is not asked for: SimpleNet 4 AMP, SimpleNet 8 FP32" in found
+    assert "row 2 is one row too many: SimpleNet 4 AMP, SimpleNet 8 FP32" in found
 
 
 @pytest.mark.parametrize(

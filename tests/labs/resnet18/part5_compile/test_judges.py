@@ -52,7 +52,7 @@ def test_what_is_built_late_tells_what_the_warm_up_lacked(found, words):
 WHOLE = {
     "whole": (seen(("forward", 0, False)), False, ""),
     "whole, in half precision": (seen(("forward", 0, True), ("backward", 0, True)), True, ""),
-    "eager": (seen(forward=0, backward=0), False, "nothing that was compiled ran"),
+    "eager": (seen(forward=0, backward=0), False, "no compiled graph ran"),
     "in three pieces": (seen(forward=30, backward=30), False, "in pieces"),
     "one batch short": (seen(forward=9, backward=9), False, "a part of the batches is not"),
     "one layer": (seen(parameters=2), False, "only a part of the model"),
