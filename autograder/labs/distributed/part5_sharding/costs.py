@@ -123,6 +123,6 @@ sends.same(
     },
     name="traffic_is_right",
     says="traffic says what a process sends in a step with DDP, FSDP, and FSDP that keeps blocks whole.",
-    why="FSDP gathers blocks twice and scatters all once; an all_reduce is a scatter and a gather",
+    why="fsdp gathers blocks twice, fsdp_keep once; both scatter all once, and an all_reduce is a scatter and a gather",
     try_=SEE,
 )
