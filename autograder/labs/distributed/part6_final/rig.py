@@ -12,7 +12,7 @@ from unittest.mock import patch
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from autograder.worker import rig as worker
@@ -47,6 +47,15 @@ def built() -> Iterator[list[dict[str, Any]]]:
         yield made
 
 
+class Labelled(Rows):
+    """Rows whose classes are numbers, as those of the data that the lab gives."""
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Any]:
+        """Return a row and its class."""
+        vector, label = super().__getitem__(index)
+        return vector, int(label)
+
+
 class Training:
     """The data, the weights and what takes time; both sides draw the same."""
 
@@ -65,7 +74,7 @@ class Training:
             return nn.Sequential(nn.Linear(FEATURES, WIDTH), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
 
     def data(self) -> tuple[Rows, Rows]:
-        return Rows(self._rig.seed, self.samples), Rows(self._rig.seed + 1, self._tested)
+        return Labelled(self._rig.seed, self.samples), Labelled(self._rig.seed + 1, self._tested)
 
     @staticmethod
     def _learns(model: nn.Module) -> tuple[nn.Module, torch.optim.Optimizer]:
@@ -129,7 +138,7 @@ class Training:
         passed = [0]
 
         def passes(_: Any, arguments: Any, output: Any) -> None:
-            if not model.training:
+            if not (model.training and torch.is_grad_enabled()):
                 return self._rig.clock.advance(TESTING, busy=True)
             half.add(dtype_name(output))
             epoch = min(passed[0] // self.share, EPOCHS - 1)
