@@ -51,8 +51,8 @@ def uneven(student: Student, rig: Rig) -> Answer:
 
 
 TRAINED = ["trains_as_one"]
-BUCKETS = [848, 1152, 672]
-"""Bytes in float64, where bucket_bytes is 848: one more gradient fits into the first, exactly."""
+BUCKETS = [464, 384, 1152, 672]
+"""Bytes in float64, where bucket_bytes is 672: the last gradient fits into the last bucket, exactly."""
 group, arriving, using = (Reductions(part, probe, SEE) for probe in (trained, late, uneven))
 unused = Reductions(
     part, uneven, f"write the mean into .grad also where this process had none; {SEE}"
@@ -71,7 +71,7 @@ arriving.sends(
     BUCKETS,
     "A step reduces each gradient once, in the buckets of the handout, and nothing else.",
     "each trainable parameter, once, fills buckets in reverse order, until the next does not fit (a gradient may fit "
-    "exactly: here bucket_bytes is 848, and numbers are float64)",
+    "exactly: here bucket_bytes is 672, and numbers are float64)",
     "one all_reduce for each bucket, of one flat tensor",
     TRAINED,
 )
