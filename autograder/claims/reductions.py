@@ -3,7 +3,8 @@
 reductions = Reductions(part, late, SEE)     late: the probe, declared with reduced(...)
 reductions.overlaps(...)                     and all that a `Group` may claim
 
-What happens in a step is noted: "gradient" for each that is there, and by `worker/rigs/late_collectives.py` "call" or
+What happens in a step is noted: "gradient" for each that is there, "full" when that fills the next bucket, and by
+`worker/rigs/late_collectives.py` "call" or
 "blocking call", and "wait".
 """
 
@@ -21,7 +22,13 @@ from autograder.model import Failed, Pair, Verdict
 
 CALL = record(kind=TEXT, bytes=INTEGER)
 RANK = record(steps=list_of(list_of(CALL)), events=list_of(list_of(TEXT)))
-GRADIENT, CALLED, BLOCKING, WAITED = "gradient", "call", "blocking call", "wait"
+GRADIENT, FULL, CALLED, BLOCKING, WAITED = "gradient", "full", "call", "blocking call", "wait"
+
+
+UNSENT = "nothing is sent while backward goes on"
+LATE = "a full bucket waits for later gradients, or for finish()"
+UNEQUAL = "gradients are not averaged in each step, or a result is used before wait()"
+RESET = "are counters set back in finish()?"
 
 
 def reduced(*figures: str) -> dict[str, Any]:
@@ -40,7 +47,7 @@ class Reductions(Group):
         """Say what sets the training apart from one process's; *first* are the weights after one step."""
         own, expected = ranks.student.arrays, ranks.baseline.arrays
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
-            return "the ranks have different weights: gradients are not averaged in each step"
+            return f"the ranks have different weights: {UNEQUAL}"
         if ratio <= APART:
             return "the model is what it was: gradients are not in .grad when finish() returns, or a copy is trained"
         if outputs.furthest(own["first0"], expected["first0"]) <= APART:
@@ -113,18 +120,32 @@ class Reductions(Group):
 
         self._claim(name, says, "report", problem, try_, needs)
 
-    def overlaps(self, name: str, says: str, try_: str, needs: Sequence[str] = ()) -> None:
+    def overlaps(
+        self,
+        name: str,
+        says: str,
+        try_: str,
+        needs: Sequence[str] = (),
+        *,
+        buckets: Sequence[int] = (),
+    ) -> None:
         """Claim, in steps that use all parameters, that the first call starts while a gradient is still missing.
 
-        And that no call blocks, and nothing is waited for before the last gradient is there.
+        And that no call blocks, and nothing is waited for before the last gradient is there. Where the calls of a step
+        have the bytes of *buckets*, each of them starts as soon as it and those before it are full.
         """
 
         def problem(ranks: Pair) -> tuple[str, str]:
             measured, why = "", "no step was made"
             for rank, own in enumerate(ranks.student.values["ranks"]):
+                sizes = [[call["bytes"] for call in calls] for calls in own["steps"]]
                 for step, events in enumerate(own["events"], 1):
                     measured, why = _overlap_problem(events)
+                    if not why and sizes[step - 1 : step] == [list(buckets)]:
+                        measured, why = _late_problem(events, measured)
                     measured = f"rank {rank}, step {step}: {measured}"
+                    if why in (UNSENT, LATE) and step > 1:
+                        return measured, f"{why}, and step 1 was right: {RESET}"
                     if why:
                         return measured, why
             return measured, why
@@ -172,4 +193,18 @@ def _overlap_problem(events: Sequence[str]) -> tuple[str, str]:
     if WAITED in events[:last]:
         why = "a wait in a hook stops backward until the other processes are there, too"
         return f"{measured}; something is waited for before the last one is there", why
-    return measured, "" if missing else "nothing is sent while backward goes on"
+    return measured, "" if missing else UNSENT
+
+
+def _late_problem(events: Sequence[str], measured: str) -> tuple[str, str]:
+    """Say which full bucket had not left when the next gradient was there."""
+    full = sent = 0
+    for event in events:
+        if event == GRADIENT and sent < full:
+            return (
+                f"bucket {sent + 1} was full and had not left when the next gradient was there",
+                LATE,
+            )
+        full += event == FULL
+        sent += event == CALLED
+    return measured, ""

@@ -83,6 +83,10 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
         "processes of the group did not end",
         "let all processes make the same collective calls, and wait only for what was started",
     ),
+    "ruled out": (
+        "something was used that the handout rules out",
+        "write that part by hand; the handout says what your code may not use",
+    ),
     "other results": (
         "different results from the baseline's",
         "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",

@@ -85,8 +85,9 @@ def make_loader(
 ) -> tuple[DataLoader, DistributedSampler]:
     """Return (loader, sampler): the share of this rank, shuffled anew where the caller calls sampler.set_epoch(epoch).
 
-    All ranks get equally many samples; where the set does not divide, some come twice. The last batch may be short.
-    Memory is pinned where torch.cuda.is_available(); workers, if there are some, stay for the next epoch.
+    All ranks get equally many samples; where size is no multiple of world, some come twice.
+    The last batch may be short. Memory is pinned where torch.cuda.is_available().
+    Workers, if there are some, stay for the next epoch.
     """
     # TODO: a loader with a sampler does not shuffle, and some options need workers.
     ### BEGIN SOLUTION

@@ -27,8 +27,8 @@ SOME = ((True, True), (False, True), (True, True))
 # --- buckets ----------------------------------------------------------------------------------------------------------
 
 
-def run(student: Student, rig: Rig, uses: Any, **options: Any) -> Answer:
-    training = rig.reducing(uses)
+def run(student: Student, rig: Rig, uses: Any, *, exact: bool = False, **options: Any) -> Answer:
+    training = rig.reducing(uses, exact=exact)
     return training.together(student, **options) if rig.side == "student" else training.alone()
 
 
@@ -40,8 +40,8 @@ def trained(student: Student, rig: Rig) -> Answer:
 
 @part.probe(pair=True, **reduced("begun"), takes=["BucketedDDP"])
 def late(student: Student, rig: Rig) -> Answer:
-    """The same; what a collective call makes arrives when it is waited for."""
-    return run(student, rig, ALL, late=True)
+    """The same, in float64, where a gradient fits exactly; what a call makes arrives when it is waited for."""
+    return run(student, rig, ALL, exact=True, late=True)
 
 
 @part.probe(pair=True, **reduced("begun"), takes=["BucketedDDP"])
@@ -51,7 +51,12 @@ def uneven(student: Student, rig: Rig) -> Answer:
 
 
 TRAINED = ["trains_as_one"]
+BUCKETS = [464, 384, 1152, 672]
+"""Bytes in float64, where bucket_bytes is 672: the last gradient fits into the last bucket, exactly."""
 group, arriving, using = (Reductions(part, probe, SEE) for probe in (trained, late, uneven))
+unused = Reductions(
+    part, uneven, f"write the mean into .grad also where this process had none; {SEE}"
+)
 group.trains_as_one("trains_as_one")
 
 
@@ -63,17 +68,19 @@ group.starts_alike(
 )
 arriving.sends(
     "sends_each_gradient_once",
-    [424, 576, 336],
-    "A step reduces each gradient once, in buckets of 424, 576 and 336 bytes, and nothing else.",
-    "each trainable parameter, once, fills buckets in reverse order, until the next does not fit",
+    BUCKETS,
+    "A step reduces each gradient once, in the buckets of the handout, and nothing else.",
+    "each trainable parameter, once, fills buckets in reverse order, until the next does not fit (a gradient may fit "
+    "exactly: here bucket_bytes is 672, and numbers are float64)",
     "one all_reduce for each bucket, of one flat tensor",
     TRAINED,
 )
 arriving.overlaps(
     "starts_before_backward_ends",
-    "The first bucket leaves while gradients are still missing, and no call blocks.",
-    "send a full bucket in register_post_accumulate_grad_hook; async_op=True, and wait in finish()",
+    "Each bucket leaves as soon as it and those before it are full, and no call blocks.",
+    "send each full bucket in register_post_accumulate_grad_hook; async_op=True, and wait in finish()",
     TRAINED,
+    buckets=BUCKETS,
 )
 arriving.waits_for_all(
     "waits_for_every_bucket",
@@ -87,10 +94,10 @@ using.same_order(
     "reduce bucket k + 1 after bucket k, also if it is ready earlier",
     TRAINED,
 )
-using.trains_as_one(
+unused.trains_as_one(
     "counts_unused_as_zero",
     says="A parameter that a process did not use counts as zeros there.",
-    needs=TRAINED,
+    needs=["same_order_on_all_ranks"],
 )
 
 # --- a hook -----------------------------------------------------------------------------------------------------------

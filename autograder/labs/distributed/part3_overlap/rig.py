@@ -23,7 +23,7 @@ from autograder.worker.rigs.returned import BadReturn, flat
 
 WORLD, ROWS, FEATURES, CLASSES = 2, 5, 6, 4
 SECONDS = 30.0  # in all, on a machine where much else runs
-BUCKET_BYTES = 500
+BUCKET_BYTES, EXACT_BYTES = 500, 672
 FIGURES = ("weights", "first", "begun")
 Uses = Sequence[Sequence[bool]]
 """Step by step, which processes run the side branch."""
@@ -32,13 +32,15 @@ Uses = Sequence[Sequence[bool]]
 class Reducing:
     """One training of `given.Branches`: each process has weights and batches of its own."""
 
-    def __init__(self, rig: worker.Rig, uses: Uses) -> None:
-        """Draw the batches."""
+    def __init__(self, rig: worker.Rig, uses: Uses, *, exact: bool) -> None:
+        """Draw the batches. An *exact* training is in float64, and fills a bucket to the last byte."""
+        self._dtype = torch.float64 if exact else torch.float32
+        self._most = EXACT_BYTES if exact else BUCKET_BYTES
         self._seed, self._folder, self._make = rig.seed, rig.folder, rig.given("Branches")
         self._uses = uses
         shape = (WORLD, len(uses), ROWS)
-        self._inputs = _drawn(rig, (*shape, FEATURES))
-        self._targets = _drawn(rig, (*shape, CLASSES))
+        self._inputs = _drawn(rig, (*shape, FEATURES)).to(self._dtype)
+        self._targets = _drawn(rig, (*shape, CLASSES)).to(self._dtype)
 
     def alone(self) -> dict[str, Any]:
         """Train in one process on the batches of all, from the weights of rank 0."""
@@ -71,16 +73,15 @@ class Reducing:
         def note(event: str) -> None:
             events[-1].append(event)
 
-        for parameter in net.parameters():
-            if parameter.requires_grad:
-                parameter.register_post_accumulate_grad_hook(lambda _: note("gradient"))
+        filling = Filling(net, self._most, note)
         with mock.patch.object(dist, "Reducer", _refused):
-            model = student.BucketedDDP(net, BUCKET_BYTES)
+            model = student.BucketedDDP(net, self._most)
         figures = {"begun": flat(net.state_dict())}
         optimizer = _optimizer(net)
         with Collectives() as collectives, _arriving(note, late=late):
             for step in range(len(self._uses)):
                 events.append([])
+                filling.begin()
                 optimizer.zero_grad()
                 self._loss(model, rank, step).backward()
                 model.finish()
@@ -97,11 +98,48 @@ class Reducing:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed + rank)
             net: nn.Module = self._make()
-            return net
+            return net.to(self._dtype)
 
     def _loss(self, model: Any, rank: int, step: int) -> Tensor:
         outputs = model(self._inputs[rank, step], side=self._uses[step][rank])
         return nn.functional.mse_loss(outputs, self._targets[rank, step])
+
+
+class Filling:
+    """Notes each gradient that is there, and when it fills the bucket whose turn it is."""
+
+    def __init__(self, net: nn.Module, most: int, note: Callable[[str], None]) -> None:
+        self._buckets, self._note = _buckets(net, most), note
+        self._there = set[Tensor]()
+        self._filled = 0
+        for parameter in (each for bucket in self._buckets for each in bucket):
+            parameter.register_post_accumulate_grad_hook(self._came)
+
+    def begin(self) -> None:
+        """Begin a step."""
+        self._there, self._filled = set(), 0
+
+    def _came(self, parameter: Tensor) -> None:
+        self._note("gradient")
+        self._there.add(parameter)
+        for bucket in self._buckets[self._filled :]:
+            if not bucket <= self._there:
+                break
+            self._note("full")
+            self._filled += 1
+
+
+def _buckets(net: nn.Module, most: int) -> list[set[Tensor]]:
+    """Return the buckets of the handout."""
+    made, size = list[set[Tensor]](), most
+    for weight in reversed(list(net.parameters())):
+        if weight.requires_grad:
+            size += weight.nbytes
+            if size > most or not made:
+                made.append(set())
+                size = weight.nbytes
+            made[-1].add(weight)
+    return made
 
 
 def _optimizer(net: nn.Module) -> torch.optim.Optimizer:
@@ -118,7 +156,8 @@ def _drawn(rig: worker.Rig, shape: Sequence[int]) -> Tensor:
 
 
 def _refused(*_: Any, **__: Any) -> Any:
-    raise BadReturn("BucketedDDP uses DistributedDataParallel; reduce the gradients yourself")
+    message = "BucketedDDP uses DistributedDataParallel; reduce the gradients yourself"
+    raise BadReturn(message, "ruled out")
 
 
 @contextmanager
@@ -281,9 +320,9 @@ def _noted(hook: Any, note: Callable[[str], None]) -> Any:
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
-    def reducing(self, uses: Uses) -> Reducing:
+    def reducing(self, uses: Uses, *, exact: bool = False) -> Reducing:
         """Return a training for two processes."""
-        return Reducing(self, uses)
+        return Reducing(self, uses, exact=exact)
 
     def compressing(self) -> Compressing:
         """Return gradients for a hook of DistributedDataParallel."""

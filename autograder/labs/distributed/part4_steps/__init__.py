@@ -148,7 +148,7 @@ judges.Steps(
 @part.check(basis="report", needs=[part.checks["follows_float32"].judge])
 def half_where_it_helps(rounded: Pair) -> Verdict:
     """With amp, products are in 16 bits, loss and parameters in float32, and backward runs outside autocast."""
-    return judges.precision_of(rounded.student, f"autocast around forward pass and loss; {WRONG}")
+    return judges.precision_of(rounded.student, WRONG)
 
 
 overflow = judges.Steps(
@@ -161,13 +161,14 @@ overflow = judges.Steps(
 
 @part.check(
     basis="outputs",
-    needs=[part.checks["follows_float32"].judge],
+    needs=[half_where_it_helps],
     compared="weights, steps, skipped",
 )
 def overflow_skips_everywhere(overflowing: Pair) -> Verdict:
     """A batch that overflows on one rank makes all ranks skip its group, and nothing else."""
     judged = overflow.trained(overflowing, HALF)
-    counted = judges.figures(overflowing, overflow.see, loss=False)
+    try_ = f"count a step only where the scaler did not skip it; {WRONG}"
+    counted = judges.figures(overflowing, try_, loss=False)
     return counted if isinstance(judged, Passed) and isinstance(counted, Failed) else judged
 
 
@@ -229,7 +230,15 @@ def evaluated(student: Student, rig: Rig) -> Answer:
     return rig.evaluated(cases, student.evaluate if rig.side == "student" else None)
 
 
-@part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["evaluate"])
+@part.probe(
+    pair=True,
+    values=CASES,
+    arrays=NUMBERS,
+    takes=["evaluate"],
+    hints={
+        "raised": "call model.module: the wrapper sends buffers; let all ranks make the same collective calls",
+    },
+)
 def empty(student: Student, rig: Rig) -> Answer:
     """Fewer samples than fill all ranks."""
     cases = {"1 sample, 2 ranks": (2, 1, 4, True), "5 samples, 4 ranks": (4, 5, 2, True)}
@@ -240,7 +249,7 @@ def empty(student: Student, rig: Rig) -> Answer:
 def counts_each_sample_once(evaluated: Pair) -> Verdict:
     """evaluate returns the accuracy over all samples on each rank, in eval mode, and restores the mode."""
     try_ = f"add up right answers and samples of all ranks, without a sampler that pads; {WRONG}"
-    return outputs.same(evaluated, EXACT, why=EVALUATED, try_=try_)
+    return judges.accuracy(outputs.same(evaluated, EXACT, why=EVALUATED, try_=try_), WRONG)
 
 
 @part.check(basis="outputs", needs=[counts_each_sample_once])

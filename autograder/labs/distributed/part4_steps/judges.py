@@ -34,6 +34,7 @@ FIGURES = {
 }
 MORE = 1.5  # times the gradients of a step; small calls, such as for the loss, are hardly any
 EPOCHS, BATCH = 2, 4
+MODE = "mode afterwards"
 
 
 def trained(*cases: str) -> dict[str, Any]:
@@ -115,6 +116,13 @@ def precision_of(observation: Observation, try_: str) -> Verdict:
     return judged
 
 
+def accuracy(judged: Verdict, see: str) -> Verdict:
+    """Say what to try where only the mode of the model is another one."""
+    if isinstance(judged, Failed) and MODE in judged.measured:
+        return replace(judged, try_=f"model.train(as_it_was) at the end; {see}")
+    return judged
+
+
 SHARES = record(samples=INTEGER, read=list_of(list_of(INTEGER)), sizes=list_of(INTEGER))
 
 
@@ -125,7 +133,10 @@ def division(shares: Mapping[str, Any]) -> tuple[str, str]:
     *read, reseeded = shares["read"]
     samples, sizes = shares["samples"], shares["sizes"]
     counts = " and ".join(str(len(own)) for own in read)
-    measured = f"ranks read {counts} samples in {EPOCHS} epochs, of {samples} in the set"
+    measured = f"ranks read {counts} samples in {EPOCHS} epochs; the set has {samples}"
+    if len({len(own) for own in read}) == 1:
+        measured = f"each of {len(read)} ranks read {len(read[0])} samples in {EPOCHS} epochs"
+        measured = f"{measured}; the set has {samples}"
     why = division_problem(read, samples, EPOCHS) or order_problem(read, EPOCHS)
     if all(sorted(own) == sorted(read[0]) for own in read):
         why = f"all ranks read the same samples; {why}"
