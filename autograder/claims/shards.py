@@ -11,7 +11,6 @@ from typing import Any
 
 from autograder.checks import outputs
 from autograder.claims.groups import (
-    ALIKE,
     APART,
     EXACT,
     UNSEEN,
@@ -26,7 +25,9 @@ from autograder.model import Failed, Pair, Verdict, verdict
 
 CALL = record(kind=TEXT, bytes=INTEGER, dtype=TEXT)
 HELD = record(parameters=INTEGER, gradients=INTEGER, state=INTEGER)
-RANK = record(steps=list_of(list_of(CALL)), held=HELD, dtypes=list_of(TEXT))
+RANK = {"steps": list_of(list_of(CALL)), "held": HELD, "dtypes": list_of(TEXT)}
+MESH = "on_mesh"
+"""Of a process's answer, where a probe notes it: whether all parameters are on the mesh that was given."""
 SMALL = 1024  # bytes: a loss or a norm is less, and any block more
 GATHER, SCATTER = "all_gather", "reduce_scatter"
 WORDS = {
@@ -36,11 +37,14 @@ WORDS = {
 }
 
 
-def sharded(*figures: str) -> dict[str, Any]:
-    """Return the form of a probe about sharded trainings; *figures* are series with a number of each step."""
+def sharded(*figures: str, **more: Any) -> dict[str, Any]:
+    """Return the form of a probe about sharded trainings; *figures* are series with a number of each step.
+
+    *more* is what each process answers beside what `watched` notes.
+    """
     each = [f"{name}{rank}" for name in ("weights", *figures) for rank in range(WORLD)]
     return {
-        "values": {"ranks": exactly(WORLD, RANK)},
+        "values": {"ranks": exactly(WORLD, record(**RANK, **more))},
         "arrays": dict.fromkeys(["start", *each], ("float64", 1)),
     }
 
@@ -58,17 +62,10 @@ class Shards(Group):
             )
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return "the ranks have different weights: gradients are not averaged in each step"
-        return "the steps differ from those of one process: gradients are not averaged, or not clipped by their norm"
-
-    def trains_as_one(
-        self, name: str, *, says: str = ALIKE, within: float = APART, needs: Sequence[str] = ()
-    ) -> None:
-        """Claim that all processes arrive at the weights of one, and return its loss of each step."""
-
-        def judge(ranks: Pair) -> Verdict:
-            return self.trained_as_one(ranks, within)
-
-        self.part.add_check(name, says, "outputs", judge, [self.probe], needs, "weights and losses")
+        return (
+            "other steps than one process takes: gradients are not averaged, not clipped by their norm, "
+            "or not set to zero"
+        )
 
     def trained_as_one(self, ranks: Pair, within: float) -> Verdict:
         """Judge the weights, then the losses, of each process."""
@@ -92,7 +89,8 @@ class Shards(Group):
     ) -> None:
         """Claim that each process holds at most this share of parameters, gradients and state when a step ends.
 
-        They are bytes of storages, so a view of a whole tensor counts as the whole.
+        They are bytes of storages, so a view of a whole tensor counts as the whole. Where the probe answers with
+        `MESH`, they are on the mesh that was given.
         """
 
         def problem(ranks: Pair) -> tuple[str, str]:
@@ -101,6 +99,8 @@ class Shards(Group):
                 held = {kind: each["held"][kind] / max(1, size) for kind, size in whole.items()}
                 shares = ", ".join(f"{held[kind]:.0%} of {it}" for kind, it in WORDS.items())
                 measured = f"rank {rank} holds {shares} ({at_most:.0%} allowed)"
+                if not each.get(MESH, True):
+                    return measured, "a parameter is not on the mesh that shard was given"
                 if not all(held.values()):
                     return measured, "nothing was there when optimizer.step() ended"
                 if kind := next((kind for kind, share in held.items() if share > at_most), ""):

@@ -27,7 +27,7 @@ from given import LookingNet, cold_start
 def compile_regions(model, backend="inductor"):
     """Compile the MLP of each block of a TinyLM, and nothing else; return the model itself.
 
-    The names in model.state_dict() stay. Four lengths of batches cause at most two builds.
+    The names in model.state_dict() stay. For batches of four lengths, at most two forward graphs are built.
     """
     # TODO: a module can compile itself, in place.
     ### BEGIN SOLUTION
@@ -43,10 +43,11 @@ def compile_regions(model, backend="inductor"):
 
 # %%
 def make_step(model, optimizer, criterion, backend="inductor"):
-    """Return step(x, y), which trains the model on a batch and returns the loss, detached.
+    """Return step(x, y), which trains on a batch and returns the loss as a tensor, detached.
 
     A step sets gradients to zero, computes criterion(model(x), y), goes backward and steps. The backward pass runs as a
-    compiled graph, although the model looks at its data half way. After the second step, nothing is built any more.
+    compiled graph, although the model looks at its data half way. After the second step nothing is built, for batches
+    of one shape that take the same branches.
     """
     # TODO: one compiled function holds the forward pass and the call of backward().
     # TODO: torch._dynamo.config.compiled_autograd is read when torch.compile is called; put it back afterwards.
@@ -73,6 +74,7 @@ def make_step(model, optimizer, criterion, backend="inductor"):
 
 # %%
 if __name__ == "__main__":
+    print("Builds the whole model for four lengths, then its MLPs. This takes minutes.", flush=True)
     ids = torch.randint(0, 97, (2, 64))
     for name, compile_model in (("whole model", partial(torch.compile, dynamic=False)), ("regions", compile_regions)):
         began = time.perf_counter()

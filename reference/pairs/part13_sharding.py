@@ -23,8 +23,8 @@ from given import TinyLM
 def shard(model, mesh, dtype=None, offload=False):
     """Shard a TinyLM over the processes of the mesh: each block by itself, then what is left; return the model.
 
-    Parameters stay float32. With a dtype, blocks compute in it, and gradients are reduced in float32. With offload,
-    parameters, gradients and the optimizer's state are in the memory of the CPU.
+    Parameters stay float32. With a dtype, blocks (and, if you like, the rest) compute in it, and gradients are reduced
+    in float32. With offload, parameters, gradients and the optimizer's state are in the memory of the CPU.
     """
     # TODO: fully_shard each block, then the model itself. Pinned memory needs a GPU.
     ### BEGIN SOLUTION
@@ -51,7 +51,7 @@ def train_sharded(model, make_optimizer, batches, clip):
     losses: the mean loss of all processes; norms: the norm before it was clipped. Both are the same in each process.
     """
     # TODO: make_optimizer(model.parameters()) comes after the sharding, as here.
-    # TODO: a norm of shards is a DTensor: full_tensor() makes it whole.
+    # TODO: clip_grad_norm_ returns a DTensor: full_tensor() makes a plain tensor of it.
     ### BEGIN SOLUTION
     optimizer = make_optimizer(model.parameters())
     losses, norms = [], []
@@ -97,5 +97,7 @@ if __name__ == "__main__":  # torchrun --nproc-per-node 2 part13_sharding.py
     batches = torch.randint(0, 97, (3, 4, 12), generator=torch.Generator().manual_seed(dist.get_rank()))
     losses, norms = train_sharded(model, torch.optim.AdamW, batches.to(device), clip=1.0)
     names = len(whole_weights(model))
-    print(f"rank {dist.get_rank()}: {held} of {whole} bytes, losses {losses}, norms {norms}, {names} whole weights")
+    figures = f"losses {losses}, norms {norms}, {names} whole weights"
+    # One write for a line: the lines of two processes do not run together.
+    print(f"rank {dist.get_rank()}: {held} of {whole} bytes, {figures}\n", end="", flush=True)
     dist.destroy_process_group()

@@ -76,8 +76,6 @@ def test_shards_pass(name):
             id="other steps",
         ),
         pytest.param("trains_as_one", pair(weights0=START + 3), "different", id="apart"),
-        pytest.param("trains_as_one", pair(losses1=START + 3), "alone", id="its own loss"),
-        pytest.param("trains_as_one", pair(losses0=START[:2]), "alone", id="losses are missing"),
         pytest.param("holds", pair(held=WHOLE), "more than its share of the par", id="all of it"),
         pytest.param(
             "holds",
@@ -111,6 +109,25 @@ def test_dtypes_are_those_of_the_reduced_training(dtypes, words):
 
     assert isinstance(verdict, Failed)
     assert words in verdict.why
+
+
+@pytest.mark.parametrize("losses", [START + 3, START[:2]])
+def test_losses_are_those_of_all(losses):
+    verdict = Shards(Part("part1_shards"), ranks, "see").trained_as_one(pair(losses1=losses), 1e-3)
+
+    assert isinstance(verdict, Failed)
+    assert "alone" in verdict.why
+
+
+def test_another_mesh_is_told():
+    elsewhere = pair()
+    for each in elsewhere.student.values["ranks"]:
+        each["on_mesh"] = False
+
+    verdict = judged("holds", elsewhere)
+
+    assert isinstance(verdict, Failed)
+    assert "not on the mesh" in verdict.why
 
 
 def test_a_step_that_ends_the_training_does_not_count():

@@ -126,15 +126,17 @@ def captures_little(regions: Pair) -> Verdict:
 
 @part.check(basis="report")
 def builds_few(regions: Pair) -> Verdict:
-    """Training batches of four lengths cause at most two builds, for all blocks together."""
+    """For batches of four lengths at most two forward graphs are built, for all blocks together."""
     built = regions.student.values["built"]
     measured = f"{built} forward graphs were built for {LENGTHS} lengths ({BUILDS} allowed)"
-    why = "a new graph is built for each length: dynamic=False forbids a graph for any length"
+    why = "each length is built anew, or more than one module is compiled"
     if not built:
         why = "nothing was compiled by the given backend"
     if 1 <= built <= BUILDS:
         return Passed(measured)
-    return Failed(measured, why, f"leave dynamic out, or dynamic=True; {SEE}")
+    return Failed(
+        measured, why, f"leave dynamic out, or dynamic=True, and compile the MLPs alone; {SEE}"
+    )
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ trains = steps.trains_alike(
     "step_trains_alike",
     1e-4,
     "Four steps train the model as the plain loop does, and return the loss of each batch, detached.",
-    why="a step must be zero_grad, forward pass, backward pass and optimizer.step()",
+    why="a step is not zero_grad, forward pass, backward pass and optimizer.step(), in this order",
     try_="optimizer.zero_grad() before the compiled function, optimizer.step() after it",
 )
 captured = steps.runs_no_nodes(

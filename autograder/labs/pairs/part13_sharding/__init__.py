@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import numerics, outputs
-from autograder.claims.shards import Shards, sharded
+from autograder.claims.shards import MESH, Shards, sharded
 from autograder.lab import (
+    BOOLEAN,
+    INTEGER,
     TEXT,
     Answer,
     Failed,
@@ -29,7 +31,7 @@ part = Part("part13_sharding", writes=["shard", "train_sharded", "whole_weights"
 SEE = 'see "What usually goes wrong" in the part 13 handout'
 BLOCKS = 4
 TRAINS = ("shard", "train_sharded")
-FIGURES = ("losses", "norms")
+TRAINING = sharded("losses", "norms", **{MESH: BOOLEAN})
 NEAR = 1e-3  # of the update; honest work was within 4e-7, and 9e-3 in bfloat16
 
 # --- a training -------------------------------------------------------------------------------------------------------
@@ -40,19 +42,35 @@ def trained(student: Student, rig: Rig, **options: Any) -> Answer:
     return training.together(student, **options) if rig.side == "student" else training.alone()
 
 
-@part.probe(pair=True, **sharded(*FIGURES), takes=TRAINS)
+@part.probe(pair=True, **TRAINING, takes=TRAINS)
 def ranks(student: Student, rig: Rig) -> Answer:
     """Three steps in two processes; what is expected is one process on the batches of both."""
     return trained(student, rig)
 
 
-@part.probe(pair=True, **sharded(*FIGURES), takes=TRAINS)
+@part.probe(
+    pair=True,
+    **TRAINING,
+    takes=TRAINS,
+    hints={
+        "raised": "call shard(model, mesh, dtype=torch.bfloat16) at the end of your own file, train the model "
+        f"that it returns, and read the traceback; {SEE}"
+    },
+)
 def halved(student: Student, rig: Rig) -> Answer:
     """The same with dtype=torch.bfloat16; one process trains in float32."""
     return trained(student, rig, dtype="bfloat16")
 
 
-@part.probe(pair=True, **sharded(*FIGURES), takes=TRAINS)
+@part.probe(
+    pair=True,
+    **TRAINING,
+    takes=TRAINS,
+    hints={
+        "raised": "call shard(model, mesh, offload=True) at the end of your own file, train the model "
+        f"that it returns, and read the traceback; {SEE}"
+    },
+)
 def offloaded(student: Student, rig: Rig) -> Answer:
     """The same with offload=True, on a machine without a GPU."""
     return trained(student, rig, offload=True)
@@ -60,6 +78,15 @@ def offloaded(student: Student, rig: Rig) -> Answer:
 
 shards = Shards(part, ranks, SEE)
 shards.trains_as_one("trains_as_one", within=NEAR)
+shards.same(
+    "losses",
+    "loss_is_of_all",
+    "The losses are the means of all processes, one for each step, in every process.",
+    "a loss is that of this process alone",
+    "dist.all_reduce the loss, and divide it by the number of processes",
+    of="step",
+    needs=["trains_as_one"],
+)
 shards.same(
     "norms",
     "norm_is_of_all",
@@ -72,8 +99,8 @@ shards.same(
 shards.holds_share(
     "holds_its_share",
     0.55,
-    "Each process holds at most 55 % of the parameters, of the gradients and of the optimizer's state.",
-    "fully_shard the blocks and the model, and make the optimizer of the sharded parameters",
+    "Each process holds at most 55 % of parameters, gradients and the optimizer's state, on the mesh given.",
+    "fully_shard the blocks and the model with mesh=mesh, and make the optimizer of the sharded parameters",
     ["trains_as_one"],
 )
 shards.gathers_by_block(
@@ -92,6 +119,7 @@ ROUNDED = (
     1e-5,
     2e-2,
 )  # how far the losses are from those of float32: 1e-3 to 8e-3, and 1e-7 without a dtype
+LEAST = 1e-4  # of the update, which float32 takes within 4e-7
 HALF = 0.1  # of the update; honest work was at 9e-3
 POLICY = "mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)"
 
@@ -108,10 +136,14 @@ def reduced_precision(halved: Pair) -> Verdict:
             side.arrays[f"losses{rank}"] for side in (halved.student, halved.baseline)
         )
         apart = outputs.furthest(reported, expected)
+        moved = numerics.update(halved, f"weights{rank}").error
         measured = f"rank {rank}: losses are {apart:.1e} from those of float32"
         if apart < low:
             return Failed(measured, "that is float32: dtype is not used", POLICY)
-        moved = numerics.update(halved, f"weights{rank}").error
+        if moved < LEAST:
+            measured = f"{measured}, and the update is apart by {moved:.1e}"
+            why = "the model computes in float32, and only the losses are rounded"
+            return Failed(measured, why, POLICY)
         if not (apart <= high and moved <= HALF):
             measured = f"{measured}, and the update is off by {moved:.1e} (allowed {HALF:g})"
             return Failed(measured, "that is more than bfloat16 rounds", POLICY)
@@ -123,7 +155,12 @@ def reduced_precision(halved: Pair) -> Verdict:
 
 @part.probe(
     pair=True,
-    values={"ranks": exactly(2, record(names=list_of(TEXT), kinds=list_of(TEXT)))},
+    values={
+        "ranks": exactly(
+            2,
+            record(names=list_of(TEXT), kinds=list_of(TEXT), shapes=list_of(list_of(INTEGER))),
+        )
+    },
     arrays={"saved": ("float64", 1)},
     takes=["shard", "whole_weights"],
 )
@@ -148,6 +185,10 @@ def saves_whole_weights(saved: Pair) -> Verdict:
         return Failed(
             measured, "these are shards, or not on the CPU: nothing but this group reads them", try_
         )
+    for name, own, whole in zip(first["names"], first["shapes"], expected["shapes"], strict=False):
+        if own != whole:
+            measured = f"{name} has shape {tuple(own)}, and it is {tuple(whole)}"
+            return Failed(measured, "this is one process's share: gather it first", try_)
     if second["names"]:
         measured = f"rank 1 has {len(second['names'])} weights"
         return Failed(measured, "all processes of a node would hold the whole model", try_)

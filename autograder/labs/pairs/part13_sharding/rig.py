@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from autograder.worker import rig as worker
 from autograder.worker.rigs import sharded
@@ -20,7 +20,7 @@ WORLD, BLOCKS, STEPS, ROWS, LENGTH, VOCABULARY = 2, 4, 3, 4, 12, 97
 FEW = 3  # tokens of the second batch
 SECONDS = 40.0  # in all, on a machine where much else runs
 FACTOR = 1.5  # times the weights, before they are saved
-Work = Callable[[int, nn.Module], dict[str, Any]]
+Work = Callable[[DeviceMesh, nn.Module], dict[str, Any]]
 
 
 def make_optimizer(parameters: Any) -> torch.optim.Optimizer:
@@ -49,7 +49,10 @@ class Sharding:
     def alone(self) -> dict[str, Any]:
         """Train in one process on the batches of all, and answer as they have to."""
         joined = self.batches.transpose(0, 1).flatten(1, 2)
-        return sharded.alone(self.model(), make_optimizer, joined, _loss, self.clip)
+        answer = sharded.alone(self.model(), make_optimizer, joined, _loss, self.clip)
+        for each in answer["ranks"]:
+            each["on_mesh"] = True
+        return answer
 
     def together(self, student: ModuleType, **options: Any) -> dict[str, Any]:
         """Let each process shard and train; answer with what it has then. A dtype is given by its name."""
@@ -69,27 +72,35 @@ class Sharding:
     def expected(self) -> dict[str, Any]:
         """Return what `saved` has to be."""
         state = {name: FACTOR * value for name, value in self.model().state_dict().items()}
-        answers = [{"names": list(state), "kinds": ["Tensor on cpu"]}, {"names": [], "kinds": []}]
+        shapes = [list(value.shape) for value in state.values()]
+        whole = {"names": list(state), "kinds": ["Tensor on cpu"], "shapes": shapes}
+        answers = [whole, {"names": [], "kinds": [], "shapes": []}]
         return {"saved": flat(state), "ranks": answers}
 
     def _forked(self, student: ModuleType, options: Any, work: Work) -> list[dict[str, Any]]:
-        def begin(rank: int, mesh: DeviceMesh) -> dict[str, Any]:
-            return work(rank, student.shard(self.model(), mesh, **options))
+        def begin(rank: int, _: DeviceMesh) -> dict[str, Any]:
+            # A name sets it apart from the mesh that fully_shard makes itself.
+            mesh = init_device_mesh("cpu", (WORLD,), mesh_dim_names=("shares",))
+            model = student.shard(self.model(), mesh, **options)
+            return work(mesh, model)
 
         return sharded.together(WORLD, begin, self._folder, SECONDS)
 
-    def _trained(self, student: ModuleType, rank: int, model: nn.Module) -> dict[str, Any]:
+    def _trained(self, student: ModuleType, mesh: DeviceMesh, model: nn.Module) -> dict[str, Any]:
         def train() -> dict[str, Any]:
-            batches = list(self.batches[rank])
+            batches = list(self.batches[mesh.get_rank()])
             returned = student.train_sharded(model, make_optimizer, batches, self.clip)
             if not isinstance(returned, tuple | list) or len(returned) != 2:
                 pair = "train_sharded returned no pair; return (losses, norms)"
                 raise BadReturn(pair, "wrong type")
             return dict(zip(("losses", "norms"), returned, strict=True))
 
-        return sharded.watched(model, train)
+        # Whoever holds whole parameters is told of that, and not of a mesh.
+        meshes = [getattr(it, "device_mesh", mesh) for it in model.parameters()]
+        on_mesh = all(it == mesh for it in meshes)
+        return {**sharded.watched(model, train), "on_mesh": on_mesh}
 
-    def _whole(self, student: ModuleType, _: int, model: nn.Module) -> dict[str, Any]:
+    def _whole(self, student: ModuleType, _: DeviceMesh, model: nn.Module) -> dict[str, Any]:
         with torch.no_grad():
             for weight in model.parameters():
                 weight.mul_(FACTOR)
@@ -99,6 +110,7 @@ class Sharding:
         return {
             "names": list(whole),
             "kinds": kinds,
+            "shapes": [list(value.shape) for value in whole.values()] if plain else [],
             "saved": flat(dict(whole)).tolist() if plain else [],
         }
 
