@@ -29,8 +29,9 @@ def profile_rank(step, steps, folder, rank, wait=1, warmup=2, active=3) -> Path:
     """Call step() `steps` times under torch.profiler, in one process of several; return the file of the trace.
 
     The first `wait` steps are not recorded, `warmup` steps are recorded and thrown away, and the next `active` steps
-    are in the trace, with the shapes of inputs. Later steps are not recorded. Writes rank{rank}_trace.json.gz into
-    `folder`, and nothing else. If there are fewer steps than the schedule needs: ValueError before the first step.
+    are in the trace, with the shapes of inputs. step() is still called for later steps; they are not in the trace.
+    Writes rank{rank}_trace.json.gz into `folder`, and nothing else. If there are fewer steps than the schedule needs:
+    ValueError before the first step.
     """
     # TODO: torch.profiler.schedule, with repeat=1. prof.step() after each step.
     # YOUR CODE HERE
@@ -83,7 +84,7 @@ def summarise(events) -> dict[str, Any]:
     compute_ms              time in which anything computes
     communication_ms        time in which any collective runs
     exposed_ms              of that, the time in which nothing computes
-    utilization_percent     share of the steps in which any kernel runs; None for a trace without kernels
+    utilization_percent     time in which any kernel runs, in percent of step_ms; None without kernels
 
     Two things at once count once. Own time is without what is directly inside, on the same thread: operators, and
     `c10d::` calls too.
@@ -103,10 +104,10 @@ def summarise(events) -> dict[str, Any]:
 def waiting(traces) -> list[dict[str, Any]]:
     """Return a row for each rank, the one that waits least first: the others wait for it. `traces`: rank -> events.
 
-    The k-th collective of every rank is one transfer, in the order in which they began. It takes the least time that
-    any rank needed for it; what a rank needed beyond that, it waited.
-    A row has rank, communication_ms (all collectives of the rank, added up), transfer_ms, waiting_ms; of the whole
-    trace. The clocks of two processes differ: compare durations only.
+    The k-th collective of every rank is one transfer, in the order in which they began. Its transfer time is the
+    shortest duration that any rank shows for it. What a rank's own duration has beyond that is waiting.
+    A row has rank, communication_ms (durations of all collectives of the rank, added up), transfer_ms,
+    waiting_ms; of the whole trace. The clocks of two processes differ: compare durations only.
     """
     # TODO: sort each rank's collectives, then take the least of each place.
     # YOUR CODE HERE

@@ -31,7 +31,8 @@ def measure_communication(model, batch, criterion, steps=21, warmup=3) -> dict[s
     """Measure one process of a group, which all call this. `model` is a DDP, `batch` is (inputs, labels).
 
     A step is criterion(model(inputs), labels).backward(). Take `warmup` steps first. Then time `steps` times, in turns:
-    a step; a step without synchronisation; and the buckets of a step reduced alone, one after the other.
+    a step; a step without synchronisation; and all buckets of one step together, each reduced by its own blocking
+    dist.all_reduce. The recorder's calls of kind "all_reduce" give their sizes.
 
     Returns, the same in every process:
         step_ms, compute_ms, total_ms       the median of each, of the rank that has the largest
@@ -63,6 +64,8 @@ def _now(device) -> float:
 def measure_link(sizes, repeats=9, folder=".") -> list[dict[str, Any]]:
     """Time dist.all_reduce in each of `sizes` (bytes, multiples of 4); all processes of the group call this.
 
+    The tensor is on the GPU of this process if the backend is nccl, else on the CPU. An untimed call or a barrier first
+    is allowed.
     A row has: bytes, ms (median of `repeats` calls, of the rank that has the largest), bus_gb_s (the bytes that a rank
     sends in a ring, 2 (n - 1) / n times the size, by that time, in 1e9 bytes a second), device (its name). The rows are
     the same in every process. Rank 0 writes them to allreduce_times.csv in `folder`, and no other rank writes anything.

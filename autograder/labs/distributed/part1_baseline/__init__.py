@@ -136,7 +136,7 @@ def splits_the_step(summarised: Pair) -> Verdict:
 
 @part.check(basis="outputs")
 def says_nothing_of_no_gpu(summarised: Pair) -> Verdict:
-    """utilization_percent is the share of the steps in which any kernel runs; None without one."""
+    """utilization_percent: time with a kernel, in percent of the steps; None without a kernel."""
     try_ = "None if no event has cat kernel: 0 would be a GPU that does nothing"
     return judged(summarised, lambda _, *both: judges.utilization_problem(*both), try_)
 
