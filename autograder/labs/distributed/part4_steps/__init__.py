@@ -216,6 +216,7 @@ loader.is_faster(needs=["divides_the_samples"])
 
 
 EVALUATED = {
+    judges.SEVERAL: "ranks evaluate samples of other ranks too",
     "mode": "dropout and batch statistics of what comes next depend on it",
     "accuracy": "samples count twice or not at all, ranks count alike that have different numbers of them, "
     "or the model is in training mode",

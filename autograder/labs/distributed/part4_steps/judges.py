@@ -35,11 +35,12 @@ FIGURES = {
 MORE = 1.5  # times the gradients of a step; small calls, such as for the loss, are hardly any
 EPOCHS, BATCH = 2, 4
 MODE = "mode afterwards"
+SEVERAL = "samples are evaluated"
 
 
 def trained(*cases: str) -> dict[str, Any]:
     """Return the form of a probe that answers with `rig.grouped`."""
-    names = ["start", "summed", *(f"weights{rank}" for rank in range(WORLD))]
+    names = ["start", "summed", "in eval", *(f"weights{rank}" for rank in range(WORLD))]
     arrays = {f"{case}: {name}": ("float64", 1) for case in cases for name in names}
     values = {**CASES, "reports": map_of(exactly(WORLD, REPORT))}
     return {"pair": True, "values": values, "arrays": {**arrays, **NUMBERS}}
@@ -72,6 +73,8 @@ class Steps(Group):
             return "nothing moved: no step was taken, or of another model"
         if outputs.furthest(own, ranks.baseline.arrays["summed"]) <= APART:
             return "gradients are added up over the ranks and not averaged"
+        if outputs.furthest(own, ranks.baseline.arrays["in eval"]) <= APART:
+            return "the model came in eval mode and stayed in it: call model.train()"
         return self._why
 
 
@@ -117,9 +120,11 @@ def precision_of(observation: Observation, try_: str) -> Verdict:
 
 
 def accuracy(judged: Verdict, see: str) -> Verdict:
-    """Say what to try where only the mode of the model is another one."""
+    """Say what to try where the accuracy is right, and the mode of the model or the work of a rank is not."""
     if isinstance(judged, Failed) and MODE in judged.measured:
         return replace(judged, try_=f"model.train(as_it_was) at the end; {see}")
+    if isinstance(judged, Failed) and SEVERAL in judged.measured:
+        return replace(judged, try_=f"Subset(dataset, range(rank, len(dataset), world)); {see}")
     return judged
 
 

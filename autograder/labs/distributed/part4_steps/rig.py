@@ -62,6 +62,13 @@ class Criterion(nn.Module):
         return loss
 
 
+class Halved(nn.Module):
+    """Halves what it is given in eval mode, so that the mode shows."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs if self.training else inputs / 2
+
+
 class Training:
     """A plan with its data: sample i of a rank is row i * WORLD + rank."""
 
@@ -76,17 +83,17 @@ class Training:
         """Return the weights that a process starts from."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed + rank)
-            layers = nn.Linear(FEATURES, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, CLASSES)
-            return nn.Sequential(*layers)
+            last = nn.Tanh(), Halved(), nn.Linear(HIDDEN, CLASSES)
+            return nn.Sequential(nn.Linear(FEATURES, HIDDEN), *last)
 
     def optimizer(self, model: nn.Module, factor: float = 1.0) -> torch.optim.Optimizer:
         """Return one that remembers: a step too many is seen."""
         rate = factor * RATE / self.plan.smaller
         return torch.optim.SGD(model.parameters(), lr=rate, momentum=MOMENTUM)
 
-    def alone(self, factor: float = 1.0) -> dict[str, Any]:
+    def alone(self, factor: float = 1.0, *, training: bool = True) -> dict[str, Any]:
         """Train in float32 on the batches of all, without a group that overflows; gradients may have a factor."""
-        plan, model = self.plan, self.model()
+        plan, model = self.plan, self.model().train(training)
         optimizer, losses = self.optimizer(model, factor), []
         for start in plan.groups:
             if start <= plan.overflows * plan.batch < start + plan.groups.step:
@@ -108,7 +115,7 @@ class Training:
         """Train in the process of a rank; say what it has then, and what was sent and computed."""
         plan, data = self.plan, TensorDataset(self._inputs(rank), self.labels)
         sampler: Any = DistributedSampler(data, WORLD, rank, shuffle=False)
-        model = DistributedDataParallel(self.model(rank))
+        model = DistributedDataParallel(self.model(rank)).eval()
         options = {
             "accumulation": plan.accumulation,
             "amp": getattr(torch, plan.amp) if plan.amp else None,
@@ -153,6 +160,7 @@ class Rig(worker.Rig):
         for case, it in trainings.items():
             arrays[f"{case}: start"] = flat(dict(it.model().state_dict()))
             arrays[f"{case}: summed"] = np.array(it.alone(WORLD)["weights"])
+            arrays[f"{case}: in eval"] = np.array(it.alone(training=False)["weights"])
             for rank, own in enumerate(ranks):
                 arrays[f"{case}: weights{rank}"] = np.array(own[case]["weights"])
                 for name in FIGURES:
@@ -177,16 +185,19 @@ class Rig(worker.Rig):
             def work(
                 _: int, data: Any = data, batch: int = batch, training: bool = training
             ) -> Any:
-                parallel = DistributedDataParallel(model).train(training)
+                parallel, rows = DistributedDataParallel(model).train(training), list[int]()
+                model.register_forward_hook(lambda _, __, made: rows.append(len(made)))
                 accuracy = number(evaluate(parallel, data, batch, CPU))
-                return {"accuracy": accuracy, "training": parallel.training}
+                return {"accuracy": accuracy, "training": parallel.training, "rows": sum(rows)}
 
-            right = {"accuracy": 1 - wrong.double().mean().item(), "training": training}
+            right = {"accuracy": 1 - wrong.double().mean().item(), "training": training, "rows": 0}
             ranks = self._group(world, work) if evaluate else [right] * world
             for rank, own in enumerate(ranks):
                 answers.add(f"{case}, rank {rank}: accuracy", own["accuracy"])
                 mode = "training" if own["training"] else "eval"
                 answers.add(f"{case}, rank {rank}: mode afterwards", mode)
+            each_once = sum(own["rows"] for own in ranks) <= samples + world  # a rank may pad
+            answers.add(f"{case}: samples are evaluated", "once" if each_once else "several times")
         return answers.values()
 
     def _group(self, world: int, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
