@@ -159,6 +159,9 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("distributed", "part6_final"): (45, 8, 4),
     ("distributed", "part1_baseline"): (42, 6, 1),
     ("distributed", "part2_communication"): (45, 6, 2),
+    ("distributed", "part4_steps"): (51, 11, 1),
+    ("distributed", "part5_sharding"): (36, 7, 2),
+    ("distributed", "bonus"): (22, 4, 1),
 }
 
 

@@ -60,4 +60,4 @@ def test_a_file_with_other_functions_fails():
     found = part.checks["csv_is_consistent"].judge(checks.read(data.encode(), "loop_speedups.csv"))
 
     assert isinstance(found, Failed)
-    assert "the rows are mine; running_clipped_mean" in found.why
+    assert "the rows are mine; expected running_clipped_mean" in found.why

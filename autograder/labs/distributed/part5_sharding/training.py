@@ -151,7 +151,7 @@ def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
 
 # --- how it begins ----------------------------------------------------------------------------------------------------
 
-MOST = 400_000  # bytes; a share and the largest tensor are 334,000, the whole model 536,360
+MOST = 450_000  # bytes; a share and two copies of the largest tensor are 400,000, the whole model 536,360
 
 
 @part.probe(
@@ -168,7 +168,7 @@ def built(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="report")
 def starts_without_the_whole_model(built: Pair) -> Verdict:
-    """shard gives all processes the weights of rank 0, and makes at most 400,000 bytes at a time in each."""
+    """shard gives all processes the weights of rank 0, and makes at most 450,000 bytes at a time in each."""
     meta = 'with torch.device("meta") around make_model(), then to_empty(device=mesh.device_type)'
     for rank, peak in enumerate(built.student.values["peaks"]):
         name = f"weights{rank}"

@@ -108,7 +108,7 @@ def test_a_run_does_the_work_of_the_baseline(seen, words):
 
 PACED = {
     "right": (whole(), ""),
-    "another batch": (whole(batch_size=20), "10 is what fits"),
+    "another batch": (whole(batch_size=20), "of the sizes to try, 10 is the largest that fits"),
     "another machine": (whole(device="mine"), "it is called 'a machine'"),
     "seconds of one epoch": (whole(seconds=3.0), "it is of one epoch"),
     "no seconds": (whole(seconds=None), "2 epochs took 6 s"),
