@@ -121,7 +121,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TableForm(Protocol):
-    """The form of a table; see checks/forms.py."""
+    """The form of a table; see checks/table_form.py."""
 
     @property
     def file(self) -> str:

@@ -9,11 +9,11 @@ from hashlib import sha256
 import pytest
 
 from autograder.course import Course, find_root
-from autograder.course.automatic import owners
 from autograder.course.build import stale
 from autograder.course.cases import load_cases
 from autograder.course.expectations import floor, full, over_their_share, undecorated
 from autograder.course.proof import prove_case, untimed
+from autograder.course.try_mutants import owners
 from autograder.grading.grade import grade
 from autograder.grading.session import open_session
 from autograder.handed_in import submission

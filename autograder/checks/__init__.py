@@ -6,8 +6,8 @@ Arrays and tensors
     numerics        numbers against a trusted run's
     outputs         tensors that a function returned, case by case
     error_map       where a wrong one is wrong, for a picture
-    errors          the same where rounding is the lesson: not too far, not too near
-    reported        lists of answers, one for each case
+    rounding        the same where rounding is the lesson: not too far, not too near
+    answer_lists    lists of answers, one for each case
     precision       rounding of losses, dtypes of operators, calls on a scaler
 
 Times and memory
@@ -20,7 +20,7 @@ Times and memory
 
 Tables
     table           reads a CSV; rows against rows
-    forms           the form of a table, declared once: rows, schema, list of columns
+    table_form      the form of a table, declared once: rows, schema, list of columns
     slips           numbers that usual mistakes give
     comparison      two trainings
     configurations  runs of a training program, and a table of them

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.checks import slips
-from autograder.checks.forms import (
+from autograder.checks.slips import Epoch
+from autograder.checks.table_form import (
     DEVICE,
     Form,
     Row,
@@ -18,7 +19,6 @@ from autograder.checks.forms import (
     samples_problem,
     words,
 )
-from autograder.checks.slips import Epoch
 
 MODES = ("FP32", "AMP")
 RESULTS = Form(

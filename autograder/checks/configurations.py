@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import slips, table
-from autograder.checks.forms import (
+from autograder.checks.numerics import explained, shown
+from autograder.checks.table_form import (
     DEVICE,
     Column,
     Form,
@@ -21,7 +22,6 @@ from autograder.checks.forms import (
     samples_problem,
     words,
 )
-from autograder.checks.numerics import explained, shown
 
 FIGURES = (
     "throughput",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import timing
-from autograder.checks.forms import Form, Row, Slip
+from autograder.checks.table_form import Form, Row, Slip
 from autograder.checks.timing import JUMPS, STEADY, WALL
 
 PACE = 0.02  # relative: of throughput

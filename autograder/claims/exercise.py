@@ -22,11 +22,11 @@ from __future__ import annotations
 from autograder.claims.calls import Calls
 from autograder.claims.costs import Costs
 from autograder.claims.devices import Devices
-from autograder.claims.errors import Rounds
 from autograder.claims.graphs import Graphs
 from autograder.claims.launches import Launches
 from autograder.claims.reaching import Reaches
 from autograder.claims.refusals import Refuses
+from autograder.claims.rounding import Rounds
 from autograder.claims.speed import Speed
 from autograder.claims.training import Trains
 

@@ -15,8 +15,8 @@ from pathlib import PurePath
 from typing import Any
 
 from autograder.checks import plot, table
-from autograder.checks.forms import Form, Row, shown_name
 from autograder.checks.numerics import shown
+from autograder.checks.table_form import Form, Row, shown_name
 from autograder.claims.base import joined
 from autograder.lab import (
     CELL,

@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from autograder.course import Course, automatic
-from autograder.course.automatic import AutomaticEntry
+from autograder.course import Course, try_mutants
 from autograder.course.beside import undeclared
 from autograder.course.build import stale
 from autograder.course.cases import Case, load_cases
@@ -27,6 +26,7 @@ from autograder.course.expectations import (
 )
 from autograder.course.pool import Lanes, Open, Task
 from autograder.course.reach import Remembered
+from autograder.course.try_mutants import AutomaticEntry
 from autograder.grading.grade import grade
 from autograder.grading.kit import Kit, Session
 from autograder.handed_in import submission
@@ -92,7 +92,7 @@ def _before(course: Course, kit: Kit) -> Iterator[Finding]:
 
 def _every_check_fails(kit: Kit, cases: list[Case], tier: str) -> Finding:
     failed = {(case.part, check) for case in cases for check in case.fails}
-    failed |= automatic.owners(kit.lab)
+    failed |= try_mutants.owners(kit.lab)
     problems = undecorated(kit.lab, kit.config, failed, tier)
     return Finding("every check is failed by an entry", tuple(problems))
 
@@ -108,7 +108,7 @@ def _tasks(course: Course, kit: Kit, cases: list[Case], seed: int, only: str) ->
         if only in case.id:
             tasks[case.id] = _task(prove_case, case, kit, seed)
     reference = submission.load(course.reference(name), kit.lab.files)
-    for entry in automatic.entries_of(kit, reference):
+    for entry in try_mutants.entries_of(kit, reference):
         if only in entry.name:
             tasks[entry.name] = _task(prove_automatic, entry, kit, seed)
     return tasks
@@ -133,8 +133,8 @@ def prove_automatic(
 
     Its owner fails it, or there is a hole.
     """
-    result = automatic.run(session, kit, entry, seed)
-    holes = automatic.holes(entry, result)
+    result = try_mutants.run(session, kit, entry, seed)
+    holes = try_mutants.holes(entry, result)
     return Finding(entry.name, tuple(holes), result.seconds)
 
 

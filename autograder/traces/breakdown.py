@@ -9,11 +9,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from autograder.traces.data_waits import loading
 from autograder.traces.events import KERNELS, Events, Kind
 from autograder.traces.metrics import ALLOC, SYNC, collectives, own_ops
 from autograder.traces.record import Lane, Slice, Window
 from autograder.traces.spans import EMPTY, Spans, growth
-from autograder.traces.windows import Stretch, gpus, loading, on_gpu, stretch
+from autograder.traces.windows import Stretch, gpus, on_gpu, stretch
 
 PIECES = 600
 REST = "Python and other"

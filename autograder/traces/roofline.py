@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.traces import ceilings
+from autograder.traces.data_waits import loading
 from autograder.traces.events import Array, Events, Kind
 from autograder.traces.metrics import own_ops
 from autograder.traces.record import Point, Roofline, Slice
-from autograder.traces.windows import gpus, loading
+from autograder.traces.windows import gpus
 
 DRAWN = 40
 NAMED = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.errors import SubmissionError
-from autograder.traces.events import LOADER, ON_GPU, STEP, Events, Kind
+from autograder.traces.events import ON_GPU, STEP, Events, Kind
 from autograder.traces.record import Window
 from autograder.traces.words import many
 
@@ -66,10 +66,3 @@ def main_thread(events: Events) -> int:
             tracks, counts = np.unique(work.track, return_counts=True)
             return int(tracks[np.argmax(counts)])
     return -1
-
-
-def loading(events: Events) -> Events:
-    """Return when the training thread waited for its DataLoader."""
-    spans = events.of(Kind.MARK).named(LOADER)
-    main = main_thread(events)
-    return spans.where(spans.track == main) if main >= 0 else spans

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograder.checks import slips, timing
-from autograder.checks.forms import Form, positive, words
 from autograder.checks.slips import Epoch
+from autograder.checks.table_form import Form, positive, words
 
 CALLS = Form("calls.csv", (words("f", "its name"), positive("ms", "median", "ms")))
 EPOCHS = Form(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.claims.entries import made
 from autograder.claims.exercise import Exercise
+from autograder.claims.mutants import made
 from autograder.model import Failed, Passed
 from tests.claims.harness import judged
 

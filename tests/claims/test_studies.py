@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.checks.forms import DEVICE, Form, positive, words
+from autograder.checks.table_form import DEVICE, Form, positive, words
 from autograder.claims.studies import Study
 from autograder.lab import Part
 from autograder.model import Failed, Observation, Pair, Passed, Picture, Table

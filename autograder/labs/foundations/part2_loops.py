@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import table
-from autograder.checks.forms import DEVICE, Form, positive, ratio, words
 from autograder.checks.slips import median_problem
+from autograder.checks.table_form import DEVICE, Form, positive, ratio, words
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.claims.several import Several

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import tiles
-from autograder.checks.forms import DEVICE, Form, Row, count, positive, words
+from autograder.checks.table_form import DEVICE, Form, Row, count, positive, words
 from autograder.claims.exercise import Exercise
 from autograder.lab import (
     TEXT,

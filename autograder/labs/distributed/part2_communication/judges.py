@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from autograder.checks.forms import DEVICE, Form, Row, count, positive
 from autograder.checks.numerics import close, explained, shown
+from autograder.checks.table_form import DEVICE, Form, Row, count, positive
 from autograder.labs.distributed.part2_communication.stories import times
 
 LINK = Form(

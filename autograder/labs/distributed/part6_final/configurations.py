@@ -10,8 +10,18 @@ from statistics import mean, median
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.forms import DEVICE, Column, Form, Row, Slip, count, positive, ratio, words
 from autograder.checks.numerics import shown
+from autograder.checks.table_form import (
+    DEVICE,
+    Column,
+    Form,
+    Row,
+    Slip,
+    count,
+    positive,
+    ratio,
+    words,
+)
 
 NAMES = ("Baseline", "+ AMP", "+ Grad Accum", "+ DataLoader", "+ All")
 SHARE = {"type": "number", "minimum": 0, "maximum": 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autograder.checks.forms import Row
+from autograder.checks.table_form import Row
 from autograder.labs.foundations.part1_attention import judges
 from autograder.labs.foundations.part1_attention.growth import study
 from autograder.labs.foundations.part1_attention.part import CURVES

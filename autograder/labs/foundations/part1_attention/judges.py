@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograder.checks.forms import Row
 from autograder.checks.numerics import explained
+from autograder.checks.table_form import Row
 
 EXACT = 0.02  # of an exponent, absolutely: figures in a table may be rounded
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.checks.forms import DEVICE, Form, any_number, count, positive, words
+from autograder.checks.table_form import DEVICE, Form, any_number, count, positive, words
 from autograder.lab import Part
 
 GROWTH = Form(

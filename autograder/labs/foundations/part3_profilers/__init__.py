@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.forms import Form, any_number, count, not_negative, words
+from autograder.checks.table_form import Form, any_number, count, not_negative, words
 from autograder.claims.exercise import Exercise
 from autograder.lab import (
     BOOLEAN,

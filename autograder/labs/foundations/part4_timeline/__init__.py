@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks import trace as profile
-from autograder.checks.forms import Form, count, not_negative, words
+from autograder.checks.table_form import Form, count, not_negative, words
 from autograder.claims.exercise import Exercise
 from autograder.lab import (
     INTEGER,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.checks.forms import Form
 from autograder.checks.table import read
+from autograder.checks.table_form import Form
 from autograder.errors import SubmissionError
 from autograder.labs.foundations.part4_timeline.made import TABLE, Row
 from autograder.model import Failed, Passed

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks.forms import Row
+from autograder.checks.table_form import Row
 
 Asked = Mapping[str, Any]
 """The arguments of one call of torch.compile, as text, and the options that its mode means."""

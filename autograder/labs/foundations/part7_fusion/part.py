@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.checks.forms import Form, count, words
+from autograder.checks.table_form import Form, count, words
 from autograder.lab import Part
 
 LAUNCHES = Form(

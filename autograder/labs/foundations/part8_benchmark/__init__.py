@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import outputs
-from autograder.checks.forms import DEVICE, Form, chosen, positive, words
 from autograder.checks.numerics import close
+from autograder.checks.table_form import DEVICE, Form, chosen, positive, words
 from autograder.claims.exercise import Exercise
 from autograder.claims.several import Several
 from autograder.claims.studies import Study

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks.commands import Grammar, Line
-from autograder.checks.forms import DEVICE, Form, Row, count, positive
+from autograder.checks.table_form import DEVICE, Form, Row, count, positive
 
 GRAMMAR = Grammar(
     "torchrun",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.checks import loaders
 from autograder.checks import trace as profile
+from autograder.checks.answer_lists import each
 from autograder.checks.hints import caused, hinted
-from autograder.checks.reported import each
 from autograder.claims.loaders import Loader
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.claims.training_loop import TrainingLoop

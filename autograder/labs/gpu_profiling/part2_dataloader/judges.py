@@ -13,8 +13,8 @@ from itertools import product
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.forms import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
 from autograder.checks.numerics import explained
+from autograder.checks.table_form import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
 
 KEYS = ("batch_size", "num_workers", "pin_memory")
 PINS = ("False", "True")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autograder.checks.forms import Row
+from autograder.checks.table_form import Row
 from autograder.lab import Table, Text, Unavailable, Verdict
 from autograder.labs.gpu_profiling.part3_kernels import ncu
 from autograder.labs.gpu_profiling.part3_kernels.judges import RESULTS

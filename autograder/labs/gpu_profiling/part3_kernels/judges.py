@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.forms import DEVICE, Form, Row, count, positive, ratio, words
 from autograder.checks.numerics import shown
 from autograder.checks.slips import median_problem
+from autograder.checks.table_form import DEVICE, Form, Row, count, positive, ratio, words
 
 RESULTS = Form(
     "kernel_results.csv",

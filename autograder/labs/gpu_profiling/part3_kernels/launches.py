@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from autograder.checks.answer_lists import each
 from autograder.checks.hints import caused, hinted
-from autograder.checks.reported import each
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
     INTEGER,

@@ -7,8 +7,8 @@ from copy import deepcopy
 from itertools import zip_longest
 from typing import Any
 
+from autograder.checks.answer_lists import each
 from autograder.checks.hints import hinted
-from autograder.checks.reported import each
 from autograder.lab import (
     CELL,
     INTEGER,

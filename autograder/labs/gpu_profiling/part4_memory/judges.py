@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from autograder.checks.forms import DEVICE, Form, Row, count, or_nothing, positive, words
+from autograder.checks.table_form import DEVICE, Form, Row, count, or_nothing, positive, words
 
 PRECISIONS = ("FP32", "AMP")
 RESULTS = Form(

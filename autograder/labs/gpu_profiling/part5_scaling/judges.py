@@ -12,8 +12,8 @@ from statistics import mean, median
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.forms import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
 from autograder.checks.numerics import explained, shown
+from autograder.checks.table_form import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
 
 KINDS = ("strong", "weak")
 RESULTS = Form(

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from autograder.checks import report
 from autograder.checks.configurations import SAME, copied_problem
-from autograder.checks.forms import (
+from autograder.checks.numerics import close
+from autograder.checks.table_form import (
     DEVICE,
     Form,
     Row,
@@ -18,7 +19,6 @@ from autograder.checks.forms import (
     ratio,
     words,
 )
-from autograder.checks.numerics import close
 from autograder.model import Table, Text
 from autograder.traces.words import many
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autograder.checks.forms import Form, Slip, count, not_negative, positive, words
+from autograder.checks.table_form import Form, Slip, count, not_negative, positive, words
 from autograder.checks.timing import JUMPS, STEADY, WALL, ratio_of_means
 
 RESULT = Form(

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from autograder.checks.forms import (
+from autograder.checks.table_form import (
     DEVICE,
     Form,
     Row,

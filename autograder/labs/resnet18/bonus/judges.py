@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice, product
 from typing import Any
 
-from autograder.checks.forms import DEVICE, Form, Row, count, positive, ratio, words
 from autograder.checks.numerics import close, shown
+from autograder.checks.table_form import DEVICE, Form, Row, count, positive, ratio, words
 from autograder.model import Failed, Pair, Passed, Verdict
 from autograder.traces.words import many
 

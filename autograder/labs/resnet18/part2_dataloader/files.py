@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.checks import plot, table
-from autograder.checks.forms import Row, samples_problem
+from autograder.checks.table_form import Row, samples_problem
 from autograder.lab import Failed, Passed, Picture, Table, Verdict
 from autograder.labs.resnet18.part2_dataloader import judges
 from autograder.labs.resnet18.part2_dataloader.part import part

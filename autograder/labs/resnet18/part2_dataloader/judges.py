@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.checks import slips, table
-from autograder.checks.forms import (
+from autograder.checks.numerics import close
+from autograder.checks.table_form import (
     DEVICE,
     ROUNDED,
     Form,
@@ -23,7 +24,6 @@ from autograder.checks.forms import (
     samples_problem,
     words,
 )
-from autograder.checks.numerics import close
 
 MEASURED = (
     positive("throughput", "over whole iterations, waiting for data included", "samples/s"),

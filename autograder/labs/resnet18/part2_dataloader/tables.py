@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import plot, table
-from autograder.checks.forms import Row
+from autograder.checks.answer_lists import each
 from autograder.checks.numerics import shown
-from autograder.checks.reported import each
+from autograder.checks.table_form import Row
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
     CELL,

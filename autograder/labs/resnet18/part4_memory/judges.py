@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.checks import slips, table
-from autograder.checks.forms import (
+from autograder.checks.slips import Epoch
+from autograder.checks.table_form import (
     DEVICE,
     Form,
     Row,
@@ -16,7 +17,6 @@ from autograder.checks.forms import (
     ratio,
     words,
 )
-from autograder.checks.slips import Epoch
 
 RESULTS = Form(
     "checkpointing_results.csv",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from autograder.checks import speedup
 from autograder.checks.comparison import EPOCHS as SAMPLES
-from autograder.checks.forms import samples_problem
 from autograder.checks.slips import epochs
+from autograder.checks.table_form import samples_problem
 from autograder.claims.graphs import NOTED
 from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
 from autograder.claims.training_loop import TrainingLoop

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.checks import slips
-from autograder.checks.forms import (
+from autograder.checks.graphs import Seen, graph_problem
+from autograder.checks.numerics import close, explained
+from autograder.checks.slips import PACE, Epoch
+from autograder.checks.table_form import (
     DEVICE,
     Form,
     Row,
@@ -18,9 +21,6 @@ from autograder.checks.forms import (
     ratio,
     words,
 )
-from autograder.checks.graphs import Seen, graph_problem
-from autograder.checks.numerics import close, explained
-from autograder.checks.slips import PACE, Epoch
 
 RESULTS = Form(
     "compile_results.csv",

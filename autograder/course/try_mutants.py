@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from autograder.claims import entries
-from autograder.claims.entries import Entry
+from autograder.claims import mutants
+from autograder.claims.mutants import Entry
 from autograder.grading.grade import grade
 from autograder.grading.kit import Kit, Session
 from autograder.lab import Lab
@@ -37,7 +37,7 @@ def entries_of(kit: Kit, reference: Submission) -> Iterator[AutomaticEntry]:
         right = reference.files.get(part.file, b"").decode()
         slow = kit.baseline.get(part.file, b"").decode()
         for exercise in part.exercises:
-            for entry in entries.made(exercise, right, slow):
+            for entry in mutants.made(exercise, right, slow):
                 if entry.owner in part.checks:
                     handed_in = _with_file(reference, entry, part.file)
                     yield AutomaticEntry(part.id, entry, handed_in)
@@ -59,7 +59,7 @@ def owners(lab: Lab) -> set[tuple[str, str]]:
         (part.id, entry.owner)
         for part in lab.parts
         for exercise in part.exercises
-        for entry in entries.made(exercise, "", "")
+        for entry in mutants.made(exercise, "", "")
     }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.claims.entries import BASELINE, ENTRIES, made
 from autograder.claims.exercise import Exercise
+from autograder.claims.mutants import BASELINE, ENTRIES, made
 from autograder.errors import CourseError
 from autograder.model import Failed, Unavailable
 from tests.claims import exercises

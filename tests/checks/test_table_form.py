@@ -5,7 +5,7 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from autograder.checks.forms import (
+from autograder.checks.table_form import (
     DEVICE,
     Form,
     any_number,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.course import automatic
+from autograder.course import try_mutants
 from autograder.lab import Lab
 from tests.claims import exercises
 from tests.claims.written import REFERENCE, SLOW
@@ -28,7 +28,7 @@ def reference():
 
 def test_an_entry_is_the_reference_with_something_around_it(kit, reference):
     """What it is called tells who has to fail it; the slow version comes from the template's baseline."""
-    made = {it.name: it for it in automatic.entries_of(kit, reference)}
+    made = {it.name: it for it in try_mutants.entries_of(kit, reference)}
     zeros = made[f"automatic: {NAME}, zeros -> same_results"]
     slow = made[f"automatic: {NAME}, the_baseline -> operations_do_not_grow"]
 
@@ -59,8 +59,8 @@ def ended(outcome):
 
 @pytest.mark.parametrize(("outcomes", "said"), OUTCOMES.values(), ids=OUTCOMES)
 def test_what_no_claim_catches_is_told(kit, reference, outcomes, said):
-    made = next(automatic.entries_of(kit, reference))
-    result = automatic.run(
+    made = next(try_mutants.entries_of(kit, reference))
+    result = try_mutants.run(
         toy_session(FakeWorkers({})),
         toy_kit(),
         replace(made, part="part1_toy", entry=replace(made.entry, owner="positive")),
@@ -72,6 +72,6 @@ def test_what_no_claim_catches_is_told(kit, reference, outcomes, said):
     )
     result = replace(result, parts=(replace(result.parts[0], checks=checks),))
 
-    found = automatic.holes(made, result)
+    found = try_mutants.holes(made, result)
     assert len(said) == len(found)
     assert all(it.startswith(words) for it, words in zip(found, said, strict=True))

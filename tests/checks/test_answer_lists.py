@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.checks.reported import each
+from autograder.checks.answer_lists import each
 
 
 def problem(answer, right):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NotRequired, Unpack
 
-from autograder.checks import errors
+from autograder.checks import rounding
 from autograder.claims.base import SAME, Words
 from autograder.claims.families import Sizes, every
 from autograder.claims.results import GRADIENTS, SEEN, Results, left_alone
@@ -52,7 +52,7 @@ class Rounds(Results):
             return (
                 left
                 if isinstance(left, Failed)
-                else errors.between(pair, low, high, why=why, exact=exact, try_=try_)
+                else rounding.between(pair, low, high, why=why, exact=exact, try_=try_)
             )
 
         claim = GRADIENTS if gradients else SAME
