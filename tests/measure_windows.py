@@ -10,6 +10,7 @@ import time
 from statistics import median, quantiles, stdev
 
 from autograder.clock.pairs import FEW, TIMED
+from autograder.clock.rule import CLEAR_LOOK
 from autograder.grading.stopwatch import Sides, Stopwatch
 from autograder.model import Job, Limits
 from autograder.probe import Close
@@ -89,7 +90,7 @@ def scattered(stopwatch: Stopwatch) -> None:
             stopwatch._session.windows = windows
             take = stopwatch._take(sides, size)
             begun = time.monotonic()
-            pairs = [take(index) for index in range(PAIRS)]
+            pairs = [take(CLEAR_LOOK + index) for index in range(PAIRS)]
             seconds = (time.monotonic() - begun) / PAIRS
             noise = stdev(pairs)
             row = f"{target} | {windows} | {100 * noise:.2f} % | {seconds:.1f}"

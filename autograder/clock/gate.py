@@ -14,13 +14,13 @@ from statistics import stdev
 from typing import Any, Literal
 
 from autograder.clock.pairs import FEW, TIMED, Now, Take, gather
-from autograder.clock.rule import FIRST_LOOK, Decision, Ruling, Z, far, rule
+from autograder.clock.rule import CLEAR_LOOK, FIRST_LOOK, Decision, Ruling, Z, far, rule
 from autograder.config import LOWEST_BAR
 
 MOST_NOISE = 0.10
 """sd of one pair's log-ratio."""
 QUIET_NOISE = 0.02
-"""The same, at its upper bound: so few windows do that a pair of them is below it."""
+"""The same of a pair of few windows, at its upper bound: all pairs have few below it."""
 EXAMINE_EVERY = 30 * 60.0
 """Seconds."""
 CANARIES: Mapping[str, Decision] = {"known-good": "PASS", "known-slow": "FAIL"}
@@ -40,14 +40,16 @@ class Gate:
     margin: float = math.inf
     """How far from a bar is far, in log-ratio."""
     windows: int = TIMED
-    """How many of them a pair needs on this machine."""
+    """How many a pair needs on this machine where the first look does not decide."""
+    differs: bool = False
+    """The baseline was faster or slower than itself, which no longer pair would mend."""
 
 
-def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
+def gate(pairs: Sequence[float], windows: int = FEW, *, last: bool = False) -> Gate:
     """Open when less than 10 % noise is proved and neither arm beats the other at the lowest bar.
 
     The first holds for an upper bound of the noise: of two machines with 10 %, one would show
-    less by luck.
+    less by luck. *windows* is how many these pairs have.
     """
     n = len(pairs)
     if n < FIRST_LOOK:
@@ -59,12 +61,12 @@ def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
     slower = rule([-ratio for ratio in pairs], LOWEST_BAR, last=last).decision
     if "PASS" in (faster, slower):
         problem = "the baseline differs from itself as much as a bar asks for"
-        return Gate("REFUSED", n, noise, problem)
+        return Gate("REFUSED", n, noise, problem, differs=True)
     bound = noise_bound(pairs)
     if bound < MOST_NOISE and faster == slower == "FAIL":
-        of_few = bound * math.sqrt(TIMED / FEW)
-        few = of_few < QUIET_NOISE
-        return Gate("OPEN", n, noise, "", far(of_few if few else bound), FEW if few else TIMED)
+        of_few = bound * math.sqrt(windows / FEW)
+        needed = FEW if of_few < QUIET_NOISE else TIMED
+        return Gate("OPEN", n, noise, "", far(of_few), needed)
     if not last:
         return Gate("GO ON", n, noise)
     return Gate("REFUSED", n, noise, _noise_problem(n, noise))
@@ -87,10 +89,10 @@ def noise_bound(pairs: Sequence[float]) -> float:
     return stdev(pairs) / math.sqrt(share**3)
 
 
-def examine(take: Take, seconds: float, now: Now) -> Gate:
+def examine(take: Take, windows: int, seconds: float, now: Now) -> Gate:
     """Take pairs of the baseline against itself until the gate opens or is refused."""
-    gathered = gather(take, lambda pairs: gate(pairs).state == "GO ON", seconds, now)
-    return gate(gathered.pairs, last=True)
+    gathered = gather(take, lambda pairs: gate(pairs, windows).state == "GO ON", seconds, now)
+    return gate(gathered.pairs, windows, last=True)
 
 
 @dataclass
@@ -106,7 +108,7 @@ class Session:
     margin: float = math.inf
     """How far from a bar is far, in log-ratio, since the last examination."""
     windows: int = TIMED
-    """How many a pair has since then."""
+    """How many a pair after the first look has since then."""
     figures: Mapping[str, Any] = field(default_factory=dict)
     """Of the last examination; they go with every result that rests on it."""
 
@@ -114,6 +116,10 @@ class Session:
     def counts(self) -> bool:
         """Whether what is timed in this session may become a verdict."""
         return self.examined is not None and not self.refusal
+
+    def windows_of(self, index: int) -> int:
+        """Return how many windows this pair has: most verdicts are clear after three short ones."""
+        return FEW if index < CLEAR_LOOK else self.windows
 
     def needs_gate(self, now: float) -> bool:
         """Whether the machine must be examined before the next timed check.

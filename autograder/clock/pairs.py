@@ -21,7 +21,10 @@ WARM_UP = 2
 TIMED = 12
 """Windows an arm that do."""
 FEW = 6
-"""As many where the examination proves that the machine is quiet; an even number, so that each arm is first in half."""
+"""As many in the pairs of the first look, and in all of them on a machine that is proved to be quiet.
+
+An even number, so that each arm is first in half.
+"""
 MOST_PAIRS = 25
 """In one go; pooled ones not counted."""
 MOST_DROPPED = 25

@@ -6,8 +6,8 @@ t_student).
     L   ln(0.97 * bar)
 
 What is far from the bar is decided after 3 pairs: PASS when all of them are above L by more than a
-margin, FAIL when all are below it by as much and most show no speedup at all. The margin follows
-from the noise of the machine, and is a factor of 1.25 at the least. Everything else: PASS when
+margin, FAIL when all are below it by as much and their median earns no share of the points. The
+margin follows from the noise of the machine, and is a factor of 1.25 at the least. Everything else: PASS when
 m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 7 pairs and then after every 2 more. When
 no more will come, the median decides if the pairs agree well enough (1.4826 * MAD < 8 %), else
 nobody does. docs/measurements/decision-rule.md has the error rates.
@@ -104,7 +104,7 @@ def rule(
     n = len(pairs)
     line = math.log(MARGIN * bar)
     if n < FIRST_LOOK:
-        clear = _clear(pairs, line, margin) if n == CLEAR_LOOK else "GO ON"
+        clear = _clear(pairs, bar, margin) if n == CLEAR_LOOK else "GO ON"
         return _of_few(pairs, "INCONCLUSIVE" if last and clear == "GO ON" else clear)
     m, se = estimate(pairs)
     low = m - Z * se
@@ -119,12 +119,13 @@ def rule(
     return Ruling(decision, n, math.exp(m), math.exp(low), math.exp(high), credit)
 
 
-def _clear(pairs: Sequence[float], line: float, margin: float) -> Decision:
+def _clear(pairs: Sequence[float], bar: float, margin: float) -> Decision:
     """Judge what is far from the bar; who may have earned a share of the points gets more pairs."""
+    line = math.log(MARGIN * bar)
     if min(pairs) > line + margin:
         return "PASS"
-    nothing_gained = median(pairs) <= math.log(NO_CREDIT)
-    return "FAIL" if max(pairs) < line - margin and nothing_gained else "GO ON"
+    unpaid = partial_credit(math.exp(median(pairs)), bar) == 0.0
+    return "FAIL" if max(pairs) < line - margin and unpaid else "GO ON"
 
 
 def _by_interval(low: float, high: float, line: float) -> Decision:

@@ -183,14 +183,15 @@ class Stopwatch:
         patience = max(PATIENCE_SECONDS, PATIENCE * size.seconds)
         work = self._work(sides.probe, size.amount, seed, fewer)
         warm_up = WARM_UP + seed % 2
+        windows = self._session.windows_of(index)
         baseline = TimedWorker("baseline", sides.baseline, self.workers, work, patience)
         student = TimedWorker("student", sides.student, self.workers, work, patience)
         try:
             if sides.student.device == "cpu":
-                ratio = alternating(baseline, student, seed, warm_up, self._session.windows)
+                ratio = alternating(baseline, student, seed, warm_up, windows)
                 self._uninterrupted(sides, baseline.interrupted())
             else:
-                ratio = sequential(baseline, student, seed, index, warm_up, self._session.windows)
+                ratio = sequential(baseline, student, seed, index, warm_up, windows)
             if sides.probe.timed == "train":
                 TimedWorker("evaluator", sides.baseline, self.workers, work, patience).settle()
             return ratio
@@ -214,7 +215,7 @@ class Stopwatch:
             "interval": [round(ruling.low, 4), round(ruling.high, 4)],
             "noise": round(stdev(gathered.pairs), 4) if len(gathered.pairs) > 1 else None,
             "dropped": list(gathered.dropped),
-            "windows": self._session.windows,
+            "windows": self._session.windows_of(len(gathered.pairs) - 1),
             "count": size.amount,
         }
 

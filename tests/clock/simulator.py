@@ -10,9 +10,9 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
-from autograder.clock.gate import QUIET_NOISE, examine
+from autograder.clock.gate import QUIET_NOISE, Session, examine
 from autograder.clock.pairs import FEW, MOST_PAIRS, TIMED, Take, alternating, compare
-from autograder.clock.rule import CLEAR, CLEAR_LOOK, FIRST_LOOK, SURE, far, rule
+from autograder.clock.rule import CLEAR, CLEAR_LOOK, FIRST_LOOK, SURE, rule
 from autograder.config import LOWEST_BAR
 
 BAR = 1.5
@@ -26,10 +26,7 @@ FAMILIES = {  # log-noise of a process: sd of its own, sd of a slow drift, share
     "shared": (0.10, 0.10, 0.15, 0.6),
 }
 RARE = [name for name, (_, _, share, _) in FAMILIES.items() if share]
-CALM = 0.25  # of the scatter of `hogged`: where the examination lets fewer windows do
-QUIET_BOUND = (
-    0.05  # of the noise, as an examination proves it where nothing disturbs the machine of `hogged`
-)
+CALM = 0.25  # of the scatter of `hogged`: where the examination may let fewer windows do
 RUN = 20.0  # seconds that five pairs of alternating windows take
 THIRD = RUN / 3
 HOGS: dict[
@@ -47,7 +44,8 @@ pairs and judges them is the code that grades. The bar is {BAR:.2f} where a row 
 Noise is the sd of one pair's log-ratio. `bell` is the normal distribution; `quiet`, `typical`, `noisy` and `shared` mix
 own scatter, slow drift and outliers that only slow down, each scaled to the noise of the row. `step`, `burst` and
 `ramp` are something else that takes up to 30 % of a machine for a third of a run, with alternating windows that scatter
-by 4 % and processes that make pairs differ by 2 %: 3 % noise in all where nothing disturbs them. A8 counts gradings
+by 4 % and processes that make pairs differ by 2 %: 3 % noise in all where nothing disturbs them. Such a machine is
+examined before it is disturbed. A8 counts gradings
 from scratch; a submission that was judged is not drawn again, since pairs of the same bytes are pooled.
 
 Met: the upper end of the rate's 95 % interval is within the target for every kind of noise; "never" is met when it was
@@ -61,12 +59,12 @@ its verdicts are right all the same, which winsorising sees to (two rows of A3).
 What is far from the bar is decided after {CLEAR_LOOK} pairs (rows E): all of them are on one side by more than a factor
 of {CLEAR}, or by {SURE:.0f} times the noise that the examination of the machine proves to be the most, if that is more. Each
 trial examines its machine first; where that is refused, nothing is decided early. At 2 % noise the examination
-proves 5 to 8 %, so the factor is what counts; from 3 % on the noise does. A FAIL is early only where at least two of the
-three pairs show no speedup at all: whoever may have earned a share of the points gets more pairs.
+proves 5 to 8 %, so the factor is what counts; from 3 % on the noise does. A FAIL is early only where the median of the
+three earns no share of the points: whoever may have earned one gets more pairs.
 
-A pair has {TIMED} windows an arm. Where the examination proves that a pair of {FEW} has less noise than {100 * QUIET_NOISE:.0f} %, it has {FEW}:
-the rows "with {FEW} windows" are of a machine that was so quiet when it was examined (windows scatter by 1 %, processes
-by 0.5 %), and is disturbed as the others are when a submission is timed.
+The pairs of that first look have {FEW} windows an arm, and so have those of the examination. All later ones have {TIMED}, unless
+the examination proves that a pair of {FEW} has less noise than {100 * QUIET_NOISE:.0f} %: then they have {FEW} as well. The rows "quiet when it
+was examined" are of a machine whose windows scatter by 1 % and processes by 0.5 % until a submission is timed.
 
 For all else the first look is after {FIRST_LOOK} pairs, for PASS and for FAIL. After 5, as it was once, 2.00 % and 0.20 % of the
 sets of A8 below the bar differed (bell). In 3000 sets, not 500 as on this page, at 0.95 x bar and 2 % noise (bell):
@@ -166,19 +164,19 @@ def draw(family: str, random: Random, noise: float, ratio: float = 1.0) -> Take:
 
 def graded(family: str, random: Random, ratio: float, noise: float, bar: float = BAR) -> End:
     """Grade a true speedup of *ratio* x bar."""
-    margin = examine(draw(family, random, noise), math.inf, lambda: 0.0).margin
+    margin = examine(draw(family, random, noise), FEW, math.inf, lambda: 0.0).margin
     take = draw(family, random, noise, ratio * bar)
     ruling = compare(take, bar, math.inf, lambda: 0.0, margin=margin).ruling
     return ruling.decision, ruling.pairs
 
 
-def unpaid(family: str, random: Random, ratio: float, noise: float) -> End:
+def unpaid(family: str, random: Random, ratio: float, noise: float, bar: float = BAR) -> End:
     """Say whether an early FAIL keeps a share of the points that more pairs would have proved."""
-    margin = examine(draw(family, random, noise), math.inf, lambda: 0.0).margin
+    margin = examine(draw(family, random, noise), FEW, math.inf, lambda: 0.0).margin
     take = draw(family, random, noise, ratio)
     pairs = [take(index) for index in range(FIRST_LOOK)]
-    early = rule(pairs[:CLEAR_LOOK], BAR, margin=margin).decision == "FAIL"
-    paid = rule(pairs, BAR, last=True).credit
+    early = rule(pairs[:CLEAR_LOOK], bar, margin=margin).decision == "FAIL"
+    paid = rule(pairs, bar, last=True).credit
     return "UNPAID" if early and paid else "PAID", CLEAR_LOOK if early else FIRST_LOOK
 
 
@@ -198,7 +196,7 @@ def repeated(family: str, random: Random, ratio: float, noise: float) -> End:
 
 def examined(family: str, random: Random, noise: float) -> End:
     """Hold the baseline against itself at the gate."""
-    found = examine(draw(family, random, noise), math.inf, lambda: 0.0)
+    found = examine(draw(family, random, noise), FEW, math.inf, lambda: 0.0)
     return found.state, found.pairs
 
 
@@ -209,22 +207,30 @@ def hogged(
     rough: float = 1.0,
     *,
     first: bool = False,
-    windows: int = TIMED,
 ) -> End:
-    """Grade by alternating windows while something else has its share for a random third of the run, or the first."""
-    time, came = [0.0], 0.0 if first else random.uniform(0, RUN - THIRD)
-    margin = far(rough * QUIET_BOUND)
+    """Grade by alternating windows while something else has its share for a random third of the run, or the first.
+
+    The machine was examined before that came.
+    """
+    time, came = [0.0], [math.inf]
 
     def arm(name: str, seconds: float) -> SimulatedArm:
-        return SimulatedArm(name, seconds, time, lambda t: HOGS[kind](t - came), random, rough)
+        return SimulatedArm(name, seconds, time, lambda t: HOGS[kind](t - came[0]), random, rough)
 
-    baseline, student = arm("baseline", 0.1), arm("student", 0.1 / (ratio * BAR))
+    baseline, itself = arm("baseline", 0.1), arm("student", 0.1)
+    gate = examine(
+        lambda index: alternating(baseline, itself, index, timed=FEW), FEW, math.inf, lambda: 0.0
+    )
+    session = Session(windows=gate.windows)
+    began = time[0]
+    came[0] = began + (0.0 if first else random.uniform(0, RUN - THIRD))
+    student = arm("student", 0.1 / (ratio * BAR))
     ruling = compare(
-        lambda index: alternating(baseline, student, index, timed=windows),
+        lambda index: alternating(baseline, student, index, timed=session.windows_of(index)),
         BAR,
         120.0,
-        lambda: time[0],
-        margin=margin,
+        lambda: time[0] - began,
+        margin=gate.margin,
     ).ruling
     return ruling.decision, ruling.pairs
 
@@ -267,14 +273,14 @@ def cases(n: int) -> list[Case]:
     few_windows = [
         Case(
             "E",
-            f"{word} at {ratio:.2f} x bar, with {FEW} windows, {what}",
+            f"{word} at {ratio:.2f} x bar, quiet when it was examined, {what}",
             NEVER,
             n,
             (word,),
-            partial(hogged, ratio=ratio, rough=CALM, windows=FEW, first=first),
+            partial(hogged, ratio=ratio, rough=CALM, first=first),
             HOGS,
         )
-        for first, what in ((True, "disturbed from the first pair on"), (False, "disturbed"))
+        for first, what in ((True, "disturbed from the first pair on"), (False, "disturbed later"))
         for ratio, word in ((1.25, "FAIL"), (0.80, "PASS"), (1.07, "FAIL"), (0.93, "PASS"))
     ]
     clear = [
@@ -291,13 +297,13 @@ def cases(n: int) -> list[Case]:
     shares = [
         Case(
             "E",
-            f"an early FAIL loses a share of the points at {ratio:.2f}x, 2 % noise",
+            f"an early FAIL loses a share of the points at {ratio:.2f}x of {bar:g}, 2 % noise",
             0.001,
             n,
             ("UNPAID",),
-            partial(unpaid, ratio=ratio, noise=0.02),
+            partial(unpaid, ratio=ratio, noise=0.02, bar=bar),
         )
-        for ratio in (1.0, 1.05, 1.1)
+        for ratio, bar in ((1.0, BAR), (1.05, BAR), (1.1, BAR), (1.25, 10.0), (1.3, 10.0))
     ]
     return [
         *early,

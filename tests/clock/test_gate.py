@@ -8,6 +8,7 @@ from statistics import stdev
 import pytest
 
 from autograder.clock.gate import Gate, Session, examine, gate, noise_bound
+from autograder.clock.pairs import FEW, TIMED
 from autograder.clock.rule import Ruling
 
 QUIET = [-0.01, 0.01, 0.0, -0.005, 0.005, -0.008, 0.008]  # sd 0.0079
@@ -68,10 +69,35 @@ def test_the_bound_of_the_noise_narrows_with_pairs(n, factor):
 
 def test_examining_takes_pairs_until_the_gate_opens():
     """Seven on a quiet machine."""
-    gate = examine(lambda i: QUIET[i % 7], 100.0, lambda: 0.0)
+    gate = examine(lambda i: QUIET[i % 7], FEW, 100.0, lambda: 0.0)
 
     assert ("OPEN", 7, pytest.approx(0.0079, abs=1e-4)) == (gate.state, gate.pairs, gate.noise)
     assert math.log(1.25) == pytest.approx(gate.margin)  # 3 * 3.62 * 0.0079 is less
+
+
+def test_pairs_of_many_windows_prove_less_of_those_of_few():
+    """The first look has pairs of few windows, whatever the machine was examined with."""
+    of_few, of_many = (gate(QUIET, windows) for windows in (FEW, TIMED))
+    shaky = [3 * d for d in QUIET]
+
+    assert (math.log(1.25), math.log(1.25)) == (of_few.margin, of_many.margin)
+    assert math.sqrt(2) == pytest.approx(gate(shaky, TIMED).margin / gate(shaky, FEW).margin)
+
+
+def test_few_windows_do_for_all_pairs_where_these_are_proved_quiet():
+    calm = [d / 2 for d in QUIET]
+
+    assert (FEW, TIMED, TIMED) == (
+        gate(calm, FEW).windows,
+        gate(calm, TIMED).windows,
+        gate(QUIET, FEW).windows,
+    )
+
+
+def test_the_pairs_of_the_first_look_have_few_windows():
+    session = Session(windows=TIMED)
+
+    assert [FEW, FEW, FEW, TIMED, TIMED] == [session.windows_of(index) for index in range(5)]
 
 
 def test_nothing_is_far_from_a_bar_before_the_machine_was_examined():
@@ -85,7 +111,7 @@ def test_nothing_is_far_from_a_bar_before_the_machine_was_examined():
 
 def test_examining_a_noisy_machine_ends_after_25():
     """It is refused, with the noise that was seen."""
-    found = examine(lambda i: 0.15 * (-1) ** i, 100.0, lambda: 0.0)
+    found = examine(lambda i: 0.15 * (-1) ** i, FEW, 100.0, lambda: 0.0)
 
     assert ("REFUSED", 25, pytest.approx(0.153, abs=1e-3)) == (
         found.state,

@@ -221,17 +221,17 @@ def test_windows_are_filled_by_the_speed_of_the_baseline(watch, seconds, bar, ca
 
 
 def test_nobody_can_tell_how_many_windows_warm_up(watch):
-    """Two or three, pair by pair."""
+    """Two or three, pair by pair; the pairs of the first look have half as many that count."""
     stopwatch, machine = watch(rehearsal=True)
     counts = set()
     size = stopwatch._size(module.Sides(PROBE, job("student", 0.001), job("baseline", 0.001)), 1.5)
     take = stopwatch._take(module.Sides(PROBE, job("student", 0.001), job("baseline", 0.001)), size)
-    for index in range(20):
+    for index in [*range(10), *range(10)]:
         before = machine.windows
         take(index)
         counts.add((machine.windows - before) // 2)
 
-    assert {TIMED + 2, TIMED + 3} == counts
+    assert {FEW + 2, FEW + 3, TIMED + 2, TIMED + 3} == counts
 
 
 def test_the_machine_is_examined_once_in_half_an_hour(watch):
@@ -398,17 +398,36 @@ def test_an_evaluator_follows_each_pair_of_trainings(watch):
     assert ["baseline", "student", "evaluator"] * 2 == machine.started[1:7]
 
 
-def test_on_a_quiet_machine_a_pair_has_half_as_many_windows(watch):
-    """The examination itself has all of them, in the shortest windows that a bar asks for."""
+def test_a_pair_after_the_first_look_has_few_windows_on_a_quiet_machine_alone(watch):
+    """The examination takes the shortest windows that a bar asks for."""
     stopwatch, machine = watch(noise=0.002)
-    compared(stopwatch, 3.0, bar=2.0)
-    found = compared(stopwatch, 3.1, bar=2.0)
-    noisy = compared(watch(noise=0.02)[0], 3.0, bar=2.0)
+    clear = compared(stopwatch, 3.0, bar=2.0)
+    near = compared(stopwatch, 2.1, bar=2.0)
+    noisy = compared(watch(noise=0.01)[0], 2.1, bar=2.0)
 
-    assert (FEW, TIMED) == (found.evidence["windows"], noisy.evidence["windows"])
-    assert FEW == found.evidence["examination"]["windows"]
-    assert ("PASS", 3) == (found.decision, len(found.evidence["pairs"]))
+    assert ("PASS", 3) == (clear.decision, len(clear.evidence["pairs"]))
+    assert (FEW, FEW, TIMED) == tuple(found.evidence["windows"] for found in (clear, near, noisy))
+    assert (FEW, TIMED) == (
+        near.evidence["examination"]["windows"],
+        noisy.evidence["examination"]["windows"],
+    )
     assert pytest.approx(WINDOW_SECONDS * LOWEST_BAR / 0.001, rel=0.15) in list(machine.calls)
+
+
+def test_a_machine_too_noisy_for_few_windows_is_examined_with_more(watch, monkeypatch):
+    """The second examination has pairs of twice as many windows; its noise here is the same, so it is refused too."""
+    taken = []
+    whole = module.Stopwatch._pair
+
+    def counted(self, sides, size, fewer, index):
+        taken.append(self._session.windows_of(index))
+        return whole(self, sides, size, fewer, index)
+
+    monkeypatch.setattr(module.Stopwatch, "_pair", counted)
+    found = compared(watch(noise=0.15)[0], 3.0)
+
+    assert {FEW, TIMED} == set(taken)
+    assert "REFUSED" == found.evidence["examination"]["state"]
 
 
 class Kept:
