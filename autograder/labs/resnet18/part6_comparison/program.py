@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from autograder.checks import configurations, numerics, outputs
 from autograder.checks.configurations import Script
 from autograder.checks.numerics import close, explained, shown
@@ -15,7 +17,7 @@ from autograder.labs.resnet18.part6_comparison.part import (
     WRONG,
     part,
 )
-from autograder.labs.resnet18.part6_comparison.runs import GROUP, REFUSED, SEGMENTS, TAKEN
+from autograder.labs.resnet18.part6_comparison.runs import REFUSED, SEGMENTS, TAKEN
 from autograder.traces.words import many
 
 STILL = 0.01  # of the baseline's update: weights that were not trained
@@ -25,9 +27,9 @@ PROGRAM_TEXT = 'see "The program" in the part 6 handout'
 SAME_PEAK = 0.04
 # Losses absolutely, updates relative to their norm: channels_last is up to 0.006 off.
 LOSSES, UPDATE = 1e-3, 0.03
-HALF_LOSSES, HALF_UPDATE = 0.02, 0.1
+HALF = 0.02 / TINY, 0.1
 # Of 100 seeds the furthest: 0.004, 0.07; no accumulation: 1.2 and more.
-ALL_LOSSES, ALL_UPDATE = 0.02 / SMALLER, 0.25
+TOGETHER = 0.02 / SMALLER, 0.25
 
 
 @part.check(basis="outputs", compared="losses and weights")
@@ -96,6 +98,27 @@ def _script(run: Pair) -> Script:
     return Script(**run.baseline.values["script"])
 
 
+def _option(
+    name: str,
+    says: str,
+    read: str,
+    options: str,
+    why: str,
+    within: tuple[float, float] = (LOSSES / SMALLER, UPDATE),
+    also: Callable[[Pair], Verdict | None] = lambda _: None,
+    needs: Sequence[str] = (),
+) -> None:
+    """Check that a run with *options* trains as it should, and does their work; *also* finds what else is wrong."""
+
+    def judge(run: Pair, plain: Pair) -> Verdict:
+        verdict = _follows(run, why, *within, plain)
+        if isinstance(verdict, Failed):
+            return verdict
+        return _at_work(run, options) or also(run) or verdict
+
+    part.add_check(name, says, "scripted", judge, [read, "plain"], needs)
+
+
 @part.check(basis="outputs", compared="losses and weights")
 def accumulates(accumulated: Pair, plain: Pair) -> Verdict:
     """--accumulate N takes the step of one large batch for each N batches, and for a shorter last group."""
@@ -103,50 +126,18 @@ def accumulates(accumulated: Pair, plain: Pair) -> Verdict:
     return _follows(accumulated, why, plain=plain)
 
 
-@part.check(basis="scripted")
-def checkpoints(checkpointed: Pair, plain: Pair) -> Verdict:
-    """--checkpoint runs every segment again, and changes neither losses nor weights nor running statistics."""
-    why = "a segment got no gradients, or the statistics of BatchNorms moved twice"
-    verdict = _follows(checkpointed, why, plain=plain)
-    if isinstance(verdict, Passed):
-        verdict = _at_work(checkpointed, "--checkpoint", verdict)
-    count = checkpointed.student.values["segments"]
-    if isinstance(verdict, Failed) or count >= SEGMENTS:
-        return verdict
+def _not_by_segments(run: Pair) -> Verdict | None:
+    count = run.student.values["segments"]
+    if count >= SEGMENTS:
+        return None
     why = "one segment is most of the network: running it again brings all of that back at once"
     try_ = f"a checkpoint each for the stem and the four layers; {PROGRAM_TEXT}"
     measured = f"{many(count, 'segment')} ran again" if count else "all ran again at once"
     return Failed(f"in the backward pass, {measured}", why, try_)
 
 
-@part.check(basis="scripted")
-def trains_in_half_precision(half: Pair, plain: Pair) -> Verdict:
-    """--amp runs passes in half precision, and the losses follow FP32."""
-    why = (
-        "losses or weights do not follow FP32: "
-        "float16 without scaler.scale(loss), a step with scaled gradients,"
-        " a loss in 16 bits, weights in 16 bits"
-    )
-    verdict = _follows(half, why, HALF_LOSSES / TINY, HALF_UPDATE, plain)
-    return verdict if isinstance(verdict, Failed) else _at_work(half, "--amp", verdict)
-
-
-@part.check(basis="scripted")
-def compiles_before_the_clock(compiled: Pair, plain: Pair) -> Verdict:
-    """--compile trains the model compiled by --backend; all builds are in warm_up_s, none in throughput."""
-    why = "the compiled model is a different one, or a copy"
-    verdict = _follows(compiled, why, LOSSES, plain=plain)
-    if isinstance(verdict, Failed):
-        return verdict
-    if not compiled.student.values["built"]:
-        measured = "nothing was built by the backend that --backend names"
-        why = "--backend is not passed on, or the plain model is trained"
-        try_ = "torch.compile(model, backend=options.backend), and train what it returns"
-        return Failed(measured, why, try_)
-    verdict = _at_work(compiled, "--compile", verdict)
-    if isinstance(verdict, Failed):
-        return verdict
-    script, figures = _script(compiled), compiled.student.values["reported"]
+def _built_late(run: Pair) -> Verdict | None:
+    script, figures = _script(run), run.student.values["reported"]
     rate, warm_up = figures["throughput"], figures["warm_up_s"]
     if configurations.holds_once(rate, script):
         why = "it includes a build, which happens only once"
@@ -156,16 +147,43 @@ def compiles_before_the_clock(compiled: Pair, plain: Pair) -> Verdict:
         why = f"the builds took {script.once:.4g} s, which belongs in the warm-up"
         try_ = "read the clock before and after warm_up; in seconds"
         return Failed(f"warm_up_s is {shown(warm_up)}", why, try_)
-    return verdict
+    return None
 
 
-@part.check(basis="scripted", needs=[accumulates, checkpoints, trains_in_half_precision])
-def options_work_together(together: Pair, plain: Pair) -> Verdict:
-    """--amp, --accumulate N and --checkpoint at once still take the step of one large batch."""
-    options = f"--amp --accumulate {GROUP} --checkpoint"
-    why = f"with {options}, one option disables or interferes with another"
-    verdict = _follows(together, why, ALL_LOSSES, ALL_UPDATE, plain)
-    return verdict if isinstance(verdict, Failed) else _at_work(together, options, verdict)
+_option(
+    "checkpoints",
+    "--checkpoint runs every segment again, and changes neither losses nor weights nor running statistics.",
+    "checkpointed",
+    "--checkpoint",
+    "a segment got no gradients, or the statistics of BatchNorms moved twice",
+    also=_not_by_segments,
+)
+_option(
+    "trains_in_half_precision",
+    "--amp runs passes in half precision, and the losses follow FP32.",
+    "half",
+    "--amp",
+    "float16 without scaler.scale(loss), a step with scaled gradients, or a loss or weights in 16 bits",
+    HALF,
+)
+_option(
+    "compiles_before_the_clock",
+    "--compile trains the model compiled by --backend; all builds are in warm_up_s, none in throughput.",
+    "compiled",
+    "--compile --backend NAME",
+    "the compiled model is a different one, or a copy",
+    (LOSSES, UPDATE),
+    _built_late,
+)
+_option(
+    "options_work_together",
+    "--amp, --accumulate N and --checkpoint at once still take the step of one large batch.",
+    "together",
+    "--amp --accumulate N --checkpoint",
+    "with --amp, --accumulate N and --checkpoint, one option disables or interferes with another",
+    TOGETHER,
+    needs=["accumulates", "checkpoints", "trains_in_half_precision"],
+)
 
 
 @part.check(basis="report")
@@ -185,21 +203,18 @@ def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: P
 @part.check(basis="outputs")
 def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
     """Options that cannot work are a usage error: status 2, before anything is trained. No others are."""
-    statuses = refusals.values["statuses"]
-    begun = [" ".join(words) for words in (*REFUSED, *TAKEN)]
-    if len(statuses) != len(begun):
-        return Failed(f"{len(statuses)} runs", f"{len(begun)} were begun", PROGRAM_TEXT)
-    for at, (options, status) in enumerate(zip(begun, statuses, strict=True)):
-        if at < len(REFUSED) and status != 2:
-            measured = f"{[options]} did not end with status 2"
-            why = "it must be refused, by a usage error"
-            return Failed(measured, why, "parser.error(...) in read_options")
-        if at >= len(REFUSED) and status == 2:
-            measured = f"{options} ended with status 2"
+    for at, options in enumerate((*REFUSED, *TAKEN)):
+        refused, ended = at < len(REFUSED), refusals.values["statuses"][at] == 2
+        if ended and not refused:
             why = (
                 "only --compile and --checkpoint exclude each other, all other options go together"
             )
-            return Failed(measured, why, f"no parser.error for these; {PROGRAM_TEXT}")
+            try_ = f"no parser.error for these; {PROGRAM_TEXT}"
+            return Failed(f"{options} ended with status 2", why, try_)
+        if refused and not ended:
+            why = "it must be refused, by a usage error"
+            try_ = "parser.error(...) in read_options"
+            return Failed(f"{options} did not end with status 2", why, try_)
     return Passed(f"{len(REFUSED)} times status 2")
 
 
@@ -219,46 +234,34 @@ def _follows(
     if problem:
         why = f"it ran with --epochs {EPOCHS}"
         return Failed(problem, why, "losses: the mean loss of each epoch")
-    apart = numerics.furthest(observed["losses"], expected["losses"])
-    measured = f"losses of the epochs off by {apart:.1e} (allowed {losses:.0e})"
-    shares = {"losses": apart / losses}
+    off = plain is not None and isinstance(_follows(plain, why), Failed)
     try_ = f"compare with a plain run on the same batches, and without the warm-up; {WRONG}"
-    off = plain is not None and not isinstance(_follows(plain, why), Passed)
     if off:
         why = "the training without options is already wrong"
         try_ = "fix trains_as_the_plain_loop first"
-    if not apart <= losses:
-        return Failed(measured, why, try_, numerics.shares(**shares))
-    if run.student.values["unsaved"]:
+    apart = numerics.furthest(observed["losses"], expected["losses"])
+    measured = f"losses of the epochs off by {apart:.1e} (allowed {losses:.0e})"
+    shares = {"losses": apart / losses}
+    if apart <= losses and not run.student.values["unsaved"]:
+        moved = numerics.update(run)
+        running = 0.0 if off else outputs.furthest(observed["running"], expected["running"])
+        measured += f", update by {moved.error:.1e} of its norm (allowed {update:.0e})"
+        measured += f", running statistics by {running:.1e}"
+        shares |= {"update": moved.error / update, "running": running / update}
+        if moved.ratio < STILL:
+            why = "the losses are right, but the saved weights never moved: saved too early, or a copy's"
+        elif moved.error <= update:
+            why = "weights are right, but statistics are not: the warm-up moved them, or they move twice"
+    if all(share <= 1 for share in shares.values()):
         return Passed(measured, numerics.shares(**shares))
-    moved = numerics.update(run)
-    running = 0.0 if off else outputs.furthest(observed["running"], expected["running"])
-    of_norm = f"update by {moved.error:.1e} of its norm (allowed {update:.0e})"
-    measured += f", {of_norm}, running statistics by {running:.1e}"
-    evidence = numerics.shares(**shares, update=moved.error / update, running=running / update)
-    if moved.error <= update and running <= update:
-        return Passed(measured, evidence)
-    if moved.ratio < STILL:
-        why = (
-            "the losses are right, but the weights that were saved never moved: "
-            "saved too early, or those of a copy"
-        )
-        if not off:
-            try_ = f"save the state_dict of the trained model, after the last epoch; {WRONG}"
-    elif moved.error <= update:
-        why = (
-            "weights are right, but statistics are not: "
-            "a warm-up moved them and left them so, or they move twice"
-        )
-        try_ = f"restore them after the warm-up, and hold them when a segment runs again; {WRONG}"
-    return Failed(measured, why, try_, evidence)
+    return Failed(measured, why, try_, numerics.shares(**shares))
 
 
-def _at_work(run: Pair, options: str, verdict: Verdict) -> Verdict:
+def _at_work(run: Pair, options: str) -> Verdict | None:
     """Fail a run whose batches did not take the work of its options, whatever figures it prints."""
     worked, script = run.student.values["worked"], _script(run)
     if close(worked, script.work, configurations.PACE):
-        return verdict
+        return None
     why = f"expected {script.work:.4g} s with {options}"
     if close(worked, script.plain, configurations.PACE):
         why = f"that is the speed without {options}"
