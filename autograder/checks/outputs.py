@@ -52,13 +52,15 @@ Form = Mapping[str, Any]
 """Of one answer: its case, its shape, its dtype."""
 Why = str | Mapping[str, str]
 """What to say of numbers that differ; or by words in the name of the case, the first that fit."""
+Causes = Mapping[str, tuple[str, str]]
+"""The same, each with what to try."""
 
 
 def same(
     pair: Pair,
     within: float | Mapping[str, float],
     *,
-    why: Why,
+    why: Why | Causes,
     try_: str,
     without: Collection[str] = (),
 ) -> Passed | Failed:
@@ -69,7 +71,8 @@ def same(
     worst = most = 0.0
     cases = [each for each in paired(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
-        if problem := misfit(case, asked, got, why, try_):
+        words, hint = _cause(why, asked["case"], try_)
+        if problem := misfit(case, asked, got, words, hint):
             return problem
         assert got is not None
         apart = furthest(got, want, row=width(asked["shape"]))
@@ -79,7 +82,7 @@ def same(
             evidence = shares(numbers=share(apart, allowed))
             where = _relative(got, want, width(asked["shape"]))
             evidence |= error_map(where, allowed, asked["case"], asked["shape"])
-            return Failed(measured, reason(why, asked["case"]), try_, evidence)
+            return Failed(measured, words, hint, evidence)
         worst = max(worst, apart)
         most = max(most, share(apart, allowed))
     measured = f"{many(len(cases), 'case')}, off by at most {worst:.1e} of a row's largest number"
@@ -270,3 +273,11 @@ def reason(why: Why, case: str) -> str:
     if isinstance(why, str):
         return why
     return next(words for part, words in why.items() if part in case)
+
+
+def _cause(why: Why | Causes, case: str, try_: str) -> tuple[str, str]:
+    """Return what is said of a case, and what to try there."""
+    if isinstance(why, str):
+        return why, try_
+    said = next((words for part, words in why.items() if part in case), "")
+    return (said, try_) if isinstance(said, str) else (said[0], f"{said[1]}; {try_}")

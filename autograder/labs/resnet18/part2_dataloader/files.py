@@ -26,7 +26,7 @@ def _problem(sweep: str, swept: Sequence[Row], comparison: str, compared: Sequen
     why = judges.SWEEP.problem(swept) or judges.numbers_problem(swept)
     if why := why or judges.sweep_problem(swept):
         return f"{sweep}: {why}"
-    if why := judges.COMPARED.problem(compared) or judges.compared_problem(compared):
+    if why := judges.COMPARED.problem(compared) or judges.workers_problem(compared):
         return f"{comparison}: {why}"
     every = [*swept, *compared]
     if why := table.device_problem(every) or samples_problem(every, judges.SAME):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from autograder.checks import slips, table
+from autograder.checks import slips
 from autograder.checks.numerics import close
+from autograder.checks.slips import Epoch
 from autograder.checks.table_form import (
     DEVICE,
     ROUNDED,
@@ -54,6 +55,8 @@ COMPARED = Form(
 )
 EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
 SAME = 0.03  # relative: figures of one row that follow from each other, beyond what is lost to two decimals
+APART = 0.5  # seconds: so far is the epoch of any number of workers from that of none
+COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
 LEAST = 1e-9  # seconds
 FEWEST = 3  # rows of a sweep that is handed in
 
@@ -74,27 +77,31 @@ class Script:
 
     samples: int
     batches: int
-    pace: Mapping[int, float]
-    """Number of workers -> wait for a batch."""
+    workers: Sequence[int]
+    pace: Sequence[float]
+    """Of each number of workers: the wait for a batch."""
     start: float
     """Of one worker, in each epoch that it does not survive."""
-    cold: float
-    """More, in the first epoch of each loader."""
     work: float
     """Of one step."""
-    further: float
-    """What a larger prefetch_factor makes of a wait, as a factor."""
-    device: str
 
-    def wait(self, setting: Setting) -> float:
-        """Return how long the second epoch waits for data."""
-        start = 0.0 if setting.stay else setting.workers * self.start
-        share = self.further if setting.ahead else 1.0
-        return start + self.batches * self.pace[setting.workers] * share
+    def epoch(self, setting: Setting) -> Epoch:
+        """Return the second epoch of a loader; the first one is colder, and starts workers that stay."""
+        starts = setting.workers * self.start
+        pace = self.pace[self.workers.index(setting.workers)]
+        wait = self.batches * pace * (FURTHER if setting.ahead else 1.0)
+        if setting.stay:
+            return Epoch(self.samples, self.batches, wait, self.work, COLD + starts)
+        return Epoch(self.samples, self.batches, wait + starts, self.work, COLD)
 
-    def epoch(self, setting: Setting) -> float:
-        """Return how long the second epoch takes."""
-        return self.wait(setting) + self.batches * self.work
+    def slower(self) -> list[float]:
+        """Return by how many seconds an epoch of each number of workers is slower than one without."""
+        without, *others = (self.epoch(Setting(number)).seconds for number in self.workers)
+        return [seconds - without for seconds in others]
+
+    def tells_apart(self) -> bool:
+        """Whether some number of workers is slower than none, and all are far from none."""
+        return max(self.slower()) >= APART <= min(map(abs, self.slower()))
 
 
 def settings(best: int) -> tuple[Setting, ...]:
@@ -105,7 +112,7 @@ def settings(best: int) -> tuple[Setting, ...]:
 
 def sweep_problem(rows: Sequence[Row]) -> str:
     """Say how the rows of a sweep, each in the right form, contradict themselves."""
-    return samples_problem(rows, SAME) or next(filter(None, map(_odd_without, rows)), "")
+    return samples_problem(rows, SAME) or next(filter(None, map(without_problem, rows)), "")
 
 
 def numbers_problem(rows: Sequence[Row]) -> str:
@@ -114,42 +121,29 @@ def numbers_problem(rows: Sequence[Row]) -> str:
     if len(rows) >= FEWEST and numbers[0] == 0 and numbers == sorted(set(numbers)):
         return ""
     listed = ", ".join(f"{number:g}" for number in numbers)
-    return (
-        f"the rows are of {listed} workers, "
-        "but should be of 0 and at least two more numbers, each larger"
-    )
+    return f"the rows are of {listed} workers, but should be of 0 and at least two larger numbers"
 
 
-def compared_problem(rows: Sequence[Row]) -> str:
-    """Say how the rows of a comparison, each in the right form, contradict each other."""
-    return _uneven_workers(rows) or samples_problem(rows, SAME)
-
-
-def _uneven_workers(rows: Sequence[Row]) -> str:
+def workers_problem(rows: Sequence[Row], best: int | None = None) -> str:
+    """Say that a comparison is not of none and three times the *best* number of workers, or of another one."""
     workers = [row["num_workers"] for row in rows]
-    if workers[0] == 0 and len(set(workers[1:])) == 1:
+    used = workers[1] if best is None else best
+    if workers == [0, used, used, used]:
         return ""
     listed = ", ".join(f"{number:g}" for number in workers)
-    return f"num_workers are {listed}, but should be 0 for Baseline and one number for the others"
+    others = "one number" if best is None else best
+    return f"num_workers are {listed}, but should be 0 for Baseline and {others} for the others"
 
 
-def workers_problem(rows: Sequence[Row], best: int) -> str:
-    """Say that a comparison is not of the best number of workers."""
-    used = rows[1]["num_workers"]
-    other = "" if used == best else f"num_workers is {used:g}, but best is {best}"
-    return _uneven_workers(rows) or other
-
-
-def _odd_without(row: Row) -> str:
-    """Compare without_wait with what the other figures make of it, as far as they are rounded."""
-    samples = row["throughput"] * row["epoch_time"]
+def without_problem(row: Row, samples: float = 0.0) -> str:
+    """Compare without_wait with what the other figures, rounded as they may be, make of it."""
+    samples = samples or row["throughput"] * row["epoch_time"]
     work = row["epoch_time"] - row["data_wait"]
-    lost = ROUNDED * (row["throughput"] + row["epoch_time"])
-    low, high = ((samples - way * lost) / max(work + way * 2 * ROUNDED, LEAST) for way in (1, -1))
-    if low * (1 - SAME) <= row["without_wait"] <= high * (1 + SAME):
+    lost = ROUNDED * (row["throughput"] + row["epoch_time"] + work + 2 * row["without_wait"])
+    if abs(row["without_wait"] * work - samples) <= SAME * samples + lost:
         return ""
     reported = f"without_wait of {SWEEP.name(row)} is {row['without_wait']:.4g} samples/s"
-    return f"{reported}, but samples / (epoch_time - data_wait) is {samples / max(work, LEAST):.4g}"
+    return f"{reported}, but samples / (epoch_time - data_wait) is {samples / (work or LEAST):.4g}"
 
 
 def as_measured(rows: Sequence[Row], own: Sequence[Row]) -> bool:
@@ -161,55 +155,36 @@ def as_measured(rows: Sequence[Row], own: Sequence[Row]) -> bool:
     )
 
 
-def without_problem(rows: Sequence[Row], own: Sequence[Row]) -> str:
-    """Say how without_wait does not follow from what was measured, right or wrong."""
-    for row, figures in zip(rows, own, strict=True):
-        work = row["epoch_time"] - row["data_wait"]
-        expected = (figures.get("samples") or 0.0) / (work or LEAST)
-        wrong = SWEEP.mismatch(row, "without_wait", expected, SAME)
-        if wrong and expected > 0:
-            return f"{wrong}: samples / (epoch_time - data_wait)"
-    return ""
-
-
 def figures_problem(
     form: Form, rows: Sequence[Row], expected: Sequence[Setting], script: Script
 ) -> str:
     """Say how a row differs from what the clock showed of its setting."""
     for row, setting in zip(rows, expected, strict=True):
-        total, usual = script.epoch(setting), _slips(script, setting)
-        wrong = (
-            form.mismatch(row, "throughput", script.samples / total, EXACT, usual)
-            or form.mismatch(row, "epoch_time", total, EXACT)
-            or form.mismatch(row, "data_wait", script.wait(setting), EXACT)
-        )
-        if wrong:
+        epoch = script.epoch(setting)
+        if wrong := slips.time_problem(form, row, epoch, _slips(script, setting), EXACT):
             return wrong
-    return table.other_device(rows, script.device)
+    return ""
 
 
 def _slips(script: Script, setting: Setting) -> list[Slip]:
     """Return the throughput that each usual mistake gives."""
-    total = script.epoch(setting)
-    work = script.batches * script.work
-    workers = setting.workers
-    first = total + script.cold + (workers * script.start if setting.stay else 0.0)
-    both = "it is of both epochs, but the first one should not count"
+    epoch, workers = script.epoch(setting), setting.workers
+    second, first = epoch.seconds, epoch.seconds + epoch.cold
+    both = "it is of both epochs, but the first should not count"
     seconds = [
-        (work, f"{slips.NO_WAIT}: the clock starts when the batch is there"),
-        (first, "it is of the first epoch, which is slower: measure the second one"),
-        ((first + total) / 2, both),
-        (2 / (1 / first + 1 / total), both),
-        (first - work, "it is of the first epoch, without the steps"),
-        (total - work, "it leaves out the steps"),
-        (script.epoch(Setting(0)), "it is the speed of 0 workers: num_workers was not passed on"),
-        (total - workers * script.start, "it leaves out the start of the workers"),
-        (total * script.samples / script.batches, slips.BATCHES),
-        (script.epoch(Setting(workers)), "workers start again in it, or keep only 2 batches ready"),
-        (script.epoch(replace(setting, stay=False)), "workers start again in each epoch"),
-        (script.epoch(replace(setting, ahead=False)), "prefetch_factor was not passed on"),
+        (first, "it is of the first epoch, which is slower: measure the second"),
+        ((first + second) / 2, both),
+        (2 * first * second / (first + second), both),
+        (script.epoch(Setting(0)).seconds, "it is the speed of 0 workers: pass num_workers on"),
+        (second - workers * script.start, "it leaves out the start of the workers"),
+        (
+            script.epoch(Setting(workers)).seconds,
+            "workers start again, or keep only 2 batches ready",
+        ),
+        (script.epoch(replace(setting, stay=False)).seconds, "workers start again in each epoch"),
+        (script.epoch(replace(setting, ahead=False)).seconds, "prefetch_factor was not passed on"),
     ]
-    return [(script.samples / took, why) for took, why in seconds]
+    return [*epoch.slips()[1:], *((epoch.samples / took, why) for took, why in seconds)]
 
 
 def made_problem(made: Sequence[Mapping[str, int]], pins: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograder.checks import loaders, timing
 from autograder.claims.training_loop import TrainingLoop
@@ -17,12 +17,7 @@ from autograder.lab import (
     Window,
     list_of,
 )
-from autograder.labs.resnet18.part2_dataloader.part import BATCH, CLOCK, part
-
-if TYPE_CHECKING:
-    from autograder.labs.resnet18.part2_dataloader.rig import Rig
-else:
-    Rig = Any
+from autograder.labs.resnet18.part2_dataloader.part import BATCH, CLOCK, Rig, part
 
 
 def measured(student: Student, window: Window) -> Any:

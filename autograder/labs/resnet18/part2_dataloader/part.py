@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from autograder.lab import Part
 from autograder.labs.resnet18.part2_dataloader import judges
+
+if TYPE_CHECKING:
+    from autograder.labs.resnet18.part2_dataloader.rig import Rig
+else:
+    Rig = Any
+
+__all__ = ["Rig", "part"]
 
 SWEPT, COMPARED = "num_workers_comparison.png", "dataloader_optimization.png"
 part = Part(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any
 
 from autograder.checks import plot, table
 from autograder.checks.answer_lists import each
 from autograder.checks.numerics import shown
-from autograder.checks.table_form import Row
+from autograder.checks.table_form import Row, samples_problem
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
     CELL,
@@ -33,16 +34,10 @@ from autograder.labs.resnet18.part2_dataloader.part import (
     COMPARED,
     SWEPT,
     WRONG,
+    Rig,
     part,
 )
 
-if TYPE_CHECKING:
-    from autograder.labs.resnet18.part2_dataloader.rig import Rig
-else:
-    Rig = Any
-
-
-APART = 0.5  # seconds: so far is the epoch of any number of workers from that of none
 COLUMNS = (
     "see the columns of the table and how they follow from each other: "
     '"What to write" in the part 2 handout'
@@ -51,51 +46,30 @@ KEEPS = f"measure the second epoch of a new loader, made with the options of thi
 SETS = f"num_workers=0 in the first row, num_workers=best in the others; {WRONG}"
 
 SCRIPT = {
+    "samples": INTEGER,
+    "batches": INTEGER,
     "workers": list_of(INTEGER),
     "pace": list_of(NUMBER),
     "start": NUMBER,
     "work": NUMBER,
-    "samples": INTEGER,
 }
 FIGURES = ("throughput", "data_wait", "epoch_time", "samples")
-COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
 
 
-def _slower(
-    workers: Sequence[int], pace: Sequence[float], start: float, batches: int
-) -> list[float]:
-    """Return by how many seconds an epoch of each number of workers is slower than one without."""
-    return [
-        number * start + batches * (wait - pace[0])
-        for number, wait in zip(workers[1:], pace[1:], strict=True)
-    ]
-
-
-def scripted(rig: Rig) -> tuple[Any, Any, dict[str, Any]]:
+def scripted(rig: Rig) -> tuple[Any, Any, judges.Script]:
     """Return make_loader and step on a scripted clock, and what the script is."""
     few, some, many = (rig.integer(low, low + 2) for low in (1, 4, 7))
     workers = [0, some, few, many]  # as they are asked for, and not by their size
-    pace = rig.seconds(0.2, 0.9, len(workers))
     start, work = rig.seconds(0.1, 0.4, 2)
-    batches = rig.integer(5, 7)
-    while not _told_apart(_slower(workers, pace, start, batches + 1)):
+    sizes = [BATCH] * rig.integer(5, 7) + [3]
+    while True:
         pace = rig.seconds(0.2, 0.9, len(workers))
+        script = judges.Script(sum(sizes), len(sizes), workers, pace, start, work)
+        if script.tells_apart():
+            break
     paces = dict(zip(workers, pace, strict=True))
-    sizes = [BATCH] * batches + [3]
-    make_loader = rig.loading.scripted(sizes, paces, start=start, cold=COLD)
-    script = {
-        "workers": workers,
-        "pace": pace,
-        "start": start,
-        "work": work,
-        "samples": sum(sizes),
-    }
+    make_loader = rig.loading.scripted(sizes, paces, start=start, cold=judges.COLD)
     return make_loader, rig.loading.step([work]), script
-
-
-def _told_apart(slower: Sequence[float]) -> bool:
-    """Whether some number of workers is slower than none, and all are far from none."""
-    return max(slower) >= APART <= min(map(abs, slower))
 
 
 OWN = list_of(map_of(optional(NUMBER)))
@@ -121,12 +95,12 @@ def sweep(student: Student, rig: Rig) -> Answer:
     make_loader, step, script = scripted(rig)
     with rig.figures() as figures:
         returned = student.sweep_workers(
-            make_loader, script["workers"], step, rig.device, folder=str(rig.made_folder())
+            make_loader, script.workers, step, rig.device, folder=str(rig.made_folder())
         )
-    options = [{"num_workers": number} for number in script["workers"]]
+    options = [{"num_workers": number} for number in script.workers]
     measured = own(student, rig, make_loader, step, options)
     answer = written(rig, judges.SWEEP, "sweep_workers", returned, SWEPT, figures)
-    return {**script, **answer, "own": measured}
+    return {**asdict(script), **answer, "own": measured}
 
 
 @part.probe(
@@ -140,9 +114,8 @@ def comparison(student: Student, rig: Rig) -> Answer:
     The Baseline is not the slowest one: a speedup over the slowest is seen.
     """
     make_loader, step, script = scripted(rig)
-    workers, batches = script["workers"], -(-script["samples"] // BATCH)
-    slower = _slower(workers, script["pace"], script["start"], batches)
-    best = workers[1 + slower.index(max(slower))]
+    slower = script.slower()
+    best = script.workers[1 + slower.index(max(slower))]
     with rig.figures() as figures:
         returned = student.compare_configurations(
             make_loader, best, step, rig.device, folder=str(rig.made_folder())
@@ -152,7 +125,7 @@ def comparison(student: Student, rig: Rig) -> Answer:
     stays = {**first, "persistent_workers": True, "prefetch_factor": 4}
     measured = own(student, rig, make_loader, step, [{"num_workers": 0}, first, first, stays])
     answer = written(rig, judges.COMPARED, "compare_configurations", returned, COMPARED, figures)
-    return {**script, "best": best, "made": made, "own": measured, **answer}
+    return {**asdict(script), "best": best, "made": made, "own": measured, **answer}
 
 
 @part.probe(pair=True, values={"rows": list_of(map_of(CELL))})
@@ -198,33 +171,24 @@ def choices(student: Student, rig: Rig) -> Answer:
 
 
 def _script(probe: Pair) -> judges.Script:
-    script = probe.baseline.values
-    return judges.Script(
-        samples=script["samples"],
-        batches=-(-script["samples"] // BATCH),
-        pace=dict(zip(script["workers"], script["pace"], strict=True)),
-        start=script["start"],
-        cold=COLD,
-        work=script["work"],
-        further=FURTHER,
-        device=script["rows"][0]["device"],
-    )
+    return judges.Script(**{name: probe.baseline.values[name] for name in SCRIPT})
 
 
-def _swept(sweep: Pair) -> tuple[str, str] | None:
+def _device_problem(probe: Pair) -> str:
+    rows, right = (side.values["rows"] for side in (probe.student, probe.baseline))
+    return table.other_device(rows, right[0]["device"])
+
+
+def _swept(sweep: Pair) -> str | tuple[str, str]:
     rows, own = sweep.student.values["rows"], sweep.student.values["own"]
-    script = _script(sweep)
     if judges.as_measured(rows, own):
-        why = judges.without_problem(rows, own) or table.other_device(rows, script.device)
-    else:
-        settings = [judges.Setting(int(row["num_workers"])) for row in rows]
-        if why := judges.figures_problem(judges.SWEEP, rows, settings, script):
-            return (
-                why,
-                f"call measure_loading twice for each loader, keep the second result; {CLOCK}",
-            )
-        why = judges.SWEEP.problem(rows) or judges.sweep_problem(rows)
-    return (why, COLUMNS) if why else None
+        measured = zip(rows, own, strict=True)
+        problems = (judges.without_problem(row, it.get("samples") or 0.0) for row, it in measured)
+        return next(filter(None, problems), "") or _device_problem(sweep)
+    settings = [judges.Setting(int(row["num_workers"])) for row in rows]
+    if why := judges.figures_problem(judges.SWEEP, rows, settings, _script(sweep)):
+        return why, f"call measure_loading twice for each loader, keep the second result; {CLOCK}"
+    return judges.SWEEP.problem(rows) or judges.sweep_problem(rows) or _device_problem(sweep)
 
 
 sweeping = Study(
@@ -284,18 +248,17 @@ def _not_best(rows: Sequence[Row], choice: float | None) -> str:
 
 
 def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
-    observed, script = comparison.student.values, _script(comparison)
-    rows, form = observed["rows"], judges.COMPARED
-    best = comparison.baseline.values["best"]
+    observed, form = comparison.student.values, judges.COMPARED
+    rows, best = observed["rows"], comparison.baseline.values["best"]
     if why := judges.workers_problem(rows, best):
         return why, SETS
-    if judges.as_measured(rows, observed["own"]):
-        why = form.ratio_problem(rows) or table.other_device(rows, script.device)
-    else:
-        if why := judges.figures_problem(form, rows, judges.settings(best), script):
+    if not judges.as_measured(rows, observed["own"]):
+        settings = judges.settings(best)
+        if why := judges.figures_problem(form, rows, settings, _script(comparison)):
             return why, KEEPS
-        why = form.problem(rows) or judges.compared_problem(rows)
-    if why:
+        if why := form.problem(rows) or samples_problem(rows, judges.SAME):
+            return why
+    if why := form.ratio_problem(rows) or _device_problem(comparison):
         return why
     why = judges.made_problem(observed["made"], pins=2 if device.kind == "cuda" else 0)
     return why and (why, f"call make_loader(**options) once for each row; {WRONG}")

@@ -145,12 +145,6 @@ def gradients_match(gradients: Pair) -> Verdict:
     return outputs.same(gradients, SAME, why=why, try_=try_)
 
 
-PUT_BACK = (
-    "restore it in __exit__ or in a finally, "
-    f"because the second run ends with an exception; {TWICE}"
-)
-
-
 HOLD = "keep each BatchNorm from moving whenever the segment runs again"
 MOVED = {  # words of a case -> why its statistics are wrong, and what to try
     "num_batches_tracked": (
@@ -179,16 +173,14 @@ MOVED = {  # words of a case -> why its statistics are wrong, and what to try
 @part.check(basis="outputs")
 def statistics_move_once(statistics: Pair) -> Verdict:
     """The running statistics of every BatchNorm move once a forward pass, however often backward() follows."""
-    why = {case: reason for case, (reason, _) in MOVED.items()}
-    verdict = outputs.same(statistics, SAME, why=why, try_=HOLD)
-    if isinstance(verdict, Failed):
-        verdict = replace(verdict, try_=f"{dict(MOVED.values()).get(verdict.why, HOLD)}; {TWICE}")
+    verdict = outputs.same(statistics, SAME, why=MOVED, try_=TWICE)
     observed = statistics.student.values
     changed, error = observed["changed"], observed["ended"]
-    if isinstance(verdict, Failed) and changed:
-        reason = f"{changed[0]}: it was not restored"
-        return replace(verdict, why=reason, try_=PUT_BACK)
-    if isinstance(verdict, Failed) or error in (ArithmeticError.__name__, ONCE):
+    if isinstance(verdict, Failed):
+        put_back = f"restore it in __exit__ or in a finally; {TWICE}"
+        reason = f"{changed[0]}: it was not restored" if changed else ""
+        return replace(verdict, why=reason, try_=put_back) if changed else verdict
+    if error in (ArithmeticError.__name__, ONCE):
         return verdict
     measured = f"the second run of a segment raised ArithmeticError, but backward() raised {error}"
     reason = "an __exit__ that returns True hides the exception"
