@@ -45,6 +45,13 @@ STEP = 64 * 1024
 LETTER = re.compile(r"[^\W\d_]")
 CHUNKS = 10_000  # writers put 8 KiB or more of pixels into each
 
+BARS = "one bar per row, with its name and value, and set_ylabel with the unit"
+# What the label of a panel must match, by the unit.
+RATE = r"/|per|s⁻¹|\^\{?-1"
+RATIO = r"\bx\b|\xd7|[Ss]peed-?up|[Gg]ain|ratio|times"
+MEGABYTES = r"MB|[Mm]egabyte"
+SECONDS = r"\bs\b|[Ss]ec"
+
 
 def read(data: bytes, file: str) -> Picture:
     """Check every byte of a PNG and count its distinct lines, as they are stored."""

@@ -171,32 +171,28 @@ class Study:
         figure: str,
         units: Mapping[str, str],
         *,
-        says: str,
-        try_: str,
+        says: str = "",
+        try_: str = plot.BARS,
         apart: str = "",
         also: Also | None = None,
         name: str = "figure_shows_the_rows",
     ) -> None:
         """Claim that the figure shows the rows; *units* maps columns to what a panel's label has to match."""
+        drawn = f"{self.function} draws {' and '.join(units)} of its rows, and writes {figure}."
 
         def judge(evidence: Any) -> Verdict:
-            drawn = plot.shows_the_rows(
-                _student(evidence),
-                figure,
-                units,
-                self.form.names[0],
-                try_,
-                apart=apart,
+            verdict = plot.shows_the_rows(
+                _student(evidence), figure, units, self.form.names[0], try_, apart=apart
             )
-            return _and(also, evidence, drawn)
+            return _and(also, evidence, verdict)
 
-        self.part.add_check(name, says, "scripted", judge, [self.probe])
+        self.part.add_check(name, says or drawn, "scripted", judge, [self.probe])
 
     def is_consistent(
         self,
         rule: Rule | None = None,
         *,
-        says: str,
+        says: str = "",
         try_: str = "",
         note: Rule | None = None,
         name: str = "csv_is_consistent",
@@ -206,6 +202,8 @@ class Study:
         Return the check, which others may need.
         """
         try_ = try_ or f"submit the file that {self.function} wrote, unchanged"
+        rows = len(self.form.rows or ())
+        says = says or f"The submitted {self.form.file} has {rows} rows of consistent numbers."
 
         def judge(handed_in: Table) -> Verdict:
             rows = self.form.read(handed_in)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from autograder.checks import comparison as compare
-from autograder.checks import memory, numerics, precision, speedup
+from autograder.checks import memory, numerics, plot, precision, speedup
 from autograder.checks.slips import epochs
 from autograder.claims.precision import TRAINED, HalfPrecision
 from autograder.claims.studies import COLUMNS, DRAWN, EPOCHS, PICTURE, Study, written
@@ -39,7 +39,6 @@ part = Part(
     tables=[compare.RESULTS],
 )
 
-UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "speedup": r"\S"}  # a panel's label must match
 BATCH = 16  # samples
 WHERE = 'see "Where autocast goes" in the part 3 handout'
 WRONG = 'see "What usually goes wrong" in the part 3 handout'
@@ -326,18 +325,11 @@ study.is_measured(
 study.is_written(also=_made_up)
 study.is_drawn(
     FIGURE,
-    UNITS,
-    says=(
-        "compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png."
-    ),
-    try_="one bar per row, with its name and value, and set_ylabel with the unit",
+    {"throughput": plot.RATE, "speedup": r"\S"},
     apart="bars",
     also=_made_up,
 )
-study.is_consistent(
-    compare.run_problem,
-    says="The submitted amp_results.csv has two rows of consistent numbers.",
-)
+study.is_consistent(compare.run_problem)
 study.is_pictured(FIGURE)
 
 # --- what only a GPU shows --------------------------------------------------------------------------------------------

@@ -77,7 +77,6 @@ cpu.is_written()
 cpu.is_drawn(
     PICTURED,
     {"ms": r"\bms\b|[Mm]illisecond"},
-    says="study_cpu draws the milliseconds of its rows, and writes cpu_threads.png.",
     try_="a line or bars for each option, as high as the rows say, and the unit on the axis",
 )
 cpu.is_consistent(

@@ -303,19 +303,15 @@ def csv_says_what_was_measured(sweep: Pair, comparison: Pair) -> Verdict:
     return verdict
 
 
-UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1"}  # a panel's label must match
-SECONDS = r"\(s\)|\bs\b|[Ss]econds?|\bsec\b"
-
-
 @part.check(basis="scripted")
 def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
     """Both figures are written, and show the returned rows, with units."""
     try_ = "one panel for each quantity with all its rows, and set_ylabel with the unit"
-    units = {**UNITS, "epoch_time": SECONDS}
+    units = {"throughput": plot.RATE, "epoch_time": plot.SECONDS}
     verdict = plot.shows_the_rows(sweep.student, SWEPT, units, "num_workers", try_, apart="panels")
     if not isinstance(verdict, Passed):
         return verdict
-    units = {**UNITS, "speedup": r"\bx\b|\xd7|[Ss]peed-?up|times"}
+    units = {"throughput": plot.RATE, "speedup": plot.RATIO}
     return plot.shows_the_rows(
         comparison.student, COMPARED, units, "configuration", try_, apart="bars"
     )

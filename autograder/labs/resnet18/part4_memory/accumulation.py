@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograder.checks import numerics
 from autograder.claims.training_loop import TrainingLoop
@@ -22,14 +22,8 @@ from autograder.lab import (
     list_of,
     record,
 )
-from autograder.labs.resnet18.part4_memory.part import BATCH, LEFT, MOMENTUM, part
+from autograder.labs.resnet18.part4_memory.part import BATCH, LEFT, MOMENTUM, Rig, part
 from autograder.traces.words import many
-
-if TYPE_CHECKING:
-    from autograder.labs.resnet18.part4_memory.rig import Rig
-else:
-    Rig = Any
-
 
 STEPS = 3  # batches of a group in the scripted epoch
 SMOOTHING = 0.5  # of the labels there

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from autograder.checks import plot
 from autograder.checks.comparison import run_problem
 from autograder.checks.slips import epochs
 from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
-from autograder.lab import INTEGER, Answer, Pair, Rig, Student, list_of
+from autograder.lab import INTEGER, Answer, Pair, Student, list_of
 from autograder.labs.resnet18.part4_memory import judges
-from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, WRONG, part
-
-if TYPE_CHECKING:
-    from autograder.labs.resnet18.part4_memory.rig import Rig
-else:
-    Rig = Any
-
-
-# What a panel's label must match.
-UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "saved_mb": r"MB|[Mm]egabyte"}
+from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, WRONG, Rig, part
 
 
 @part.probe(pair=True, arrays=PICTURE, values={**DRAWN, **EPOCHS, "passes": list_of(INTEGER)})
@@ -97,12 +89,7 @@ study.is_measured(
 study.is_written()
 study.is_drawn(
     FIGURE,
-    UNITS,
-    says=(
-        "compare_checkpointing draws throughput and memory of its rows, "
-        "and writes checkpointing_comparison.png."
-    ),
-    try_="one bar per row, with its name and value, and set_ylabel with the unit",
+    {"throughput": plot.RATE, "saved_mb": plot.MEGABYTES},
     also=_zeros,
 )
 
@@ -111,7 +98,6 @@ study.is_drawn(
 
 study.is_consistent(
     lambda rows: judges.row_problem(rows) or run_problem(rows),
-    says="The submitted checkpointing_results.csv has two rows of consistent numbers.",
     note=judges.doubt,
 )
 study.is_pictured(FIGURE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograder.checks import memory, numerics, outputs
 from autograder.lab import (
@@ -20,13 +20,15 @@ from autograder.lab import (
     list_of,
 )
 from autograder.labs.resnet18.part4_memory.accumulation import UPDATE
-from autograder.labs.resnet18.part4_memory.part import BATCH, LEFT, MOMENTUM, TWICE, WRONG, part
-
-if TYPE_CHECKING:
-    from autograder.labs.resnet18.part4_memory.rig import Rig
-else:
-    Rig = Any
-
+from autograder.labs.resnet18.part4_memory.part import (
+    BATCH,
+    LEFT,
+    MOMENTUM,
+    TWICE,
+    WRONG,
+    Rig,
+    part,
+)
 
 COMPARED = ("alone", "running", "eval", "untouched")
 

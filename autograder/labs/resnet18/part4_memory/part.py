@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from autograder.lab import Part
 from autograder.labs.resnet18.part4_memory import judges
+
+if TYPE_CHECKING:
+    from autograder.labs.resnet18.part4_memory.rig import Rig
+else:
+    Rig = Any
+
+__all__ = ["Rig", "part"]
 
 FIGURE = "checkpointing_comparison.png"
 part = Part(

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograder.checks import outputs
 from autograder.lab import CASES, NUMBERS, TEXT, Answer, Failed, Pair, Student, Verdict, list_of
 from autograder.labs.resnet18.part4_memory.part import (
     BATCH,
     TWICE,
+    Rig,
     part,
 )
-
-if TYPE_CHECKING:
-    from autograder.labs.resnet18.part4_memory.rig import Rig
-else:
-    Rig = Any
-
 
 SEGMENTS = ("a stem", "a residual block", "a dropout", "a cumulative BatchNorm", "a BatchNorm1d")
 PASSES = 2  # so that whatever the first one leaves behind is seen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.checks import speedup
+from autograder.checks import plot, speedup
 from autograder.checks.comparison import EPOCHS as SAMPLES
 from autograder.checks.slips import epochs
 from autograder.checks.table_form import samples_problem
@@ -27,8 +27,6 @@ from autograder.labs.resnet18.part5_compile import judges
 from autograder.labs.resnet18.part5_compile.part import BATCH, BUILT, FIGURE, WRONG, part
 from autograder.labs.resnet18.part5_compile.training import follows_eager
 
-# What a panel's label must match.
-UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "compile_s": r"\bs\b|sec"}
 HALVED = 2  # batches
 
 
@@ -135,18 +133,9 @@ study.is_measured(
     reads=["comparison_amp"],
 )
 study.is_written()
-study.is_drawn(
-    FIGURE,
-    UNITS,
-    says=(
-        "compare_compile draws throughput and cold start of its rows, "
-        "and writes compile_comparison.png."
-    ),
-    try_="one bar per row, with its name and value, and set_ylabel with the unit",
-)
+study.is_drawn(FIGURE, {"throughput": plot.RATE, "compile_s": plot.SECONDS})
 study.is_consistent(
     lambda rows: judges.row_problem(rows) or samples_problem(rows, SAMPLES),
-    says="The submitted compile_results.csv has two rows of consistent numbers.",
 )
 study.is_pictured(FIGURE)
 
