@@ -24,7 +24,7 @@ OPTIONS = ("plain", "channels_last", "bfloat16")
 CPU = Form(
     "cpu_study.csv",
     (
-        words("option", "each with each number of threads, in their order"),
+        words("option", "each option with each number of threads, in the order given"),
         count("threads", "that torch used"),
         positive("ms", "median of the seven calls", "ms"),
         ratio("speedup", "first ms", "ms"),

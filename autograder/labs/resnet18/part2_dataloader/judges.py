@@ -29,12 +29,12 @@ from autograder.checks.table_form import (
 MEASURED = (
     positive("throughput", "over whole iterations, waiting for data included", "samples/s"),
     positive("epoch_time", "of the measured epoch, the second one of its loader", "s"),
-    any_number("data_wait", "of it spent waiting for the loader", "s"),
+    any_number("data_wait", "the part of it spent waiting for the loader", "s"),
 )
 SWEEP = Form(
     "worker_sweep.csv",
     (
-        count("num_workers", "worker processes: 0 in the first row, then more and more", least=0),
+        count("num_workers", "worker processes: 0 in the first row, a larger number in each next row", least=0),
         *MEASURED,
         positive("without_wait", "samples / (epoch_time - data_wait)", "samples/s"),
         DEVICE,
@@ -44,8 +44,8 @@ SWEEP = Form(
 COMPARED = Form(
     "dataloader_results.csv",
     (
-        words("configuration", "four rows, in their order"),
-        count("num_workers", "0 for Baseline; else the fastest of worker_sweep.csv", least=0),
+        words("configuration", "the four rows in the order above"),
+        count("num_workers", "0 for Baseline, else the fastest of worker_sweep.csv", least=0),
         *MEASURED,
         ratio("speedup", "throughput", "first throughput"),
         DEVICE,
