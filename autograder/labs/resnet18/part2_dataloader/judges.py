@@ -34,7 +34,11 @@ MEASURED = (
 SWEEP = Form(
     "worker_sweep.csv",
     (
-        count("num_workers", "worker processes: 0 in the first row, a larger number in each next row", least=0),
+        count(
+            "num_workers",
+            "worker processes: 0 in the first row, a larger number in each next row",
+            least=0,
+        ),
         *MEASURED,
         positive("without_wait", "samples / (epoch_time - data_wait)", "samples/s"),
         DEVICE,

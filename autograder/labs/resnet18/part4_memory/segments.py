@@ -109,7 +109,7 @@ ASKED_FOR = "x.requires_grad_() changes the caller's tensor, which needed no gra
 
 def _no_gradient(case: str) -> tuple[str, str]:
     if "input with a gradient" not in case and "in train()" in case:
-        why = "the reentrant variant gives none to a segment whose input needs none, such as images"
+        why = "the reentrant variant gives no gradients to a segment whose input needs none: images need none"
         return why, f"checkpoint(segment, x, use_reentrant=False); {TWICE}"
     if "in eval()" in case:
         why = "eval() needs gradients too, but the segment ran under no_grad or on x.detach()"

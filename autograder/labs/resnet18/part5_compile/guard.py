@@ -91,8 +91,8 @@ def guard_answers_alike(guard: Pair) -> Verdict:
     count, right = next((pair for pair in pairs if pair[0] != pair[1]), (None, 0))
     measured = f"spikes is {shown(count)}, but {shown(right)} batches were scaled"
     counted = (
-        "some batches above the limit are not counted, or others are: "
-        "one exactly at it is not above, and batches in eval() count too"
+        "count each batch above the limit, also in eval(), and no other batch: "
+        "one exactly at the limit is not above it"
     )
     return Failed(measured, counted, "self.spikes += size > limit")
 

@@ -163,7 +163,7 @@ study.is_measured(
     "starts_a_process_each",
     _compared,
     says="compare_all runs each configuration in a process of its own, one after the other; "
-    "its rows are their figures.",
+    "each row holds the figures of its run.",
     try_=RUN,
     shows=["throughput"],
 )
@@ -206,7 +206,7 @@ def summary_is_right(summaries: Pair) -> Verdict:
                 continue
             measured = f"{name} is {shown(value)}, expected {shown(right)}, of {len(rows)} rows"
             why = explained(value, summary_slips(name, right), 1e-6)
-            why = why or "it is of the last row, of another column, or computed from the speedup"
+            why = why or "it is of another row or column, or computed from the speedup"
             return Failed(measured, why, SUMMARIZED[name])
     return Passed(f"{len(tables)} tables")
 
