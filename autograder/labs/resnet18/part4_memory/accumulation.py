@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from autograder.checks import numerics
@@ -15,15 +14,14 @@ from autograder.lab import (
     Answer,
     Failed,
     Pair,
-    Passed,
     Student,
     Verdict,
     Window,
+    exactly,
     list_of,
     record,
 )
 from autograder.labs.resnet18.part4_memory.part import BATCH, LEFT, MOMENTUM, Rig, part
-from autograder.traces.words import many
 
 STEPS = 3  # batches of a group in the scripted epoch
 SMOOTHING = 0.5  # of the labels there
@@ -45,12 +43,6 @@ def cut(rig: Rig, sizes: Sequence[int], steps: int) -> Sequence[int]:
     return [sum(sizes[at : at + steps]) for at in range(0, len(sizes), steps)]
 
 
-def note_mode(modes: list[bool], model: Any, _: Any, output: Any) -> None:
-    """Note in which mode a pass ran whose gradients may be wanted: others may run in any."""
-    if output.requires_grad:
-        modes.append(model.training)
-
-
 def drawn_groups(rig: Rig) -> dict[str, tuple[list[int], int]]:
     """Draw the sizes of batches, and how many are a group: whole groups, one that lacks a batch, a short batch."""
     most = {name: rig.integer(3, 4) for name in GROUPS}
@@ -64,9 +56,8 @@ def drawn_groups(rig: Rig) -> dict[str, tuple[list[int], int]]:
 @part.probe(
     pair=True,
     values={
-        "groups": list_of(
-            record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER, trained=BOOLEAN)
-        )
+        "groups": exactly(len(GROUPS), record(sizes=list_of(INTEGER), steps=INTEGER)),
+        "trained": BOOLEAN,
     },
     arrays={f"{group}_{name}": form for group in GROUPS for name, form in LEFT.items()},
 )
@@ -74,20 +65,23 @@ def groups(student: Student, rig: Rig) -> Answer:
     """Without BatchNorm the step of a group is that of one large batch, which is what the baseline takes."""
     arrays: dict[str, Any] = {}
     noted = []
+    modes = list[bool]()
+
+    def note_mode(model: Any, _: Any, output: Any) -> None:
+        if output.requires_grad:  # a pass without gradients may run in any mode
+            modes.append(model.training)
+
     for name, (sizes, steps) in drawn_groups(rig).items():
         model = rig.nets.small("group")
         window = rig.window(cut(rig, sizes, steps), model=model, momentum=MOMENTUM)
-        taken = list[int]()
-        modes = list[bool]()
-        window.optimizer.register_step_post_hook(lambda *_, taken=taken: taken.append(1))
-        window.model.eval().register_forward_hook(partial(note_mode, modes))
+        window.model.eval().register_forward_hook(note_mode)
         for parameter in window.model.parameters() if name == "even" else ():
             parameter.grad = parameter.detach() + 1  # from before the epoch
         arrays[f"{name}_start"] = window.weights()
         train(student, window, steps)
         arrays[f"{name}_weights"] = window.weights()
-        noted.append({"sizes": sizes, "steps": steps, "taken": len(taken), "trained": all(modes)})
-    return {"groups": noted, **arrays}
+        noted.append({"sizes": sizes, "steps": steps})
+    return {"groups": noted, "trained": all(modes), **arrays}
 
 
 @part.probe(pair=True, arrays=LEFT)
@@ -119,7 +113,10 @@ LOSSES = 2e-5  # relative: no step moves the weights there
 
 @part.check(basis="outputs", compared="weights")
 def equals_a_large_batch(groups: Pair) -> Verdict:
-    """Without BatchNorm, a group of equal batches takes the step of one large batch."""
+    """In train() and without BatchNorm, a group of equal batches takes the step of one large batch."""
+    if not groups.student.values["trained"]:
+        why = "the model came in eval(), where BatchNorm and dropout do not train"
+        return Failed("it trained in eval()", why, "model.train() before the first batch")
     why = (
         "gradients are not averaged over the group, "
         "were not cleared before the epoch, were changed before the step, "
@@ -133,9 +130,8 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
 def steps_on_the_tail(groups: Pair) -> Verdict:
     """A last group with fewer batches takes a step too, with the mean over its own samples."""
     why = "the last group is dropped, or divided by accumulation_steps though it has fewer batches"
-    return _same_group(
-        groups, "tail", why, "after the loop, take one more step if batches are left"
-    )
+    try_ = "after the loop, take one more step if batches are left"
+    return _same_group(groups, "tail", why, try_)
 
 
 @part.check(basis="outputs", compared="weights")
@@ -148,46 +144,14 @@ def weighs_by_samples(groups: Pair) -> Verdict:
 
 def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     group = groups.baseline.values["groups"][GROUPS.index(name)]
-    sizes = group["sizes"]
+    whole = numerics.update(groups, "even_weights", "even_start").error <= UPDATE
+    if name != GROUPS[0] and not whole:
+        why, try_ = "groups of equal batches are already wrong", "fix equals_a_large_batch first"
     try_ = f"{try_}; {GROUP}"
-    if name != GROUPS[0] and not _whole_groups_are_right(groups):
-        why = "groups of equal batches are already wrong"
-        try_ = "fix equals_a_large_batch first"
     verdict = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
+    sizes = group["sizes"]
     case = f"{len(sizes)} batches, the last of {sizes[-1]} samples, in groups of {group['steps']}"
     return replace(verdict, measured=f"{case}: {verdict.measured}")
-
-
-def _whole_groups_are_right(groups: Pair) -> bool:
-    return numerics.update(groups, "even_weights", "even_start").error <= UPDATE
-
-
-@part.check(basis="report")
-def one_step_a_group(groups: Pair) -> Verdict:
-    """The model trains in train(), and the optimizer steps ceil(batches / accumulation_steps) times."""
-    observed, expected = (side.values["groups"] for side in (groups.student, groups.baseline))
-    taken = [epoch["taken"] for epoch in observed]
-    if len(taken) != len(expected):
-        return Failed(f"{len(taken)} epochs were counted", f"{len(expected)} were run", GROUP)
-    for epoch, count in zip(expected, taken, strict=True):
-        batches, steps = len(epoch["sizes"]), epoch["steps"]
-        right = -(-batches // steps)
-        if count == right:
-            continue
-        why = f"steps are not taken after each group of {steps} batches"
-        try_ = "step when a group is full"
-        if count == right - 1 and _whole_groups_are_right(groups):
-            why = "the last group has no step"
-            try_ = "after the loop, take one more step if batches are left"
-        measured = f"{many(count, 'step')} for {batches} batches in groups of {steps}"
-        return Failed(f"{measured}, expected {right}", why, f"{try_}; {GROUP}")
-    if all(epoch["trained"] for epoch in observed):
-        return Passed(f"{', '.join(map(str, taken))} steps, in train()")
-    why = (
-        "the model came in eval() and was not switched to train(), "
-        "so BatchNorm and dropout did not train"
-    )
-    return Failed("it trained in eval()", why, "model.train() before the first batch")
 
 
 loop = TrainingLoop(

@@ -1,17 +1,18 @@
-"""A table of an epoch without and one with checkpointing."""
+"""A table of an epoch without and one with checkpointing, on a scripted clock."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
-from autograder.checks import plot
+from autograder.checks import plot, slips, table
 from autograder.checks.comparison import run_problem
-from autograder.checks.slips import epochs
+from autograder.checks.slips import Epoch, epochs
+from autograder.checks.table_form import Row
 from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
 from autograder.lab import INTEGER, Answer, Pair, Student, list_of
-from autograder.labs.resnet18.part4_memory import judges
-from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, WRONG, Rig, part
+from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, RESULTS, WRONG, Rig, part
 
 
 @part.probe(pair=True, arrays=PICTURE, values={**DRAWN, **EPOCHS, "passes": list_of(INTEGER)})
@@ -35,7 +36,7 @@ def comparison(student: Student, rig: Rig) -> Answer:
         )
     forward = each * sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
     return {
-        **written(rig, judges.RESULTS, "compare_checkpointing", returned, FIGURE, figures),
+        **written(rig, RESULTS, "compare_checkpointing", returned, FIGURE, figures),
         "samples": len(window.loader.dataset),
         "wait": sum(waits),
         "batches": batches,
@@ -43,6 +44,67 @@ def comparison(student: Student, rig: Rig) -> Answer:
         "cold": cold,
         "passes": list(passes.values())[:64],
     }
+
+
+EXACT = 0.01  # relative: of a loss beside the trusted one, where a ReLU may turn
+
+
+def row_problem(rows: Sequence[Row]) -> str:
+    """Say what two rows in the right form show that checkpointing does not do."""
+    if rows[1]["saved_mb"] >= rows[0]["saved_mb"]:
+        return "checkpointing keeps as much for the backward pass as the standard model"
+    if not table.alike(rows[1]["loss"], rows[0]["loss"]):
+        return "the two losses differ, but checkpointing changes no loss"
+    return ""
+
+
+def doubt(rows: Sequence[Row]) -> str:
+    """Say what rows without a problem show all the same that cannot be; noise is no mistake."""
+    if rows[1]["slowdown"] >= 1:
+        return ""
+    return (
+        f"checkpointing came out faster ({rows[1]['slowdown']:.2f}) "
+        "but computes more: repeat the measurement"
+    )
+
+
+def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
+    """Say where what has nothing to do with time differs from *trusted*, the row of the standard model."""
+    if wrong := RESULTS.mismatch(rows[0], "saved_mb", trusted["saved_mb"], EXACT):
+        return f"{wrong}, as given.saved_mb says"
+    if rows[1]["saved_mb"] > trusted["saved_mb"] / 2:
+        return "saved_mb of With Checkpointing is that of a model that keeps most activations"
+    losses = (RESULTS.mismatch(row, "loss", trusted["loss"], EXACT) for row in rows)
+    if wrong := next(filter(None, losses), ""):
+        return f"{wrong} for an epoch from fresh weights"
+    on_gpu = trusted["peak_memory_mb"] is not None
+    return RESULTS.machine_problem(rows, trusted["device"], on_gpu=on_gpu)
+
+
+def time_problem(rows: Sequence[Row], epochs: Sequence[Epoch]) -> str:
+    """Say how the figures differ from what the clock showed: with checkpointing each segment runs forward twice."""
+    once, twice = epochs
+    part = "only a part of the network ran a second time"
+    parts = [once.seconds + share / 8 * (twice.seconds - once.seconds) for share in range(1, 8)]
+    of_once = [*once.slips(), (twice.rate, "something ran a second time")]
+    of_twice = [
+        twice.slips()[0],
+        (once.rate, "nothing ran a second time"),
+        *((once.samples / seconds, part) for seconds in parts),
+    ]
+    return slips.time_problem(RESULTS, rows[0], once, of_once) or slips.time_problem(
+        RESULTS, rows[1], twice, of_twice
+    )
+
+
+def reuse_problem(passes: Sequence[int], batches: int) -> str:
+    """Say that no two trainings ran for the batches of an epoch alone; *passes* are each one's forward passes."""
+    if passes.count(batches) >= 2:
+        return ""
+    return (
+        f"the training of a measured epoch ran more than its {batches} batches: "
+        "also a warm-up, or the batch for saved_mb"
+    )
 
 
 def _zeros(comparison: Pair) -> tuple[str, str] | None:
@@ -67,15 +129,15 @@ def _measured(comparison: Pair) -> tuple[str, str] | None:
     observed, script = comparison.student.values, comparison.baseline.values
     rows = observed["rows"]
     problems = (
-        (judges.row_problem(rows), KEEPS),
-        (judges.figure_problem(rows, script["rows"][0]), FRESH),
-        (judges.time_problem(rows, epochs(script)), TIMED),
-        (judges.reuse_problem(observed["passes"], script["batches"]), AGAIN),
+        (row_problem(rows), KEEPS),
+        (figure_problem(rows, script["rows"][0]), FRESH),
+        (time_problem(rows, epochs(script)), TIMED),
+        (reuse_problem(observed["passes"], script["batches"]), AGAIN),
     )
     return next(((why, f"{try_}; {WRONG}") for why, try_ in problems if why), None)
 
 
-study = Study(part, judges.RESULTS, "compare_checkpointing", by=comparison)
+study = Study(part, RESULTS, "compare_checkpointing", by=comparison)
 study.is_measured(
     "compares_both",
     _measured,
@@ -93,11 +155,8 @@ study.is_drawn(
     also=_zeros,
 )
 
-# --- what is judged: the files that are handed in ---------------------------------------------------------------------
-
-
 study.is_consistent(
-    lambda rows: judges.row_problem(rows) or run_problem(rows),
-    note=judges.doubt,
+    lambda rows: row_problem(rows) or run_problem(rows),
+    note=doubt,
 )
 study.is_pictured(FIGURE)

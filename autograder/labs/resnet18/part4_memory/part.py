@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from autograder.checks.table_form import (
+    DEVICE,
+    Form,
+    any_number,
+    not_negative,
+    or_nothing,
+    positive,
+    ratio,
+    words,
+)
 from autograder.lab import Part
-from autograder.labs.resnet18.part4_memory import judges
 
 if TYPE_CHECKING:
     from autograder.labs.resnet18.part4_memory.rig import Rig
@@ -14,6 +23,28 @@ else:
 
 __all__ = ["Rig", "part"]
 
+RESULTS = Form(
+    "checkpointing_results.csv",
+    (
+        words("model", "Standard in the first row, With Checkpointing in the second"),
+        positive("throughput", "waiting for data included", "samples/s"),
+        positive("epoch_time", "of the measured epoch", "s"),
+        or_nothing(
+            not_negative(
+                "peak_memory_mb", "peak of the GPU's memory, 1e6 bytes; empty without a GPU", "MB"
+            )
+        ),
+        positive(
+            "saved_mb",
+            "1e6 bytes that autograd keeps for the backward pass of the first batch",
+            "MB",
+        ),
+        any_number("loss", "mean over all samples of the epoch"),
+        ratio("slowdown", "first throughput", "throughput"),
+        DEVICE,
+    ),
+    rows=("Standard", "With Checkpointing"),
+)
 FIGURE = "checkpointing_comparison.png"
 part = Part(
     "part4_memory",
@@ -23,8 +54,8 @@ part = Part(
         "ResNet18Checkpointed",
         "compare_checkpointing",
     ],
-    hands_in=[judges.RESULTS.file, FIGURE, "part4_notes.md"],
-    tables=[judges.RESULTS],
+    hands_in=[RESULTS.file, FIGURE, "part4_notes.md"],
+    tables=[RESULTS],
 )
 
 BATCH = 8  # samples

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
+from autograder.checks.graphs import Seen, graph_problem
 from autograder.claims.graphs import NOTED
 from autograder.lab import (
     INTEGER,
@@ -23,7 +24,6 @@ from autograder.lab import (
     Verdict,
     Window,
 )
-from autograder.labs.resnet18.part5_compile import judges
 from autograder.labs.resnet18.part5_compile.part import BATCH, BREAKS, BUILT, WRONG, part
 
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
@@ -186,10 +186,43 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
     return Passed("weights, running statistics and the optimizer's state are as before")
 
 
+OTHER_MODE = "the warm-up was in a different mode (eval, no_grad, no autocast), or there was none"
+NO_BACKWARD = "the warm-up had no backward pass with gradients in these modes"
+SHORT_BATCH = "the last batch has fewer samples, a shape that the warm-up left out"
+
+
+def late_build(builds: Seen, batches: int) -> tuple[str, str]:
+    """Say what was built in an epoch that was warmed up, and why; or nothing."""
+    if not builds["built"]:
+        return "", ""
+    kind, batch = builds["built"][0]["kind"], builds["built"][0]["batch"]
+    measured = (
+        f"{len(builds['built'])} graphs built in the epoch, "
+        f"the first a {kind} graph at batch {batch + 1} of {batches}"
+    )
+    why = OTHER_MODE
+    if kind == "backward":
+        why = NO_BACKWARD
+    elif batch == batches - 1:
+        why = SHORT_BATCH
+    return measured, why
+
+
+def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:
+    """Say how an epoch was not one forward and one backward graph for each batch, or nothing."""
+    runs = {kind: noted["runs"][kind] for kind in ("forward", "backward")}
+    measured, why = graph_problem(noted, runs, batches, parameters=parameters)
+    if not why and half != any(graph["half"] for graph in noted["built"]):
+        state = "in float32, or in float16" if half else "in half precision"
+        why = "autocast must follow use_amp, in the warm-up and in the epoch"
+        measured = f"{runs['forward']} graphs ran; convolutions {state}"
+    return measured, why
+
+
 WARM = {
-    judges.OTHER_MODE: "warm up with complete steps in train(), under autocast if use_amp",
-    judges.NO_BACKWARD: "loss.backward() in each step of the warm-up, under autocast if use_amp",
-    judges.SHORT_BATCH: "a step of the warm-up with the size of the last batch too",
+    OTHER_MODE: "warm up with complete steps in train(), under autocast if use_amp",
+    NO_BACKWARD: "loss.backward() in each step of the warm-up, under autocast if use_amp",
+    SHORT_BATCH: "a step of the warm-up with the size of the last batch too",
 }
 
 
@@ -199,7 +232,7 @@ def nothing_is_built_later(training: Pair) -> Verdict:
     observed = training.student.values
     batches = training.baseline.values["batches"]
     for mode in PRECISIONS:
-        measured, why = judges.late_build(observed[f"{mode}_epoch"], batches)
+        measured, why = late_build(observed[f"{mode}_epoch"], batches)
         if why:
             return Failed(f"{mode.upper()}: {measured}", why, f"{WARM[why]}; {BUILT}")
     built = [len(observed[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
@@ -227,7 +260,7 @@ def one_graph_a_batch(training: Pair) -> Verdict:
             "built": epoch["built"] + warm["built"],
             "parameters": max(epoch["parameters"], warm["parameters"]),
         }
-        measured, why = judges.whole_problem(noted, batches, parameters, half=half)
+        measured, why = whole_problem(noted, batches, parameters, half=half)
         if why:
             try_ = BFLOAT16 if "autocast" in why else try_
             return Failed(f"{mode.upper()}: {measured}", why, try_)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from autograder.checks.slips import Epoch
-from autograder.labs.resnet18.part5_compile import judges
-from autograder.labs.resnet18.part5_compile.judges import RESULTS
+from autograder.labs.resnet18.part5_compile import comparison, training
+from autograder.labs.resnet18.part5_compile.part import RESULTS
 
 EPOCHS = [Epoch(samples=100, batches=10, wait=2.0, work=work, cold=3.5) for work in (0.3, 0.2)]
 SCRIPT = {"fetch": 0.5, "forward": 11.0, "backward": 6.0}
@@ -43,7 +43,7 @@ BUILDS = {
 
 @pytest.mark.parametrize(("found", "words"), BUILDS.values(), ids=BUILDS)
 def test_what_is_built_late_tells_what_the_warm_up_lacked(found, words):
-    measured, why = judges.late_build(found, 10)
+    measured, why = training.late_build(found, 10)
 
     assert bool(words) == bool(measured) == bool(why)
     assert words in why
@@ -71,7 +71,7 @@ WHOLE = {
 
 @pytest.mark.parametrize(("found", "half", "words"), WHOLE.values(), ids=WHOLE)
 def test_an_epoch_is_one_graph_each_way_for_each_batch(found, half, words):
-    measured, why = judges.whole_problem(found, 10, 12, half=half)
+    measured, why = training.whole_problem(found, 10, 12, half=half)
 
     assert bool(words) == bool(measured) == bool(why)
     assert words in why
@@ -90,9 +90,9 @@ def test_right_rows_have_no_problem():
     found = rows()
 
     assert "" == RESULTS.problem(found)
-    assert "" == judges.row_problem(found)
-    assert "" == judges.figure_problem(found, found[0])
-    assert "" == judges.time_problem(found, EPOCHS, SCRIPT)
+    assert "" == comparison.row_problem(found)
+    assert "" == comparison.figure_problem(found, found[0])
+    assert "" == comparison.time_problem(found, EPOCHS, SCRIPT)
 
 
 ROWS = {
@@ -115,12 +115,12 @@ ROWS = {
 
 @pytest.mark.parametrize(("found", "words"), ROWS.values(), ids=ROWS)
 def test_rows_that_contradict_themselves(found, words):
-    assert words in (RESULTS.problem(found) or judges.row_problem(found))
+    assert words in (RESULTS.problem(found) or comparison.row_problem(found))
 
 
 def test_rounding_that_grew_is_no_contradiction():
     """Twenty batches of a chaotic training were 16 % apart in the mean, with nothing wrong."""
-    assert "" == judges.row_problem(rows({}, {"loss": 2.4}))
+    assert "" == comparison.row_problem(rows({}, {"loss": 2.4}))
 
 
 FIGURES = {
@@ -141,7 +141,7 @@ FIGURES = {
 
 @pytest.mark.parametrize(("found", "words"), FIGURES.values(), ids=FIGURES)
 def test_figures_that_have_nothing_to_do_with_time(found, words):
-    assert words in judges.figure_problem(found, rows()[0])
+    assert words in comparison.figure_problem(found, rows()[0])
 
 
 def slow(seconds):
@@ -170,7 +170,7 @@ TIMES = {
 
 @pytest.mark.parametrize(("found", "words"), TIMES.values(), ids=TIMES)
 def test_figures_of_another_time(found, words):
-    assert words in judges.time_problem(found, EPOCHS, SCRIPT)
+    assert words in comparison.time_problem(found, EPOCHS, SCRIPT)
 
 
 COLD = {
@@ -190,7 +190,7 @@ COLD = {
 
 @pytest.mark.parametrize(("told", "built", "words"), COLD.values(), ids=COLD)
 def test_the_cold_start_is_the_time_of_the_warm_up(told, built, words):
-    found = judges.cold_problem(told, EPOCHS[0], SCRIPT, built, 75.0)
+    found = comparison.cold_problem(told, EPOCHS[0], SCRIPT, built, 75.0)
 
     assert words in found
     assert bool(words) == bool(found)
@@ -215,7 +215,7 @@ def test_the_cold_start_is_the_time_of_the_warm_up(told, built, words):
     ],
 )
 def test_both_epochs_follow_use_amp(full, half, built, words):
-    found = judges.mode_problem(
+    found = comparison.mode_problem(
         {"float32": full, "bfloat16": half}, [{**PAIR[0], "half": it} for it in built], 5
     )
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from autograder.checks.slips import Epoch
-from autograder.labs.resnet18.part4_memory import judges
-from autograder.labs.resnet18.part4_memory.judges import RESULTS
+from autograder.labs.resnet18.part4_memory import comparison
+from autograder.labs.resnet18.part4_memory.part import RESULTS
 
 EPOCHS = [
     Epoch(samples=100, batches=10, wait=2.0, work=work, cold=3.0) for work in (0.3, 0.6)
@@ -38,9 +38,9 @@ def test_right_rows_have_no_problem():
     found = rows()
 
     assert "" == RESULTS.problem(found)
-    assert "" == judges.row_problem(found)
-    assert "" == judges.figure_problem(found, found[0])
-    assert "" == judges.time_problem(found, EPOCHS)
+    assert "" == comparison.row_problem(found)
+    assert "" == comparison.figure_problem(found, found[0])
+    assert "" == comparison.time_problem(found, EPOCHS)
 
 
 ROWS = {
@@ -60,7 +60,7 @@ ROWS = {
 
 @pytest.mark.parametrize(("found", "words"), ROWS.values(), ids=ROWS)
 def test_rows_that_contradict_themselves(found, words):
-    assert words in (RESULTS.problem(found) or judges.row_problem(found))
+    assert words in (RESULTS.problem(found) or comparison.row_problem(found))
 
 
 FIGURES = {
@@ -86,7 +86,7 @@ FIGURES = {
 
 @pytest.mark.parametrize(("found", "words"), FIGURES.values(), ids=FIGURES)
 def test_figures_that_have_nothing_to_do_with_time(found, words):
-    assert words in judges.figure_problem(found, rows()[0])
+    assert words in comparison.figure_problem(found, rows()[0])
 
 
 TIMES = {
@@ -110,12 +110,12 @@ def test_figures_of_another_time(found, words):
     cold = 9.0 if "second time" in words else 3.0
     epochs = [replace(epoch, cold=cold) for epoch in EPOCHS]
 
-    assert words in judges.time_problem(found, epochs)
+    assert words in comparison.time_problem(found, epochs)
 
 
 @pytest.mark.parametrize(
     ("passes", "words"), [([3, 10, 4, 10], ""), ([3, 11, 4, 10], "more than its 10 batches")]
 )
 def test_a_measured_training_runs_for_its_epoch_alone(passes, words):
-    assert words in judges.reuse_problem(passes, 10)
-    assert bool(words) == bool(judges.reuse_problem(passes, 10))
+    assert words in comparison.reuse_problem(passes, 10)
+    assert bool(words) == bool(comparison.reuse_problem(passes, 10))
