@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from autograder.checks.table_form import Row
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import INTEGER, NUMBER, Answer, Pair, Student, list_of
-from autograder.labs.resnet18.bonus import judges
-from autograder.labs.resnet18.bonus.part import PICTURED, Rig, part
+from autograder.labs.resnet18.bonus.part import CPU, OPTIONS, PICTURED, Rig, part
 
 
 @part.probe(
@@ -29,7 +29,7 @@ def study(student: Student, rig: Rig) -> Answer:
     rig.clock.freeze()
     counts = sorted({1, *(rig.integer(2, 9) for _ in range(2))})
     gains = dict(zip(counts, np.cumsum([1.0, *rig.seconds(0.2, 0.6, 2)]).tolist(), strict=False))
-    seconds = dict(zip(judges.OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
+    seconds = dict(zip(OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
     # A number that the study does not set, so that it is seen who restores it.
     before = rig.programs.threads(next(n for n in (2, 3, 4) if n not in counts))
     steps = rig.programs.steps(seconds, gains)
@@ -37,9 +37,9 @@ def study(student: Student, rig: Rig) -> Answer:
         returned = student.study_cpu(steps, counts, folder=str(rig.made_folder()))
     after = rig.programs.threads()
     rig.programs.threads(1)
-    pairs = product(judges.OPTIONS, counts)
+    pairs = product(OPTIONS, counts)
     return {
-        **written(rig, judges.CPU, "study_cpu", returned, PICTURED, figures),
+        **written(rig, CPU, "study_cpu", returned, PICTURED, figures),
         "ms": [1000 * seconds[option] / gains[count] for option, count in pairs],
         "counts": counts,
         "before": before,
@@ -48,12 +48,51 @@ def study(student: Student, rig: Rig) -> Answer:
 
 
 def _keys(script: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return list(product(judges.OPTIONS, script["counts"]))
+    return list(product(OPTIONS, script["counts"]))
+
+
+PACE = 0.02  # relative
+OTHER_THREADS = "the step ran before with a different number of threads"
+PROCESS_TIME = "time.process_time() adds up over threads"
+USED = 2.5  # times as long takes a scripted step that ran with another number of threads before
+
+
+def options_problem(rows: Sequence[Row]) -> str:
+    """Say that a file has not each option with each of its numbers of threads, in their order."""
+    pairs = [(row["option"], row["threads"]) for row in rows]
+    counts = list(dict.fromkeys(count for _, count in pairs))
+    if pairs == list(product(OPTIONS, counts)):
+        return ""
+    return (
+        f"the rows are {len(pairs)} pairs of option and threads, "
+        "but must be each option with each number of threads, in order"
+    )
+
+
+def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
+    """Say how milliseconds differ from what a scripted clock showed."""
+    for row, ms in zip(rows, expected, strict=True):
+        usual = [
+            (ms * 11.6 / 7, "the mean, which one slow call decides: take the median"),
+            (ms * 0.6, "the fastest call: take the median"),
+            (ms / 1000, "in seconds"),
+            (ms * USED, f"{OTHER_THREADS}: make a fresh one for each row"),
+            (ms * row["threads"], f"{PROCESS_TIME}: take time.perf_counter()"),
+        ]
+        if wrong := CPU.mismatch(row, "ms", ms, PACE, usual, _otherwise(row["ms"], ms)):
+            return wrong
+    return ""
+
+
+def _otherwise(value: float, ms: float) -> str:
+    if value >= 50 * ms:
+        return "torch had a different number of threads"
+    return "the first call was counted, not seven were timed, or the number of threads was wrong"
 
 
 def _restored(study: Pair) -> str | tuple[str, str]:
     observed, script = study.student.values, study.baseline.values
-    problem = judges.time_problem(observed["rows"], script["ms"])
+    problem = time_problem(observed["rows"], script["ms"])
     if problem or observed["after"] == script["before"]:
         return problem
     threads = f"{observed['after']} threads afterwards, but {script['before']} before"
@@ -62,7 +101,7 @@ def _restored(study: Pair) -> str | tuple[str, str]:
     return f"{threads}: {why}", try_
 
 
-cpu = Study(part, judges.CPU, "study_cpu", by=study, expected=_keys)
+cpu = Study(part, CPU, "study_cpu", by=study, expected=_keys)
 cpu.is_measured(
     "study_is_honest",
     _restored,
@@ -80,7 +119,7 @@ cpu.is_drawn(
     try_="a line or bars for each option, as high as the rows say, and the unit on the axis",
 )
 cpu.is_consistent(
-    judges.options_problem,
+    options_problem,
     says=(
         "The submitted cpu_study.csv has a row for each "
         "option and number of threads, and consistent numbers."

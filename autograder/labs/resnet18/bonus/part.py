@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from autograder.checks.table_form import DEVICE, Form, count, positive, ratio, words
 from autograder.lab import Part
-from autograder.labs.resnet18.bonus import judges
 
 if TYPE_CHECKING:
     from autograder.labs.resnet18.bonus.rig import Rig
@@ -14,6 +14,42 @@ else:
 
 __all__ = ["Rig", "part"]
 
+OPTIONS = ("plain", "channels_last", "bfloat16")
+CPU = Form(
+    "cpu_study.csv",
+    (
+        words("option", "each option with each number of threads, in the order given"),
+        count("threads", "that torch used"),
+        positive("ms", "median of the seven calls", "ms"),
+        ratio("speedup", "first ms", "ms"),
+        DEVICE,
+    ),
+    keys=2,
+)
+BYTES = ("parameters", "buffers", "gradients", "optimizer", "activations", "batch")
+PLANNED = (("resnet18", 32), ("resnet50", 32), ("resnet50", 128))
+PLANS = Form(
+    "memory_plan.csv",
+    (
+        words("model", "with ten classes, at 224 pixels: resnet18, resnet50, resnet50"),
+        count("batch_size", "images: 32, 32, 128"),
+        *(
+            count(name, about, least=0)
+            for name, about in {
+                "parameters": "bytes",
+                "buffers": "bytes",
+                "gradients": "bytes after a backward pass",
+                "optimizer": "bytes of its state after a step",
+                "activations": "bytes kept for the backward pass, and counted nowhere else",
+                "batch": "bytes of images and labels",
+                "total": "the sum of the six before",
+                "largest_batch": "images whose total is at most 16,000,000,000 bytes",
+            }.items()
+        ),
+    ),
+    rows=PLANNED,
+    keys=2,
+)
 PICTURED = "cpu_threads.png"
 part = Part(
     "bonus",
@@ -26,6 +62,6 @@ part = Part(
         "study_cpu",
         "train_distributed",
     ],
-    hands_in=[judges.PLANS.file, judges.CPU.file, PICTURED, "bonus_notes.md"],
-    tables=[judges.PLANS, judges.CPU],
+    hands_in=[PLANS.file, CPU.file, PICTURED, "bonus_notes.md"],
+    tables=[PLANS, CPU],
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from autograder.checks import outputs
+from autograder.checks.numerics import shown
+from autograder.checks.table_form import Row
 from autograder.claims.studies import Study
 from autograder.lab import CASES, NUMBERS, Answer, Pair, Student, Verdict
-from autograder.labs.resnet18.bonus import judges
-from autograder.labs.resnet18.bonus.part import Rig, part
+from autograder.labs.resnet18.bonus.part import BYTES, PLANNED, PLANS, Rig, part
 
-KINDS = (*judges.BYTES, "total")
+KINDS = (*BYTES, "total")
 FAKE = "make the training under FakeTensorMode, images and labels too, and take the step there"
 COUNT = 'see "What counts as what" in the bonus handout'
 AGAIN = "run bonus.py again and submit the file that it wrote, unchanged"
@@ -119,8 +121,49 @@ def finds_the_largest_batch(budgets: Pair) -> Verdict:
     return outputs.same(budgets, 0.0, why=why, try_=try_)
 
 
-Study(part, judges.PLANS, "write_plans").is_consistent(
-    judges.plan_problem,
+BUDGET = 16_000_000_000  # bytes
+PIXELS = 3 * 224 * 224
+WHOLE = {
+    "batch_size": "must be",
+    "total": "the six kinds add up to",
+    "parameters": "with ten classes they take",
+    "batch": "images in float32 and their labels take",
+}
+PARAMETERS = {
+    "resnet18": 11_181_642 * 4,
+    "resnet50": 23_528_522 * 4,
+}  # bytes in float32, with ten classes
+
+
+def plan_problem(rows: Sequence[Row]) -> str:
+    """Say how plans in the right form do not add up, or not to known numbers."""
+    for row, (name, batch) in zip(rows, PLANNED, strict=True):
+        expected = {
+            "batch_size": batch,
+            "total": sum(row[kind] for kind in BYTES),
+            "parameters": PARAMETERS[name],
+            "batch": batch * (4 * PIXELS + 8),
+        }
+        for column, value in expected.items():
+            if row[column] != value:
+                return f"{column} of {name} is {row[column]:,.0f}, but {WHOLE[column]} {value:,.0f}"
+    return _growth_problem(rows[1], rows[2])
+
+
+def _growth_problem(small: Row, large: Row) -> str:
+    """Say where two plans of one network and the largest batch do not fit each other."""
+    each, rest = divmod(large["total"] - small["total"], large["batch_size"] - small["batch_size"])
+    if rest or each <= 0:
+        return "from 32 to 128 images of resnet50, each image does not add the same number of bytes"
+    fits = (BUDGET - (small["total"] - small["batch_size"] * each)) // each
+    if small["largest_batch"] == large["largest_batch"] == fits:
+        return ""
+    largest = f"largest_batch of resnet50 is {shown(small['largest_batch'])}"
+    return f"{largest}, but by its two plans {fits:g} images fit into 16 GB"
+
+
+Study(part, PLANS, "write_plans").is_consistent(
+    plan_problem,
     says=(
         "The submitted memory_plan.csv plans ResNet-18 and ResNet-50 at 224 pixels, "
         "and its rows are consistent."

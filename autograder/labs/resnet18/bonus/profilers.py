@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from autograder.checks import outputs
+from autograder.checks.numerics import close, shown
+from autograder.checks.table_form import Row
 from autograder.lab import (
     CELL,
     NUMBER,
@@ -22,9 +26,10 @@ from autograder.lab import (
     map_of,
     optional,
 )
-from autograder.labs.resnet18.bonus import judges
 from autograder.labs.resnet18.bonus.part import Rig, part
+from autograder.traces.words import many
 
+SECONDS = 0.005  # relative: reading the scripted clock takes a microsecond
 PROFILE = 'see "What a profiler must not disturb" in the bonus handout'
 
 
@@ -131,20 +136,90 @@ NOTED = {  # words of a case -> why its seconds are wrong, and what to try
 @part.check(basis="scripted")
 def decorator_times_honestly(decorator_times: Pair) -> Verdict:
     """timed notes each outermost call once, with the device's work, also when it raises."""
-    return outputs.same(decorator_times, judges.SECONDS, why=NOTED, try_=PROFILE)
+    return outputs.same(decorator_times, SECONDS, why=NOTED, try_=PROFILE)
+
+
+FAINT = 1e-3  # of the seconds is none of them: what the code itself takes on a real clock
+OTHER_CLOCK = (
+    "nothing was counted, or the clock is not time.perf_counter: "
+    "use cProfile.Profile(time.perf_counter)"
+)
+
+
+def same_profile(
+    profiled: Pair, key: str, figures: Sequence[str], ordered: str, *, try_: str
+) -> Verdict:
+    """Pass rows of a profile that say what the program is known to do; others may be among them."""
+    rows, expected = profiled.student.values["rows"], profiled.baseline.values["rows"]
+    if profiled.student.values["result"] != profiled.baseline.values["result"]:
+        why = "it must return a pair: the function's result, and the rows"
+        return Failed("the result is missing or different", why, try_)
+    for right in expected:
+        where = f"{key} {right[key]}"
+        named = [row for row in rows if row.get(key) == right[key]]
+        if len(named) != 1:
+            count = many(len(named), "row")
+            return Failed(f"{count} for {where}", f"expected one row for each {key}", try_)
+        if "text" in right:
+            where += f" of the grader's program, `{right['text']}`"
+        for figure in [figure for figure in figures if figure in right]:
+            value = named[0].get(figure)
+            if not (isinstance(value, float | int) and alike(value, right[figure])):
+                measured = f"{where}: {figure} {shown(value)}, expected {right[figure]:.4g}"
+                return Failed(measured, _profile_reason(figure, value, right), try_)
+    keys = [right[key] for right in expected]
+    order = [row[ordered] for row in rows if row.get(key) in keys]
+    if order == sorted(order, reverse=ordered != key):
+        return Passed(f"{len(expected)} rows, on a clock that the grader moves")
+    measured = f"{ordered}: {listed(order)}"
+    return Failed(measured, "the rows are in the wrong order", f"sort by {ordered}")
+
+
+def alike(value: float, expected: float) -> bool:
+    """Whether seconds or counts agree."""
+    return close(value, expected, SECONDS) if isinstance(expected, float) else value == expected
+
+
+def listed(values: Iterable[float]) -> str:
+    """Write a few numbers."""
+    return ", ".join(f"{value:.4g}" for value in islice(values, 6)) or "nothing"
+
+
+def _profile_reason(figure: str, reported: Any, row: Row) -> str:
+    """Recognise which figure stands in another's place."""
+    others = [
+        name for name, value in row.items() if name != figure and isinstance(value, float | int)
+    ]
+    if not isinstance(reported, float | int):
+        return "it must be a number"
+    if swapped := next((name for name in others if close(reported, row[name], 1e-3)), ""):
+        return f"that is its {swapped}"
+    if "seconds" in figure and reported < FAINT * row[figure]:
+        return OTHER_CLOCK
+    if "calls" in row and "seconds" not in row:
+        return (
+            "the function calls itself, and each of its calls counts; "
+            "pstats has primitive calls first, then all calls"
+        )
+    if "hits" in row:
+        return (
+            "a line lasts until the next line begins or the function ends, "
+            "with the functions that it calls"
+        )
+    return "calls or time are missing, or those of another function are counted too"
 
 
 @part.check(basis="scripted")
 def finds_the_hot_function(calls: Pair) -> Verdict:
     """profile_calls returns calls and seconds of each function, the one with the most own time first."""
     figures = ("calls", "own_seconds", "seconds")
-    return judges.same_profile(calls, "function", figures, "own_seconds", try_=PROFILE)
+    return same_profile(calls, "function", figures, "own_seconds", try_=PROFILE)
 
 
 @part.check(basis="scripted")
 def finds_the_hot_line(lines: Pair) -> Verdict:
     """time_lines returns hits and seconds of each line, called functions included."""
-    return judges.same_profile(lines, "line", ("hits", "seconds"), "line", try_=PROFILE)
+    return same_profile(lines, "line", ("hits", "seconds"), "line", try_=PROFILE)
 
 
 @part.check(basis="report", needs=[finds_the_hot_function, finds_the_hot_line])

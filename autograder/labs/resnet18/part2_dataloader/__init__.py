@@ -4,6 +4,6 @@ from autograder.labs.resnet18.part2_dataloader.part import part
 
 # In the order of the checks.
 # isort: off
-from autograder.labs.resnet18.part2_dataloader import loader, measurement, tables, files
+from autograder.labs.resnet18.part2_dataloader import loader, measurement, tables
 
-__all__ = ["files", "loader", "measurement", "part", "tables"]
+__all__ = ["loader", "measurement", "part", "tables"]

@@ -22,7 +22,7 @@ MONITORING: Any = getattr(
 )  # from Python 3.12 on; cProfile is one of its tools
 TOOLS = range(6 if MONITORING else 0)
 FUNCTIONS = 6  # of a program of calls
-AGAIN = 2  # times that the last of them calls itself in each call
+AGAIN = 2  # times that one of them calls itself in each call
 USED = 2.5  # times as slow is a step that ran with another number of threads before
 COLD = 4.0  # seconds that the first call of a fresh step takes longer
 PATTERN = (
@@ -43,37 +43,24 @@ class Programs:
         self._random, self._clock = random, clock
 
     def calls(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
-        """Return a program(x) -> x + 1 of functions that call each other, and what a profile of it has to say."""
-        seconds = [round(float(it), 3) for it in self._random.uniform(0.05, 0.4, FUNCTIONS)]
-        names = [self._name() for _ in range(FUNCTIONS)]
-        called = [self._called(at) for at in range(FUNCTIONS)]
-        functions: dict[int, Callable[[int], int]] = {}
-        total, calls, last = dict(enumerate(seconds)), {0: 1}, FUNCTIONS - 1
-        total[last] *= 1 + AGAIN
-        for at in reversed(range(FUNCTIONS)):  # a function calls those after it, so these are known
-            total[at] += sum(times * total[i] for i, times in called[at].items())
-            children = [functions[i] for i, times in called[at].items() for _ in range(times)]
-            functions[at] = self._function(names[at], seconds[at], children, AGAIN * (at == last))
-        for at in range(FUNCTIONS):
-            for i, times in called[at].items():
-                calls[i] = calls.get(i, 0) + calls[at] * times
-        calls[last] *= 1 + AGAIN
-        expected: list[dict[str, Any]] = [
-            {
-                "function": name,
-                "calls": calls[at],
-                "own_seconds": calls[at] * own,
-                "seconds": calls[at] * total[at],
-            }
-            for at, (name, own) in enumerate(zip(names, seconds, strict=True))
-        ]
-        del expected[last]["seconds"]  # time within a call of itself may count once or twice
-        return functions[0], sorted(expected, key=lambda row: row["own_seconds"], reverse=True)
+        """Return a program(x) -> x + 1 of functions that call each other, and rows: what a profile of it has to say.
 
-    def _called(self, at: int) -> dict[int, int]:
-        """Draw whom a function calls, and how often: the next one always."""
-        others = [i for i in range(at + 1, FUNCTIONS) if i == at + 1 or self._random.random() < 0.4]
-        return {i: int(self._random.integers(1, 4)) for i in others}
+        The rows are filled while it runs. The program is the last function; each calls the one before it.
+        """
+        functions = list[Callable[[int], int]]()
+        rows = list[dict[str, Any]]()
+        for at in range(FUNCTIONS):
+            children = [
+                function
+                for i, function in enumerate(functions)
+                if i == at - 1 or self._random.random() < 0.4
+                for _ in range(int(self._random.integers(1, 4)))
+            ]
+            again = 0 if at else AGAIN
+            function, row = self._function(self._random.uniform(0.05, 0.4), children, again)
+            functions.append(function)
+            rows.append(row)
+        return functions[-1], rows
 
     def lines(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
         """Return a program(items) -> a number, and what a profile of its lines has to say of those that take time."""
@@ -81,7 +68,7 @@ class Programs:
         costs = [
             int(it) for it in self._random.permutation([2, 3, 5, 11, 17]) * 10_000_000
         ]  # nanoseconds a time
-        helper = self._function(self._name(), costs[3] / 1e9, [])
+        helper, _ = self._function(costs[3] / 1e9)
 
         def program(rounds: int) -> int:
             done = 0
@@ -174,26 +161,34 @@ class Programs:
             torch.set_num_threads(count)
         return torch.get_num_threads()
 
-    def _name(self) -> str:
-        return "f_" + "".join(self._random.choice(list(LETTERS), 6))
-
     def _function(
-        self, name: str, seconds: float, children: Sequence[Callable[[int], int]], again: int = 0
-    ) -> Callable[[int], int]:
-        """Return a function that calls its *children*, and then itself so many times *again*, one within the other."""
+        self, seconds: float, children: Sequence[Callable[[int], int]] = (), again: int = 0
+    ) -> tuple[Callable[[int], int], dict[str, Any]]:
+        """Return a function that calls its *children*, and then itself so many times *again*, and its row of a profile.
+
+        Of a function that calls itself, the row leaves out the time that may count once or twice.
+        """
+        name = "f_" + "".join(self._random.choice(list(LETTERS), 6))
+        row = {"function": name, "calls": 0, "own_seconds": 0.0}
+        row |= {} if again else {"seconds": 0.0}
         clock, spent, itself = self._clock, round(seconds * 1e9), list[Any]()
 
         def function(x: int, left: int = again) -> int:
+            began = clock._elapsed_ns
             clock._elapsed_ns += spent
             for child in children:
                 child(x)
             if left:
                 itself[0](x, left - 1)
+            row["calls"] += 1
+            row["own_seconds"] += spent / 1e9
+            if "seconds" in row:
+                row["seconds"] += (clock._elapsed_ns - began) / 1e9
             return x + 1
 
         code = function.__code__.replace(co_name=name, co_qualname=name)
         itself.append(types.FunctionType(code, {}, name, (again,), function.__closure__))
-        return itself[0]  # type: ignore[no-any-return]
+        return itself[0], row
 
 
 def _traced(*_: Any) -> None:

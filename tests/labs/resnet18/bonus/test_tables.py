@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.labs.resnet18.bonus import judges
+from autograder.labs.resnet18.bonus import cpu, plans, profilers
+from autograder.labs.resnet18.bonus.part import BYTES, CPU, PLANS
 from autograder.model import Failed, Observation, Pair, Passed
 
 
@@ -16,11 +17,11 @@ def pair(name, told, known, **values):
 def planned(name, images, **changes):
     """A row of the file; in this world an image of resnet50 keeps a million bytes."""
     row = {"model": name, "batch_size": images, "buffers": 5, "gradients": 7, "optimizer": 9}
-    row |= {"parameters": judges.PARAMETERS[name], "activations": 1_000_000 * images}
-    row |= {"batch": images * (4 * judges.PIXELS + 8)}
-    row["total"] = sum(row[kind] for kind in judges.BYTES)
-    each = 1_000_000 + 4 * judges.PIXELS + 8
-    row["largest_batch"] = (judges.BUDGET - row["total"] + images * each) // each
+    row |= {"parameters": plans.PARAMETERS[name], "activations": 1_000_000 * images}
+    row |= {"batch": images * (4 * plans.PIXELS + 8)}
+    row["total"] = sum(row[kind] for kind in BYTES)
+    each = 1_000_000 + 4 * plans.PIXELS + 8
+    row["largest_batch"] = (plans.BUDGET - row["total"] + images * each) // each
     return {**row, **changes}
 
 
@@ -30,11 +31,11 @@ FILES = {
     "another batch": ({"batch_size": 64}, "the rows are resnet18 32, resnet50 64, resnet50 128"),
     "no sum": ({"total": 5}, "total of resnet50 is 5, but the six kinds add up to"),
     "a thousand classes": (
-        {"parameters": judges.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},
+        {"parameters": plans.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},
         "parameters of resnet50 is 94,114,096, but with ten classes they take 94,114,088",
     ),
     "another size": (
-        {"batch": 32 * (4 * judges.PIXELS + 8) - 5, "buffers": 10},
+        {"batch": 32 * (4 * plans.PIXELS + 8) - 5, "buffers": 10},
         "images in float32 and their labels take 19,267,840",
     ),
     "no straight line": ({"activations": 32_000_001, "buffers": 4}, ""),
@@ -52,7 +53,7 @@ FILES = {
 @pytest.mark.parametrize(("changes", "problem"), FILES.values(), ids=FILES)
 def test_rows_of_a_plan_fit_each_other(changes, problem):
     rows = [planned("resnet18", 32), planned("resnet50", 32, **changes), planned("resnet50", 128)]
-    found = judges.PLANS.problem(rows) or judges.plan_problem(rows)
+    found = PLANS.problem(rows) or plans.plan_problem(rows)
 
     assert problem in found
     assert bool(problem) == bool(found)
@@ -68,7 +69,7 @@ FIGURES = ("calls", "own_seconds", "seconds")
 def profiled(rows, result=5.0):
     told, known = ({"rows": it, "result": value} for it, value in ((rows, result), (KNOWN, 5.0)))
     seen = Pair(Observation("p", "ok", told), Observation("p", "ok", known))
-    return judges.same_profile(seen, "function", FIGURES, "own_seconds", try_="try")
+    return profilers.same_profile(seen, "function", FIGURES, "own_seconds", try_="try")
 
 
 PROFILES = {
@@ -99,7 +100,7 @@ def test_of_a_function_that_calls_itself_the_seconds_are_not_judged():
 
     def judged(calls):
         rows = [{**known[0], "seconds": 5.0, "calls": calls}]
-        return judges.same_profile(
+        return profilers.same_profile(
             pair("rows", rows, known, result=1.0), "function", FIGURES, "own_seconds", try_=""
         )
 
@@ -110,7 +111,7 @@ def test_of_a_function_that_calls_itself_the_seconds_are_not_judged():
 def test_a_line_is_shown_with_its_text():
     known = [{"line": 65, "hits": 4, "seconds": 2.0, "text": "helper(item)"}]
     rows = [{"line": 65, "hits": 4, "seconds": 1.0}]
-    found = judges.same_profile(
+    found = profilers.same_profile(
         pair("rows", rows, known, result=1.0), "line", ("hits", "seconds"), "line", try_=""
     )
 
@@ -152,14 +153,14 @@ ROWS = {
 
 @pytest.mark.parametrize(("changes", "problem"), ROWS.values(), ids=ROWS)
 def test_rows_of_a_study_fit_each_other(changes, problem):
-    found = judges.CPU.problem(study(**changes)) or judges.options_problem(study(**changes))
+    found = CPU.problem(study(**changes)) or cpu.options_problem(study(**changes))
 
     assert problem in found
     assert bool(problem) == bool(found)
 
 
 def test_a_study_without_rows_is_none():
-    assert "there are no rows" in judges.CPU.problem([])
+    assert "there are no rows" in CPU.problem([])
 
 
 MILLISECONDS = {
@@ -176,7 +177,7 @@ MILLISECONDS = {
 
 @pytest.mark.parametrize(("changes", "problem"), MILLISECONDS.values(), ids=MILLISECONDS)
 def test_milliseconds_are_those_that_passed(changes, problem):
-    found = judges.time_problem(study(**changes), [10.0, 5.0, 40.0])
+    found = cpu.time_problem(study(**changes), [10.0, 5.0, 40.0])
 
     assert problem in found
     assert bool(problem) == bool(found)
