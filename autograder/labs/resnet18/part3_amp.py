@@ -7,6 +7,7 @@ from typing import Any
 
 from autograder.checks import comparison as compare
 from autograder.checks import memory, numerics, plot, precision, speedup
+from autograder.checks.hints import hinted
 from autograder.checks.slips import epochs
 from autograder.claims.precision import TRAINED, HalfPrecision
 from autograder.claims.studies import COLUMNS, DRAWN, EPOCHS, PICTURE, Study, written
@@ -153,9 +154,10 @@ def comparison(student: Student, rig: Rig) -> Answer:
 
 
 KEEP = "losses.append(loss.detach()) in each iteration"
-HINTS = {  # the beginning of what precision.why_apart says -> what to try
+HINTS = {  # what precision.why_apart says -> what to try
     precision.NARROW: precision.FLOAT32,
     "each batch has one loss": KEEP,
+    "only one loss is kept": KEEP,
     "the optimizer stepped": "scaler.step(optimizer), which skips such a step",
     "the weights are right": KEEP,
     "the first loss differs": "model.train(), then the criterion on the whole batch, under autocast",
@@ -167,9 +169,8 @@ HINTS = {  # the beginning of what precision.why_apart says -> what to try
 def follows_fp32(amp: Timed) -> Verdict:
     """Training with AMP follows the FP32 losses."""
     why = precision.why_apart(amp, FOLLOWS)
-    hints = (hint for start, hint in HINTS.items() if why.startswith(start))
-    try_ = next(hints, "compare your loop with the baseline's, step by step")
-    return numerics.same_trajectory(amp, FOLLOWS, why=why, try_=f"{try_}; {WHERE}")
+    try_ = f"compare your loop with the baseline's, step by step; {WHERE}"
+    return hinted(numerics.same_trajectory(amp, FOLLOWS, why=why, try_=try_), HINTS, WHERE)
 
 
 full = TrainingLoop(

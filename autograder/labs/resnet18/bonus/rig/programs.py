@@ -169,7 +169,7 @@ class Programs:
         Of a function that calls itself, the row leaves out the time that may count once or twice.
         """
         name = "f_" + "".join(self._random.choice(list(LETTERS), 6))
-        row = {"function": name, "calls": 0, "own_seconds": 0.0}
+        row: dict[str, Any] = {"function": name, "calls": 0, "own_seconds": 0.0}
         row |= {} if again else {"seconds": 0.0}
         clock, spent, itself = self._clock, round(seconds * 1e9), list[Any]()
 
