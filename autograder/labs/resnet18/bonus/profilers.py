@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -146,43 +144,39 @@ OTHER_CLOCK = (
 )
 
 
-def same_profile(
-    profiled: Pair, key: str, figures: Sequence[str], ordered: str, *, try_: str
-) -> Verdict:
-    """Pass rows of a profile that say what the program is known to do; others may be among them."""
-    rows, expected = profiled.student.values["rows"], profiled.baseline.values["rows"]
+def same_profile(profiled: Pair, key: str) -> Verdict:
+    """Pass rows, one for each *key*, that say what the program is known to do; others may be among them."""
+    rows, expected = (side.values["rows"] for side in (profiled.student, profiled.baseline))
     if profiled.student.values["result"] != profiled.baseline.values["result"]:
         why = "it must return a pair: the function's result, and the rows"
-        return Failed("the result is missing or different", why, try_)
+        return Failed("the result is missing or different", why, PROFILE)
     for right in expected:
         where = f"{key} {right[key]}"
-        named = [row for row in rows if row.get(key) == right[key]]
-        if len(named) != 1:
-            count = many(len(named), "row")
-            return Failed(f"{count} for {where}", f"expected one row for each {key}", try_)
         if "text" in right:
             where += f" of the grader's program, `{right['text']}`"
-        for figure in [figure for figure in figures if figure in right]:
-            value = named[0].get(figure)
-            if not (isinstance(value, float | int) and alike(value, right[figure])):
-                measured = f"{where}: {figure} {shown(value)}, expected {right[figure]:.4g}"
-                return Failed(measured, _profile_reason(figure, value, right), try_)
+        named = [row for row in rows if row.get(key) == right[key]]
+        if len(named) != 1:
+            measured = f"{many(len(named), 'row')} for {where}"
+            return Failed(measured, f"expected one row for each {key}", PROFILE)
+        for figure in [name for name in right if name not in (key, "text")]:
+            value, want = named[0].get(figure), right[figure]
+            if not _alike(value, want):
+                measured = f"{where}: {figure} {shown(value)}, expected {want:.4g}"
+                return Failed(measured, _profile_reason(figure, value, right), PROFILE)
+    ordered = "line" if key == "line" else "own_seconds"
     keys = [right[key] for right in expected]
     order = [row[ordered] for row in rows if row.get(key) in keys]
     if order == sorted(order, reverse=ordered != key):
         return Passed(f"{len(expected)} rows, on a clock that the grader moves")
-    measured = f"{ordered}: {listed(order)}"
+    measured = f"{ordered}: {', '.join(map(shown, order[:6]))}"
     return Failed(measured, "the rows are in the wrong order", f"sort by {ordered}")
 
 
-def alike(value: float, expected: float) -> bool:
+def _alike(value: Any, expected: float) -> bool:
     """Whether seconds or counts agree."""
+    if not isinstance(value, float | int):
+        return False
     return close(value, expected, SECONDS) if isinstance(expected, float) else value == expected
-
-
-def listed(values: Iterable[float]) -> str:
-    """Write a few numbers."""
-    return ", ".join(f"{value:.4g}" for value in islice(values, 6)) or "nothing"
 
 
 def _profile_reason(figure: str, reported: Any, row: Row) -> str:
@@ -212,14 +206,13 @@ def _profile_reason(figure: str, reported: Any, row: Row) -> str:
 @part.check(basis="scripted")
 def finds_the_hot_function(calls: Pair) -> Verdict:
     """profile_calls returns calls and seconds of each function, the one with the most own time first."""
-    figures = ("calls", "own_seconds", "seconds")
-    return same_profile(calls, "function", figures, "own_seconds", try_=PROFILE)
+    return same_profile(calls, "function")
 
 
 @part.check(basis="scripted")
 def finds_the_hot_line(lines: Pair) -> Verdict:
     """time_lines returns hits and seconds of each line, called functions included."""
-    return same_profile(lines, "line", ("hits", "seconds"), "line", try_=PROFILE)
+    return same_profile(lines, "line")
 
 
 @part.check(basis="report", needs=[finds_the_hot_function, finds_the_hot_line])

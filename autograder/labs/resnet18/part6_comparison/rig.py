@@ -6,32 +6,27 @@ import contextlib
 import resource
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from autograder.worker import rig as worker
-from autograder.worker.rigs import programs
 from autograder.worker.rigs.nets import Loader
 from autograder.worker.rigs.returned import flat, text
 
 
-class Program(programs.Program):
-    """A program that saves the weights of a model."""
-
-    def saved(self, name: str, plain: nn.Module) -> tuple[str, dict[str, Tensor]]:
-        """Read the weights that it saved as those of a *plain* model: what is wrong with them, and those that fit."""
-        if not (self._folder / name).is_file():
-            return "no file was written", {}
-        try:
-            state = torch.load(self._folder / name, map_location="cpu", weights_only=True)
-        except Exception as error:
-            kind = text(type(error).__name__, 60)
-            return f"torch.load(..., weights_only=True) refuses the file: {kind}", {}
-        problem = _state_problem(state, plain.state_dict())
-        return problem, {} if problem else state
+def saved(file: Path, plain: nn.Module) -> tuple[str, dict[str, Tensor]]:
+    """Read weights that were saved as those of a *plain* model: what is wrong with them, and those that fit."""
+    if not file.is_file():
+        return "no file was written", {}
+    try:
+        state = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:
+        kind = text(type(error).__name__, 60)
+        return f"torch.load(..., weights_only=True) refuses the file: {kind}", {}
+    problem = _state_problem(state, plain.state_dict())
+    return problem, {} if problem else state
 
 
 def _state_problem(state: Any, expected: Mapping[str, Tensor]) -> str:
@@ -81,11 +76,8 @@ class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
     loader_for = staticmethod(loader_for)
+    saved = staticmethod(saved)
     weights_of = staticmethod(weights_of)
-
-    def program(self, student: ModuleType, name: str) -> Program:
-        """Return a program that was handed in beside the student's file."""
-        return Program(Path(str(student.__file__)).parent / name, self.folder)
 
     def busy_since(self, loader: Loader) -> Callable[[], float]:
         """Return what tells the seconds of computing since the last pass over *loader* began."""

@@ -63,13 +63,12 @@ KNOWN = [
     {"function": "hot", "calls": 4, "own_seconds": 2.0, "seconds": 2.5},
     {"function": "main", "calls": 1, "own_seconds": 0.5, "seconds": 3.0},
 ]
-FIGURES = ("calls", "own_seconds", "seconds")
 
 
 def profiled(rows, result=5.0):
     told, known = ({"rows": it, "result": value} for it, value in ((rows, result), (KNOWN, 5.0)))
     seen = Pair(Observation("p", "ok", told), Observation("p", "ok", known))
-    return profilers.same_profile(seen, "function", FIGURES, "own_seconds", try_="try")
+    return profilers.same_profile(seen, "function")
 
 
 PROFILES = {
@@ -100,9 +99,7 @@ def test_of_a_function_that_calls_itself_the_seconds_are_not_judged():
 
     def judged(calls):
         rows = [{**known[0], "seconds": 5.0, "calls": calls}]
-        return profilers.same_profile(
-            pair("rows", rows, known, result=1.0), "function", FIGURES, "own_seconds", try_=""
-        )
+        return profilers.same_profile(pair("rows", rows, known, result=1.0), "function")
 
     assert isinstance(judged(6), Passed)
     assert "the function calls itself" in judged(2).why
@@ -111,9 +108,7 @@ def test_of_a_function_that_calls_itself_the_seconds_are_not_judged():
 def test_a_line_is_shown_with_its_text():
     known = [{"line": 65, "hits": 4, "seconds": 2.0, "text": "helper(item)"}]
     rows = [{"line": 65, "hits": 4, "seconds": 1.0}]
-    found = profilers.same_profile(
-        pair("rows", rows, known, result=1.0), "line", ("hits", "seconds"), "line", try_=""
-    )
+    found = profilers.same_profile(pair("rows", rows, known, result=1.0), "line")
 
     assert (
         found.measured == "line 65 of the grader's program, `helper(item)`: seconds 1, expected 2"

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.labs.resnet18.part6_comparison.rig import Program, loader_for, weights_of
+from autograder.labs.resnet18.part6_comparison.rig import loader_for, saved, weights_of
 
 
 def plain():
@@ -14,7 +14,7 @@ def plain():
 
 
 @pytest.mark.parametrize(
-    ("saved", "words"),
+    ("state", "words"),
     [
         pytest.param(None, "no file was written", id="nothing"),
         pytest.param(plain(), "refuses the file", id="a whole model"),
@@ -34,10 +34,10 @@ def plain():
         pytest.param(plain().state_dict(), "", id="a state_dict"),
     ],
 )
-def test_what_was_saved_is_read_as_a_plain_model(tmp_path, saved, words):
-    if saved is not None:
-        torch.save(saved, tmp_path / "model.pt")
-    problem, weights = Program(tmp_path / "train.py", tmp_path).saved("model.pt", plain())
+def test_what_was_saved_is_read_as_a_plain_model(tmp_path, state, words):
+    if state is not None:
+        torch.save(state, tmp_path / "model.pt")
+    problem, weights = saved(tmp_path / "model.pt", plain())
 
     assert words in problem
     assert (words == "") == bool(weights)
