@@ -186,15 +186,24 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
     return Passed("weights, running statistics and the optimizer's state are as before")
 
 
-OTHER_MODE = "the warm-up was in a different mode (eval, no_grad, no autocast), or there was none"
-NO_BACKWARD = "the warm-up had no backward pass with gradients in these modes"
-SHORT_BATCH = "the last batch has fewer samples, a shape that the warm-up left out"
+OTHER_MODE = (  # why something is built in the epoch, and what to try
+    "the warm-up was in a different mode (eval, no_grad, no autocast), or there was none",
+    "warm up with complete steps in train(), under autocast if use_amp",
+)
+NO_BACKWARD = (
+    "the warm-up had no backward pass with gradients in these modes",
+    "loss.backward() in each step of the warm-up, under autocast if use_amp",
+)
+SHORT_BATCH = (
+    "the last batch has fewer samples, a shape that the warm-up left out",
+    "a step of the warm-up with the size of the last batch too",
+)
 
 
-def late_build(builds: Seen, batches: int) -> tuple[str, str]:
-    """Say what was built in an epoch that was warmed up, and why; or nothing."""
+def late_build(builds: Seen, batches: int) -> tuple[str, str, str]:
+    """Say what was built in an epoch that was warmed up, why, and what to try; or nothing."""
     if not builds["built"]:
-        return "", ""
+        return "", "", ""
     kind, batch = builds["built"][0]["kind"], builds["built"][0]["batch"]
     measured = (
         f"{len(builds['built'])} graphs built in the epoch, "
@@ -205,7 +214,7 @@ def late_build(builds: Seen, batches: int) -> tuple[str, str]:
         why = NO_BACKWARD
     elif batch == batches - 1:
         why = SHORT_BATCH
-    return measured, why
+    return measured, *why
 
 
 def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:
@@ -219,22 +228,15 @@ def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> 
     return measured, why
 
 
-WARM = {
-    OTHER_MODE: "warm up with complete steps in train(), under autocast if use_amp",
-    NO_BACKWARD: "loss.backward() in each step of the warm-up, under autocast if use_amp",
-    SHORT_BATCH: "a step of the warm-up with the size of the last batch too",
-}
-
-
 @part.check(basis="report")
 def nothing_is_built_later(training: Pair) -> Verdict:
     """After the warm-up nothing is built: not for the backward pass, and not for the short last batch."""
     observed = training.student.values
     batches = training.baseline.values["batches"]
     for mode in PRECISIONS:
-        measured, why = late_build(observed[f"{mode}_epoch"], batches)
+        measured, why, try_ = late_build(observed[f"{mode}_epoch"], batches)
         if why:
-            return Failed(f"{mode.upper()}: {measured}", why, f"{WARM[why]}; {BUILT}")
+            return Failed(f"{mode.upper()}: {measured}", why, f"{try_}; {BUILT}")
     built = [len(observed[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
     if all(built):
         counts = " and ".join(map(str, built))

@@ -9,6 +9,8 @@ from typing import Any
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.returned import text
 
+Timings = Iterator[tuple[str, list[float], Any]]
+
 
 class Queued:
     """A device that works while the host goes on: `work` leaves seconds behind that `synchronize` waits for."""
@@ -42,7 +44,7 @@ class Decorated:
                 }
         return spent
 
-    def timings(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
+    def timings(self, timed: Any) -> Timings:
         """Yield what was called, the seconds that passed in each call, and what the decorator noted of them.
 
         Without a decorator, only what passed.
@@ -53,7 +55,7 @@ class Decorated:
     def _spend(self, seconds: float) -> None:
         self._clock.advance(seconds, busy=True)
 
-    def _plain(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
+    def _plain(self, timed: Any) -> Timings:
         first, second, between = self._seconds(3)
         first_timer, second_timer = timed(self._spend), timed()(self._spend)
         first_timer(first)
@@ -63,7 +65,7 @@ class Decorated:
         yield "two calls", [first, second], first_timer.seconds
         yield "another function, decorated with @timed()", [between], second_timer.seconds
 
-    def _raising(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
+    def _raising(self, timed: Any) -> Timings:
         before, after = self._seconds(2)
 
         def fails(seconds: float, fail: bool) -> None:
@@ -78,7 +80,7 @@ class Decorated:
             raises(after, False)
         yield "a call that raises, and one after it", [before, after], raises.seconds
 
-    def _recursive(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
+    def _recursive(self, timed: Any) -> Timings:
         (once,) = self._seconds(1)
 
         def again(left: int) -> None:
@@ -92,7 +94,7 @@ class Decorated:
         down(0)
         yield "a function that calls itself", [5 * once, once], down.seconds
 
-    def _nested(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
+    def _nested(self, timed: Any) -> Timings:
         inside, outside = self._seconds(2)
         inner = timed(self._spend)
 
@@ -106,7 +108,7 @@ class Decorated:
         yield "a function within another", [inside, inside], inner.seconds
         yield "a function that calls another", [2 * inside + outside], outer.seconds
 
-    def _queued(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
+    def _queued(self, timed: Any) -> Timings:
         earlier, queued, host = self._seconds(3)
         device = Queued(self._clock)
 
