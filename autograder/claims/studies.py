@@ -42,7 +42,7 @@ from autograder.model import (
 WRITTEN = {"rows": list_of(map_of(CELL)), "csv": TEXT}
 DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
-"""What probes answer with: `written` makes it."""
+"""What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
 EPOCHS = {
     "samples": INTEGER,
@@ -81,6 +81,16 @@ def written(
         "panels": figures.panels(figure),
         "picture": picture,
     }
+
+
+def drawn(
+    rig: Rig, form: Form, figure: str, function: Callable[..., Any], *arguments: Any, **options: Any
+) -> dict[str, Any]:
+    """Call a function that measures; return its rows, and what it wrote and drew in the folder that was made for it."""
+    with rig.figures() as figures:
+        returned = function(*arguments, folder=str(rig.made_folder()), **options)
+    name = getattr(function, "__name__", "the function")
+    return written(rig, form, name, returned, figure, figures)
 
 
 class Study:
@@ -178,7 +188,7 @@ class Study:
         name: str = "figure_shows_the_rows",
     ) -> None:
         """Claim that the figure shows the rows; *units* maps columns to what a panel's label has to match."""
-        drawn = f"{self.function} draws {' and '.join(units)} of its rows, and writes {figure}."
+        said = f"{self.function} draws {' and '.join(units)} of its rows, and writes {figure}."
 
         def judge(evidence: Any) -> Verdict:
             verdict = plot.shows_the_rows(
@@ -186,7 +196,7 @@ class Study:
             )
             return _and(also, evidence, verdict)
 
-        self.part.add_check(name, says or drawn, "scripted", judge, [self.probe])
+        self.part.add_check(name, says or said, "scripted", judge, [self.probe])
 
     def is_consistent(
         self,

@@ -10,7 +10,7 @@ from autograder.checks import memory, numerics, plot, precision, speedup
 from autograder.checks.hints import hinted
 from autograder.checks.slips import epochs
 from autograder.claims.precision import TRAINED, HalfPrecision
-from autograder.claims.studies import COLUMNS, DRAWN, EPOCHS, PICTURE, Study, written
+from autograder.claims.studies import COLUMNS, DRAWN, EPOCHS, PICTURE, Study, drawn
 from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
     BOOLEAN,
@@ -61,7 +61,7 @@ UPDATE = 0.02
 LARGE = 0.05
 
 
-# --- what is run ------------------------------------------------------------------------------------------------------
+# --- what is run
 
 
 def train(student: Student, window: Window, **options: Any) -> Any:
@@ -135,12 +135,11 @@ def comparison(student: Student, rig: Rig) -> Answer:
     waits = rig.seconds(0.02, 0.1, batches)
     cold = 3.0
     rig.script(window, waits, [])
-    with rig.trainings(full, full * slower, cold) as trainings, rig.figures() as figures:
-        returned = student.compare_precision(
-            trainings, window.loader, window.device, folder=str(rig.made_folder())
-        )
+    with rig.trainings(full, full * slower, cold) as trainings:
+        arguments = trainings, window.loader, window.device
+        answer = drawn(rig, compare.RESULTS, FIGURE, student.compare_precision, *arguments)
     return {
-        **written(rig, compare.RESULTS, "compare_precision", returned, FIGURE, figures),
+        **answer,
         "trainings": trainings.values(),
         "samples": len(window.loader.dataset),
         "batches": batches,
@@ -150,7 +149,7 @@ def comparison(student: Student, rig: Rig) -> Answer:
     }
 
 
-# --- what is judged: the training loop --------------------------------------------------------------------------------
+# --- what is judged: the training loop
 
 
 KEEP = "losses.append(loss.detach()) in each iteration"
@@ -283,7 +282,7 @@ bare.returns_its_metrics(
 full.keeps_an_honest_clock()
 
 
-# --- what is judged: the comparison -----------------------------------------------------------------------------------
+# --- what is judged: the comparison
 
 
 def _made_up(comparison: Pair) -> tuple[str, str] | None:
@@ -333,7 +332,7 @@ study.is_drawn(
 study.is_consistent(compare.run_problem)
 study.is_pictured(FIGURE)
 
-# --- what only a GPU shows --------------------------------------------------------------------------------------------
+# --- what only a GPU shows
 
 
 @part.check(basis="outputs", needs=[follows_fp32])

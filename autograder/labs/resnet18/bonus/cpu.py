@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.table_form import Row
-from autograder.claims.studies import DRAWN, PICTURE, Study, written
+from autograder.claims.studies import DRAWN, PICTURE, Study, drawn
 from autograder.lab import INTEGER, NUMBER, Answer, Pair, Student, list_of
 from autograder.labs.resnet18.bonus.part import CPU, OPTIONS, PICTURED, Rig, part
 
@@ -33,13 +33,12 @@ def study(student: Student, rig: Rig) -> Answer:
     # A number that the study does not set, so that it is seen who restores it.
     before = rig.programs.threads(next(n for n in (2, 3, 4) if n not in counts))
     steps = rig.programs.steps(seconds, gains)
-    with rig.figures() as figures:
-        returned = student.study_cpu(steps, counts, folder=str(rig.made_folder()))
+    answer = drawn(rig, CPU, PICTURED, student.study_cpu, steps, counts)
     after = rig.programs.threads()
     rig.programs.threads(1)
     pairs = product(OPTIONS, counts)
     return {
-        **written(rig, CPU, "study_cpu", returned, PICTURED, figures),
+        **answer,
         "ms": [1000 * seconds[option] / gains[count] for option, count in pairs],
         "counts": counts,
         "before": before,

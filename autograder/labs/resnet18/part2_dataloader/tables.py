@@ -11,7 +11,7 @@ from autograder.checks import plot, table
 from autograder.checks.answer_lists import each
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Row, samples_problem
-from autograder.claims.studies import DRAWN, PICTURE, Study, written
+from autograder.claims.studies import DRAWN, PICTURE, Study, drawn
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -95,13 +95,10 @@ def own(
 def sweep(student: Student, rig: Rig) -> Answer:
     """Each number of workers has its pace, more of them are not faster, and each worker takes its time to start."""
     make_loader, step, script = scripted(rig)
-    with rig.figures() as figures:
-        returned = student.sweep_workers(
-            make_loader, script.workers, step, rig.device, folder=str(rig.made_folder())
-        )
+    arguments = make_loader, script.workers, step, rig.device
+    answer = drawn(rig, judges.SWEEP, SWEPT, student.sweep_workers, *arguments)
     options = [{"num_workers": number} for number in script.workers]
     measured = own(student, rig, make_loader, step, options)
-    answer = written(rig, judges.SWEEP, "sweep_workers", returned, SWEPT, figures)
     return {**asdict(script), **answer, "own": measured}
 
 
@@ -118,15 +115,12 @@ def comparison(student: Student, rig: Rig) -> Answer:
     make_loader, step, script = scripted(rig)
     slower = script.slower()
     best = script.workers[1 + slower.index(max(slower))]
-    with rig.figures() as figures:
-        returned = student.compare_configurations(
-            make_loader, best, step, rig.device, folder=str(rig.made_folder())
-        )
+    arguments = make_loader, best, step, rig.device
+    answer = drawn(rig, judges.COMPARED, COMPARED, student.compare_configurations, *arguments)
     made = make_loader.made[:16]
     first = {"num_workers": best}
     stays = {**first, "persistent_workers": True, "prefetch_factor": 4}
     measured = own(student, rig, make_loader, step, [{"num_workers": 0}, first, first, stays])
-    answer = written(rig, judges.COMPARED, "compare_configurations", returned, COMPARED, figures)
     return {**asdict(script), "best": best, "made": made, "own": measured, **answer}
 
 

@@ -10,7 +10,7 @@ from autograder.checks import plot, slips, table
 from autograder.checks.comparison import run_problem
 from autograder.checks.slips import Epoch, epochs
 from autograder.checks.table_form import Row
-from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
+from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, drawn
 from autograder.lab import INTEGER, Answer, Pair, Student, list_of
 from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, RESULTS, WRONG, Rig, part
 
@@ -29,14 +29,11 @@ def comparison(student: Student, rig: Rig) -> Answer:
     rig.script(window, waits, [])
     passes: Counter[Any] = Counter()
     trainings = rig.resnet_trainings(each, cold, passes=passes)
-    folder = str(rig.made_folder())
-    with rig.figures() as figures:
-        returned = student.compare_checkpointing(
-            trainings, window.loader, window.device, folder=folder
-        )
+    arguments = trainings, window.loader, window.device
+    answer = drawn(rig, RESULTS, FIGURE, student.compare_checkpointing, *arguments)
     forward = each * sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
     return {
-        **written(rig, RESULTS, "compare_checkpointing", returned, FIGURE, figures),
+        **answer,
         "samples": len(window.loader.dataset),
         "wait": sum(waits),
         "batches": batches,

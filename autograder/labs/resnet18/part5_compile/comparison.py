@@ -12,7 +12,7 @@ from autograder.checks.numerics import close, explained
 from autograder.checks.slips import PACE, Epoch, epochs
 from autograder.checks.table_form import Row, Slip, samples_problem
 from autograder.claims.graphs import NOTED
-from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
+from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, drawn
 from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
     INTEGER,
@@ -63,11 +63,10 @@ def comparison(student: Student, rig: Rig) -> Answer:
     builds = {"forward": forward, "backward": backward}
     compiler = rig.compiler(window, builds, step=eager / faster)
     trainings = rig.eager_trainings(eager, cold)
-    options = {"folder": str(rig.made_folder()), "backend": compiler}
-    with rig.figures() as figures:
-        returned = student.compare_compile(trainings, window.loader, window.device, **options)
+    arguments = trainings, window.loader, window.device
+    answer = drawn(rig, RESULTS, FIGURE, student.compare_compile, *arguments, backend=compiler)
     return {
-        **written(rig, RESULTS, "compare_compile", returned, FIGURE, figures),
+        **answer,
         **builds,
         "seen": compiler.values(),
         "began": began[:1] + began[-1:],
