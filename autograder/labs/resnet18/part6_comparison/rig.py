@@ -76,7 +76,7 @@ class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
     loader_for = staticmethod(loader_for)
-    saved = staticmethod(saved)
+    saved_weights = staticmethod(saved)
     weights_of = staticmethod(weights_of)
 
     def busy_since(self, loader: Loader) -> Callable[[], float]:

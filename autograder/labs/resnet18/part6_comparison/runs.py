@@ -90,7 +90,7 @@ def run(
     worked = begun() / batches
     peak = rig.peak_mb()
     plain, _, _ = make(rig.device)
-    unsaved, saved = rig.saved(rig.folder / "model.pt", plain)
+    unsaved, saved = rig.saved_weights(rig.folder / "model.pt", plain)
     return {
         "reported": {name: rig.number(figures[name]) for name in TOLD},
         "device": rig.text(figures["device"]),
