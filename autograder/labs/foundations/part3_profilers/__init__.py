@@ -8,24 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checks import outputs
 from autograder.checks.table_form import Form, any_number, count, not_negative, words
 from autograder.claims.exercise import Exercise
-from autograder.lab import (
-    BOOLEAN,
-    TEXT,
-    Observation,
-    Part,
-    Rig,
-    Student,
-    Table,
-    Text,
-    Verdict,
-    list_of,
-    record,
-)
+from autograder.claims.studies import Study
+from autograder.lab import Failed, Pair, Part, Passed, Rig, Student, Text, Verdict
 from autograder.labs.foundations.part3_profilers import judges, made
 from autograder.labs.foundations.part3_profilers.made import Entries
-from autograder.model import Failed, Passed
 
 MEMORY = Form(
     "line_memory.csv",
@@ -42,6 +31,7 @@ part = Part(
     hands_in=["calls_top20.txt", MEMORY.file, "part3_notes.md"],
     tables=[MEMORY],
 )
+AGAIN = "run python part3_profilers.py, and submit the file that it writes, unchanged"
 WRONG = 'see "What usually goes wrong" in the part 3 handout'
 FILE = {"empties_its_inputs": "the function gets a file and changes nothing of the caller's"}
 IMAGES = {
@@ -51,7 +41,7 @@ IMAGES = {
 }
 
 MOST = 50
-"""Rows about a program of ten lines; of more than that, only their number is compared."""
+"""Rows that are compared, of a program of ten lines."""
 
 # --- which function ---------------------------------------------------------------------------
 
@@ -154,14 +144,17 @@ gains.refuses(
 
 # --- which line -------------------------------------------------------------------------------
 
+GREY, FLIPPED, READ_ONLY = "grey", "flipped", "read-only"
+
 
 def by_arrays(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     """Cut the pixels into images."""
-    images = made.cut(given["pixels"].cpu().numpy(), given["shapes"])
-    if given["kind"] == made.FLIPPED:
-        images = [image[::-1, ::-1] for image in images]
-    for image in images:
-        image.flags.writeable = given["kind"] != made.READ_ONLY
+    pixels, images, start = given["pixels"].cpu().numpy(), [], 0
+    for shape in given["shapes"]:
+        image = pixels[start : start + math.prod(shape)].reshape(*shape)
+        start += image.size
+        images.append(image[::-1, ::-1] if given["kind"] == FLIPPED else image)
+        images[-1].flags.writeable = given["kind"] != READ_ONLY
     return function(images, given["size"])
 
 
@@ -179,7 +172,7 @@ def draw_images(
 ) -> dict[str, Any]:
     shapes = [[height + 5 * i % 17, width + 7 * i % 17, 3] for i in range(images)]
     pixels = random.integers(0, 256, sum(map(math.prod, shapes)), np.uint8)
-    if kind == made.GREY:
+    if kind == GREY:
         pixels[:] = random.integers(1, 256)
     return {"pixels": pixels, "shapes": shapes, "size": size, "kind": kind}
 
@@ -188,7 +181,7 @@ SOME = {"images": 3, "height": 20, "width": 24}
 preprocessed.same(
     {
         "one pixel": {"images": 1, "height": 1, "width": 1},
-        **{kind: {**SOME, "kind": kind} for kind in (made.GREY, made.FLIPPED, made.READ_ONLY)},
+        **{kind: {**SOME, "kind": kind} for kind in (GREY, FLIPPED, READ_ONLY)},
         "large images": {"images": 2, "height": 50, "width": 45, "size": 8},
     },
     families=(
@@ -207,7 +200,7 @@ preprocessed.same(
     name="preprocess_is_right",
     says="preprocess equals given.preprocess: no images, one pixel, grey, flipped, read-only.",
     why={
-        made.GREY: "an image of one value has no span: it becomes 0, and not NaN",
+        GREY: "an image of one value has no span: it becomes 0, and not NaN",
         "": "gamma 2.2, then from 0 to 1 over the whole image, then bilinear with antialias",
     },
     try_=f"begin with a copy of given.preprocess, and change only the slow line; {WRONG}",
@@ -237,10 +230,8 @@ def by_program(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     sizes = [given[name] for name in ("kept", "large", "helper")]
     program = made.program(given["above"])
     result, rows = function(program, *sizes, rounds=given["rounds"])
-    if len(rows) > MOST:
-        return {"result": result, "rows": f"{len(rows)} rows"}
     names = ("line", "hits", given["figure"])
-    return {"result": result, "rows": [{name: row[name] for name in names} for row in rows]}
+    return {"result": result, "rows": [{name: row[name] for name in names} for row in rows[:MOST]]}
 
 
 lines = Exercise("memory_by_line", part, call=by_program)
@@ -305,32 +296,26 @@ lines.same(
 )
 
 
-@part.probe(
-    values={"ends": list_of(record(case=TEXT, kept=BOOLEAN, came=BOOLEAN))},
-    takes=["memory_by_line"],
-)
+@part.outputs
 def tracers(student: Student, rig: Rig) -> Any:
-    """Return who traces after a return and after an exception."""
-    return {"ends": made.ends(student.memory_by_line)}
+    """Who traces after a return and after an exception, and what the caller gets."""
+    answers = rig.answers(student)
+    for case, error in (("after a return", None), ("after an exception", LookupError())):
+        right = {"trace function": "as before", "exception": "LookupError" if error else "none"}
+        own = rig.side == "student"
+        answers.add(case, made.ended(student.memory_by_line, error) if own else right)
+    return answers.values()
 
 
 @part.check(basis="report")
-def stops_tracing(tracers: Observation) -> Verdict:
+def stops_tracing(tracers: Pair) -> Verdict:
     """Afterwards sys.gettrace() is as before, also after an exception, which reaches the caller."""
-    for end in tracers.values["ends"]:
-        if not end["kept"]:
-            return Failed(
-                f"after {end['case']}: sys.gettrace() is not what it was before the call",
-                "the trace function stays in place, and slows down everything that runs later",
-                "keep sys.gettrace() before the call, and set it again in a finally block",
-            )
-        if not end["came"]:
-            return Failed(
-                f"after {end['case']}: the caller got something else",
-                "an exception that the function raises must reach the caller",
-                "use try and finally, without except",
-            )
-    return Passed("sys.gettrace() is as before after a return and after an exception")
+    why = {
+        "exception": "an exception that the function raises must reach the caller",
+        "": "the trace function stays in place, and slows down everything that runs later",
+    }
+    try_ = "keep sys.gettrace() before the call, and set it again in finally, without except"
+    return outputs.same(tracers, 0.0, why=why, try_=try_)
 
 
 # --- what is handed in ------------------------------------------------------------------------
@@ -339,18 +324,13 @@ def stops_tracing(tracers: Observation) -> Verdict:
 @part.check(basis="artefact")
 def top20_is_of_this_program(calls_top20: Text) -> Verdict:
     """The submitted calls_top20.txt is a report of pstats about train_epoch, by cumulative time."""
-    rows = judges.report_rows(calls_top20.text)
-    problem = judges.report_problem(calls_top20.text, rows)
-    if problem:
-        return Failed(f"{len(rows)} rows", problem, "run python part3_profilers.py again")
-    return Passed(f"{len(rows)} rows, train_epoch and preprocess among them")
+    rows, problem = judges.report(calls_top20.text)
+    measured = f"{len(rows)} rows"
+    return Failed(measured, problem, AGAIN) if problem else Passed(measured)
 
 
-@part.check(basis="artefact")
-def csv_is_consistent(line_memory: Table) -> Verdict:
-    """The line_memory.csv handed in has rising lines, and its largest peak is that of backward."""
-    rows = MEMORY.read(line_memory)
-    problem = MEMORY.problem(rows) or judges.memory_problem(rows)
-    if problem:
-        return Failed(f"{len(rows)} rows", problem, "run python part3_profilers.py again")
-    return Passed(f"{len(rows)} rows")
+Study(part, MEMORY, "part3_profilers.py").is_consistent(
+    judges.memory_problem,
+    says="The submitted line_memory.csv has rising lines, and its largest peak is that of backward.",
+    try_=AGAIN,
+)

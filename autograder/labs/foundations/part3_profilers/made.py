@@ -1,15 +1,15 @@
-"""What part 3 draws and knows: profiles, images, a program, and the memory of each of its lines."""
+"""What part 3 draws: profiles and a program; and the memory of each line of the program."""
 
 from __future__ import annotations
 
 import marshal
-import math
 import sys
 import tempfile
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,7 @@ Entry = list[Any]
 """Of a profile: file, line, name, calls that are not recursive, all calls, own seconds, seconds."""
 OWN_SECONDS, SECONDS = 5, 6  # places in an entry
 Entries = list[Entry]
-Array = np.ndarray[Any, Any]
 
-GREY, FLIPPED, READ_ONLY = "grey", "flipped", "read-only"
 SHARED_NAME = "forward"
 NAMES = ("__next__", SHARED_NAME, SHARED_NAME, "read", "collate", "<lambda>", "step", "backward")
 FILES = ("train.py", "src/loader.py", "src/model.py", "lib/loader.py")
@@ -85,19 +83,6 @@ def rows(profile: Entries) -> list[dict[str, Any]]:
     ]
 
 
-# --- images -----------------------------------------------------------------------------------
-
-
-def cut(pixels: Array, shapes: Sequence[Sequence[int]]) -> list[Array]:
-    """Cut pixels into images, which share their memory."""
-    images, start = [], 0
-    for shape in shapes:
-        end = start + math.prod(shape)
-        images.append(pixels[start:end].reshape(*shape))
-        start = end
-    return images
-
-
 # --- a program, line by line ------------------------------------------------------------------
 
 PROGRAM = """
@@ -120,8 +105,6 @@ def program(n, m, h, rounds):
     loss.backward()
     return n + rounds
 """
-FIRST = 10  # the line of PROGRAM that makes kept
-NUMBER = 4  # bytes
 
 
 def program(above: int) -> Callable[..., Any]:
@@ -130,23 +113,6 @@ def program(above: int) -> Callable[..., Any]:
     exec(compile("\n" * above + PROGRAM, "program.py", "exec"), names)  # noqa: S102
     made: Callable[..., Any] = names["program"]
     return made
-
-
-def steps(kept: int, large: int, helper: int, rounds: int) -> Iterator[tuple[int, list[int]]]:
-    """Yield the lines in the order in which they run, each with the numbers that it makes and frees."""
-    yield 0, [kept]
-    yield 1, []
-    for at in range(rounds):
-        yield 2, []
-        old = large - at + 1  # it is freed when the new tensor is there
-        yield 3, [large - at, -old] if at else [large]
-    yield 2, []
-    yield 4, [helper, 1, -helper]
-    yield 5, [rounds - 1 - large]
-    yield 6, [kept]
-    yield 7, [kept, kept, -kept, 1]  # the product goes, backward needs the exponential
-    yield 8, [1, kept, -kept, -1]  # a gradient comes, the exponential goes
-    yield 9, []
 
 
 def memory(
@@ -160,46 +126,47 @@ def memory(
     watch: str = "line",
 ) -> dict[str, Any]:
     """Return the result of the program and its rows; *watch* each line, its end, all lines, or nothing."""
-    live = peak = 0
-    table: dict[int, dict[str, int]] = defaultdict(
-        lambda: {"hits": 0, "added_bytes": 0, "peak_bytes": 0}
-    )
-    for line, changes in steps(kept, large, helper, rounds):
-        before = live
-        peak = peak if watch == "all" else live
-        for change in changes:
-            live += NUMBER * change
-            peak = max(peak, live)
-        row = table[line + FIRST + above]
-        row["hits"] += 1
-        row["added_bytes"] += 0 if watch == "nothing" else live - before
-        row["peak_bytes"] = max(row["peak_bytes"], live if watch == "end" else peak)
-    names = ("hits", figure)
-    lines = [
-        {"line": line, **{name: table[line][name] for name in names}} for line in sorted(table)
-    ]
-    return {"result": kept + rounds, "rows": lines}
+    table: dict[int, dict[str, int]] = {}
+    line, before = 0, 0
+
+    def step(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal line, before
+        if event not in ("line", "return") or frame.f_code is not run.__code__:
+            return step
+        if line:
+            row = table.setdefault(line, {"line": line, "hits": 0, figure: 0})
+            row["hits"] += 1
+            if figure == "peak_bytes":
+                row[figure] = max(row[figure], memory.live if watch == "end" else memory.peak)
+            elif watch != "nothing":
+                row[figure] += memory.live - before
+        if watch != "all":
+            memory.restart()
+        line, before = frame.f_lineno, memory.live
+        return step
+
+    run, traced = program(above), sys.gettrace()
+    with import_module("given").Allocations() as memory:
+        sys.settrace(step)
+        result = run(kept, large, helper, rounds=rounds)
+        sys.settrace(traced)
+    return {"result": result, "rows": [table[line] for line in sorted(table)]}
 
 
-def ends(function: Callable[..., Any]) -> list[dict[str, Any]]:
-    """Let *function* watch one that returns and one that raises; say who traces then, and what came."""
-    return [_end(function, "a return", None), _end(function, "an exception", LookupError())]
+def ended(function: Callable[..., Any], error: Exception | None) -> dict[str, str]:
+    """Let *function* watch a call under a tracer of the caller's; say who traces then, and what was raised."""
 
-
-def _end(function: Callable[..., Any], case: str, error: Exception | None) -> dict[str, Any]:
-    def traced() -> None:
+    def watched() -> None:
         if error:
             raise error
 
-    def tracer(*_: object) -> None:
-        """Trace nothing."""
-
-    before, came = sys.gettrace(), None
-    sys.settrace(tracer)
+    calls, traced, came = list[str](), sys.gettrace(), "none"
+    sys.settrace(lambda *event: calls.append(str(event)))
     try:
-        function(traced)
+        function(watched)
     except Exception as raised:
-        came = raised
-    kept = sys.gettrace() is tracer
-    sys.settrace(before)
-    return {"case": case, "kept": kept, "came": came is error}
+        came = type(raised).__name__
+    calls.clear()
+    printed(["~", 0, "<a call>"])  # whoever traces is told of it
+    sys.settrace(traced)
+    return {"trace function": "as before" if calls else "changed", "exception": came}
