@@ -51,9 +51,9 @@ WHOLE_OR_NOT = {"int", "float"}
 Form = Mapping[str, Any]
 """Of one answer: its case, its shape, its dtype."""
 Why = str | Mapping[str, str]
-"""What to say of numbers that differ; or by words in the name of the case, the first that fit."""
+"""What to say of a case, or what to try; or by words in the name of the case, the first that fit."""
 Causes = Mapping[str, tuple[str, str]]
-"""The same, each with what to try."""
+"""What to say by words in the name of the case, each with what to try there."""
 
 
 def same(
@@ -61,7 +61,7 @@ def same(
     within: float | Mapping[str, float],
     *,
     why: Why | Causes,
-    try_: str,
+    try_: Why,
     without: Collection[str] = (),
 ) -> Passed | Failed:
     """Pass when each case agrees; *within* is relative to the largest number of each row, and may go by dtype.
@@ -71,7 +71,7 @@ def same(
     worst = most = 0.0
     cases = [each for each in paired(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
-        words, hint = _cause(why, asked["case"], try_)
+        words, hint = _cause(why, asked["case"], reason(try_, asked["case"]))
         if problem := misfit(case, asked, got, words, hint):
             return problem
         assert got is not None

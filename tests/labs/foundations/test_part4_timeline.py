@@ -62,7 +62,7 @@ def test_own_times_are_those_of_the_trace_reader():
     )
 
 
-SLIPS = {"whole": "", "all": "", made.THREADS: made.THREADS, made.RANGES: made.RANGES}
+SLIPS = {"whole": "", "all": "", made.THREADS: made.THREADS, made.OTHERS: made.OTHERS}
 
 
 @pytest.mark.parametrize("slip", SLIPS)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.checks import outputs
 from autograder.checks import trace as profile
 from autograder.checks.table_form import Form, count, not_negative, words
 from autograder.claims.exercise import Exercise
 from autograder.lab import (
+    CASES,
     INTEGER,
     NUMBER,
+    NUMBERS,
     TEXT,
     Failed,
     Pair,
@@ -21,10 +24,7 @@ from autograder.lab import (
     Student,
     Table,
     Verdict,
-    exactly,
     list_of,
-    map_of,
-    optional,
     record,
 )
 from autograder.labs.foundations.part4_timeline import judges, made
@@ -125,13 +125,13 @@ own.same(
     try_=f"a stack for each (pid, tid), sorted by (start, -duration); {WRONG}",
 )
 own.same(
-    {kind: {"blocks": 6, "kind": kind} for kind in (made.RANGES, made.OTHERS)},
+    {made.OTHERS: {"blocks": 6, "kind": made.OTHERS}},
     families=(),
     oracle=made.own_times,
     within=1e-6,
     slips={
         "ranges, calls and kernels are in the table as well": (
-            partial(made.own_times, slip=made.RANGES)
+            partial(made.own_times, slip=made.OTHERS)
         )
     },
     name="ranges_are_no_operators",
@@ -143,53 +143,52 @@ own.same(
 
 # --- a handler --------------------------------------------------------------------------------
 
-HELD = {"batches": list_of(INTEGER), "steps": list_of(INTEGER)}
-LARGEST = list_of(record(name=TEXT, calls=INTEGER, own_us=NUMBER))
-TRACES = map_of(record(**HELD, operators=LARGEST))
-WRITTEN = record(files=list_of(TEXT), traces=TRACES, table=TEXT, top=INTEGER)
+LARGEST = record(operator=TEXT, calls=INTEGER, total_us=NUMBER, own_us=NUMBER)
+TABLE = record(text=TEXT, top=INTEGER, traces=list_of(list_of(LARGEST)))
 
 
-@part.probe(pair=True, values={"handlers": exactly(2, WRITTEN)}, takes=["make_handler"])
+@part.probe(
+    pair=True,
+    values={**CASES, "tables": list_of(TABLE)},
+    arrays=NUMBERS,
+    takes=["make_handler"],
+)
 def written(student: Student, rig: Rig) -> Any:
     """Let two handlers write, the second one into a folder of its own."""
-    handlers = []
+    answers, tables = rig.answers(student), []
     for cycles in (Cycles(wait=0, spare=1), Cycles(wait=0, repeat=1)):
         rank, top = rig.integer(0, 9), rig.integer(3, 6)
-        files = [f"rank{rank}_cycle{n + 1}_trace.json.gz" for n in range(cycles.repeat)]
-        expected = {"files": sorted([*files, made.TABLE]), "table": ""}
-        steps = [{"batches": it, "steps": it, "operators": []} for it in cycles.recorded]
-        answer = {**expected, "traces": dict(zip(files, steps, strict=True))}
+        names = [f"rank{rank}_cycle{n + 1}_trace.json.gz" for n in range(cycles.repeat)]
+        files = {made.TABLE: "a table", **dict(zip(names, cycles.traces, strict=True))}
         if rig.side == "student":
             folder = rig.made_folder() / f"rank {rank}, {cycles.repeat}"
             folder.mkdir()
             handler = student.make_handler(str(folder), rank=rank, top=top)
-            answer = rig.handled(folder, handler, cycles)
-        handlers.append({**answer, "top": top})
-    return {"handlers": handlers}
-
-
-def pairs(evidence: Pair, name: str) -> Any:
-    """Return what was expected and observed, one after the other."""
-    sides = (evidence.baseline.values[name], evidence.student.values[name])
-    return zip(*sides, strict=False)
+            files = rig.handled(folder, handler, cycles)
+            tables.append(rig.table(folder, top))
+        answers.add(f"files of rank {rank}", files)
+    return {**answers.values(), "tables": tables}
 
 
 @part.check(basis="report")
 def one_file_for_each_cycle(written: Pair) -> Verdict:
     """Cycle n is in rank{rank}_cycle{n}_trace.json.gz, and no file but operators.csv is beside them."""
-    for expected, observed in pairs(written, "handlers"):
-        measured, why = judges.files_problem(expected, observed)
-        if measured:
-            try_ = "count the calls in the handler, and export once in each call"
-            return Failed(f"{measured} are expected", why, f"{try_}; {WRONG}")
-    return Passed("each cycle has its file")
+    why = {
+        "names": "the n-th call of a handler writes cycle n, and each handler counts its own calls",
+        "": "each file is of its own cycle, as gzipped JSON",
+    }
+    try_ = {
+        "names": 'count the calls in the handler: f"rank{rank}_cycle{cycle}_trace.json.gz"',
+        "": "prof.export_chrome_trace(str(file)), once in each call",
+    }
+    return outputs.same(written, 0.0, why=why, try_=try_)
 
 
 @part.check(basis="report", needs=[one_file_for_each_cycle])
 def operators_fit_the_traces(written: Pair) -> Verdict:
     """operators.csv has the largest operators of each trace that was written, to 0.01 us."""
-    for expected, observed in pairs(written, "handlers"):
-        problem = judges.written_problem(OPERATORS, expected["top"], observed)
+    for table in written.student.values["tables"]:
+        problem = judges.written_problem(OPERATORS, **table)
         if problem:
             why, try_ = judges.cause(problem)
             return Failed(problem, why, f"{try_}; {WRONG}")
@@ -198,34 +197,40 @@ def operators_fit_the_traces(written: Pair) -> Verdict:
 
 # --- a schedule -------------------------------------------------------------------------------
 
-RUN = record(
-    taken=list_of(INTEGER),
-    traces=list_of(record(**HELD)),
-    count=optional(NUMBER),
-)
 
-
-@part.probe(pair=True, values={"runs": exactly(3, RUN)}, takes=["profile_cycles"])
+@part.outputs
 def recorded(student: Student, rig: Rig) -> Any:
     """Profile steps that mark themselves."""
-    runs = []
+    answers = rig.answers(student)
     for cycles in made.schedules(rig.random):
-        answer = {"taken": list(range(cycles.steps)), "count": cycles.repeat}
-        answer["traces"] = [{"batches": it, "steps": it} for it in cycles.recorded]
+        seen = made.profiled(range(cycles.steps), cycles.traces, cycles.repeat)
         if rig.side == "student":
-            answer = rig.cycles(student.profile_cycles, cycles)
-        runs.append(answer)
-    return {"runs": runs}
+            seen = rig.cycles(student.profile_cycles, cycles)
+        for name, it in seen.items():
+            answers.add(f"{cycles}; {name}", it)
+    return answers.values()
 
 
 @part.check(basis="report")
 def records_the_right_steps(recorded: Pair) -> Verdict:
     """profile_cycles records the active steps of each cycle, and returns how many cycles it recorded."""
-    for expected, observed in pairs(recorded, "runs"):
-        verdict = judges.cycles_verdict(expected, observed)
-        if isinstance(verdict, Failed):
-            return verdict
-    return Passed("each cycle holds its active steps")
+    why = {
+        "calls of step": "step(i) must be called once for each i from 0 to steps - 1, "
+        "also after the last cycle",
+        "the handler": "the schedule moves on only at prof.step(), and no error says that it is missing",
+        "number of traces": "without repeat= the cycles go on until the last step",
+        "returned": "profile_cycles returns how many cycles were recorded",
+        "": "the schedule decides which steps are recorded, and prof.step() ends a step: "
+        "the work comes before it",
+    }
+    try_ = {
+        "calls of step": "for i in range(steps): step(i)",
+        "the handler": "call prof.step() after each step(i)",
+        "number of traces": "schedule(..., repeat=repeat)",
+        "returned": "return the number of cycles",
+        "": "profile(schedule=schedule(wait=wait, ...)), and in the loop step(i), then prof.step()",
+    }
+    return outputs.same(recorded, 0.0, why=why, try_=try_)
 
 
 cut = Exercise("profile_cycles", part)

@@ -14,7 +14,7 @@ OPERATOR, TABLE = "cpu_op", "operators.csv"
 
 ONE_START, NO_GAP, NO_DURATION = "one start", "no gap", "no duration"
 THREADS, PROCESSES, TIES = "two threads", "two processes", "ties"
-RANGES, OTHERS = "ranges", "a GPU"
+OTHERS = "ranges, calls and kernels"
 PLACES = {THREADS: ((9, 1), (9, 2)), PROCESSES: ((9, 1), (8, 1))}
 """Process and thread of operators; otherwise there is one of each."""
 
@@ -29,6 +29,7 @@ NAMES = (
     "mylib::gate",
 )
 LEVELS = 3
+SHOWN = 6
 TICK = 0.125  # microseconds: sums of these are exact in any order
 
 # --- events of a trace ------------------------------------------------------------------------
@@ -43,8 +44,7 @@ def events(random: np.random.Generator, blocks: int, kind: str = "") -> list[Eve
         for _ in range(0 if own else blocks):
             own += Operators(random, kind).nested(own[-1]["end"] if own else 0)
         drawn += [_event(it, start, pid, tid) for it in own]
-    if kind in (RANGES, OTHERS):
-        drawn += _ranges(drawn) if kind == RANGES else _others(drawn)
+    drawn += _others(drawn) if kind == OTHERS else []
     return [drawn[at] for at in random.permutation(len(drawn))]
 
 
@@ -81,29 +81,21 @@ class Operators(NamedTuple):
         return [{"name": it, "start": 9 * at, "end": 9 * at + 8} for at, it in enumerate(names)]
 
 
-def _ranges(operators: Sequence[Event]) -> list[Event]:
-    """Return ranges around operators and inside of them, one with the name of an operator."""
+def _others(operators: Sequence[Event]) -> list[Event]:
+    """Return ranges around operators and inside of them, a GPU's work, and events without a duration."""
     around, inside = _bounds(operators)
+    gpu = {"pid": 0, "tid": 7}
     return [
         {**around, "cat": "user_annotation", "name": "ProfilerStep#5"},
         {**around, "cat": "python_function", "name": "train.py(7): train_step"},
-        {**around, "cat": "gpu_user_annotation", "name": "ProfilerStep#5", "pid": 0, "tid": 7},
+        {**around, "cat": "gpu_user_annotation", "name": "ProfilerStep#5", **gpu},
+        {**around, "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans"},
         {**inside, "cat": "user_annotation", "name": "Optimizer.step#SGD.step"},
         {**inside, "cat": "user_annotation", "name": NAMES[0]},
-    ]
-
-
-def _others(operators: Sequence[Event]) -> list[Event]:
-    """Return the work of a GPU, the call that started it, and events without a duration."""
-    around, inside = _bounds(operators)
-    arrow = {"cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": 9, "tid": 1, "ts": inside["ts"]}
-    return [
-        {"ph": "M", "name": "process_name", "pid": 9, "tid": 0, "ts": 0.0, "args": {"name": "x"}},
-        {**arrow, "ph": "s"},
-        {**arrow, "ph": "f", "bp": "e"},
-        {**around, "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans"},
         {**inside, "cat": "cuda_runtime", "name": "cudaLaunchKernel"},
-        {**inside, "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7},
+        {**inside, "cat": "kernel", "name": "gemm", **gpu},
+        {"cat": "fwdbwd", "name": "fwdbwd", "ph": "s", "pid": 9, "tid": 1, "ts": inside["ts"]},
+        {"ph": "M", "name": "process_name", "pid": 9, "tid": 0, "ts": 0.0, "args": {"name": "x"}},
     ]
 
 
@@ -121,11 +113,11 @@ def _bounds(operators: Sequence[Event]) -> tuple[Event, Event]:
 
 
 def own_times(events: Sequence[Event], slip: str = "") -> list[Row]:
-    """Return the right rows, or those of a slip: ranges, threads, whole times, all descendants."""
+    """Return the right rows, or those of a slip: all that lasts, threads, whole times, all descendants."""
     rows: dict[str, Row] = {}
     around: dict[Any, list[tuple[int, str]]] = defaultdict(list)
     lasting = [it for it in events if it.get("ph") == "X"]
-    chosen = [it for it in lasting if slip == RANGES or it.get("cat") == OPERATOR]
+    chosen = [it for it in lasting if slip == OTHERS or it.get("cat") == OPERATOR]
     for event in sorted(chosen, key=lambda it: (it["ts"], -it["dur"])):
         name, start, lasts = event["name"], _ns(event["ts"]), _ns(event["dur"])
         row = rows.setdefault(name, {"operator": name, "calls": 0, "total_us": 0, "own_us": 0})
@@ -175,9 +167,31 @@ class Cycles(NamedTuple):
         firsts = [length * cycle + length - self.active for cycle in range(self.repeat)]
         return [list(range(first, first + self.active)) for first in firsts]
 
+    @property
+    def traces(self) -> list[str]:
+        """Say what each cycle's trace holds."""
+        return [held(steps, steps) for steps in self.recorded]
+
     def __str__(self) -> str:
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         return f"{self.steps} steps, {options}"
+
+
+def held(batches: Sequence[int], steps: Sequence[int]) -> str:
+    """Say which steps a trace holds: by marks of their own, and by the profiler's."""
+    named = [", ".join(map(str, sorted(numbers)[:SHOWN])) for numbers in (batches, steps)]
+    return f"steps {named[0] or 'none'} as ProfilerStep# {named[1] or 'none'}"
+
+
+def profiled(taken: Sequence[int], traces: Sequence[str], returned: Any) -> dict[str, Any]:
+    """Name what a call of profile_cycles did, in the order in which it is judged."""
+    return {
+        "calls of step": f"{len(taken)}: {', '.join(map(str, taken[:SHOWN]))}",
+        "the handler": "was called" if traces else "was never called",
+        **{f"trace {number}": steps for number, steps in enumerate(traces, 1)},
+        "number of traces": len(traces),
+        "returned": returned,
+    }
 
 
 def schedules(random: np.random.Generator) -> list[Cycles]:

@@ -1,13 +1,13 @@
-"""What the probes of part 4 work with: steps that mark themselves, schedules, and what files hold."""
+"""What the probes of part 4 work with: steps that mark themselves, and what files hold."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.nn import functional
@@ -17,6 +17,7 @@ from autograder.labs.foundations.part4_timeline import made
 from autograder.labs.foundations.part4_timeline.made import Cycles
 from autograder.worker import rig as worker
 
+T = TypeVar("T")
 Handler = Callable[[profile], Any]
 MARK, STEP = "batch", "ProfilerStep#"
 
@@ -29,32 +30,31 @@ def work(number: int) -> None:
         outputs.backward(torch.ones(4, 8))
 
 
-def held(file: Path) -> dict[str, Any]:
-    """Return the steps that a trace holds, by their own marks and by the profiler's, and its operators."""
+def looked_into(file: Path, look: Callable[[list[Any]], T], otherwise: T) -> T:
+    """Look at the events of a trace; what is no trace is *otherwise*."""
     try:
-        return _held(json.loads(gzip.decompress(file.read_bytes()))["traceEvents"])
-    except (OSError, EOFError, ValueError, LookupError, zlib.error):
-        return {"batches": [], "steps": [], "operators": []}
+        return look(json.loads(gzip.decompress(file.read_bytes()))["traceEvents"])
+    except (OSError, EOFError, ValueError, LookupError, TypeError, zlib.error):
+        return otherwise
 
 
-def _held(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def held(file: Path) -> str:
+    """Say which steps a trace holds."""
+    return looked_into(file, _held, "no trace as gzipped JSON")
+
+
+def _held(events: list[Any]) -> str:
     names = [it["name"] for it in events if it.get("cat") == "user_annotation"]
-    rows = made.own_times(events)
-    return {
-        "batches": sorted(int(it[len(MARK) :]) for it in names if it.startswith(MARK)),
-        "steps": sorted(int(it[len(STEP) :]) for it in names if it.startswith(STEP)),
-        "operators": [
-            {"name": it["operator"], "calls": it["calls"], "own_us": it["own_us"]} for it in rows
-        ],
-    }
+    marks = [[int(it[len(mark) :]) for it in names if it.startswith(mark)] for mark in (MARK, STEP)]
+    return made.held(*marks)
 
 
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
     def cycles(self, profile_cycles: Callable[..., Any], cycles: Cycles) -> dict[str, Any]:
-        """Let the student's function profile; return what was recorded, called and returned."""
-        traces, taken = list[dict[str, Any]](), list[int]()
+        """Let the student's function profile; return what was called, recorded and returned."""
+        traces, taken = list[str](), list[int]()
 
         def handler(profiler: profile) -> None:
             file = self.folder / "cycle.json.gz"
@@ -65,12 +65,11 @@ class Rig(worker.Rig):
             taken.append(number)
             work(number)
 
-        count = profile_cycles(step, cycles.steps, handler, **cycles.options)
-        named = [{name: it[name] for name in ("batches", "steps")} for it in traces]
-        return {"taken": taken, "traces": named, "count": self.number(count)}
+        returned = profile_cycles(step, cycles.steps, handler, **cycles.options)
+        return made.profiled(taken, traces, returned)
 
-    def handled(self, folder: Path, handler: Handler, cycles: Cycles) -> dict[str, Any]:
-        """Profile in the right way; return what the student's handler wrote."""
+    def handled(self, folder: Path, handler: Handler, cycles: Cycles) -> dict[str, str]:
+        """Profile in the right way; say what the files are that the student's handler wrote."""
         (folder / made.TABLE).write_text("left,by,another,run\n1,2,3,4\n")
         plan = schedule(**cycles.options)
         of_the_cpu = [ProfilerActivity.CPU]
@@ -78,6 +77,11 @@ class Rig(worker.Rig):
             for number in range(cycles.steps):
                 work(number)
                 profiler.step()
-        files = sorted(it.name for it in folder.iterdir())
-        traces = {name: held(folder / name) for name in files if name.endswith(".gz")}
-        return {"files": files, "traces": traces, "table": self.file_text(folder / made.TABLE)}
+        files = {it.name: held(it) for it in folder.iterdir()}
+        return {**files, made.TABLE: "a table"} if made.TABLE in files else files
+
+    def table(self, folder: Path, top: int) -> dict[str, Any]:
+        """Return the table, and the operators of each trace beside it."""
+        none = list[made.Row]()
+        traces = [looked_into(it, made.own_times, none) for it in sorted(folder.glob("*.gz"))]
+        return {"text": self.file_text(folder / made.TABLE), "top": top, "traces": traces}
