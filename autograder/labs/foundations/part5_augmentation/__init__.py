@@ -11,18 +11,8 @@ from autograder.checks import outputs
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.lab import CASES, INTEGER, NUMBERS, Failed, Pair, Part, Passed, Student, Verdict
-from autograder.labs.foundations.part5_augmentation.judges import (
-    NAMES,
-    PAD,
-    SAMPLES,
-    SEEDS,
-    augmented,
-    by_seed,
-    draw_problem,
-    form_problem,
-    slip,
-    standardised,
-)
+from autograder.labs.foundations.part5_augmentation import judges
+from autograder.labs.foundations.part5_augmentation.judges import NAMES, SAMPLES, SEEDS
 
 if TYPE_CHECKING:
     from autograder.labs.foundations.part5_augmentation.rig import Rig
@@ -59,36 +49,39 @@ def draws(student: Student, rig: Rig) -> Any:
 @part.check(basis="outputs")
 def draws_for_each_sample(draws: Pair) -> Verdict:
     """draw_augmentation draws each number for each sample, evenly over its range."""
-    if problem := form_problem(draws):
-        return Failed(problem, "the shape or the dtype of a draw is wrong", FOR_EACH)
-    measured, why = draw_problem(draws.baseline.values["pad"], by_seed(draws)[0])
+    drawn = judges.drawn(draws, FOR_EACH)
+    if isinstance(drawn, Failed):
+        return drawn
+    of_a_seed = np.array([drawn[f"{name} of {SEEDS[0]}"] for name in NAMES])
+    measured, why = judges.draw_problem(draws.baseline.values["pad"], of_a_seed)
     return Failed(measured, why, FOR_EACH) if measured else Passed(f"{SAMPLES} samples, all even")
 
 
 @part.check(basis="outputs", needs=[draws_for_each_sample])
 def follows_its_generator(draws: Pair) -> Verdict:
     """The same seed gives the same draws, another seed gives others, and the global generator is left alone."""
-    if problem := form_problem(draws):
-        return Failed(problem, "the shape or the dtype of a draw is wrong", FOR_EACH)
-    first, again, other = by_seed(draws)
-    later, expected = (side.arrays["numbers"][-4:] for side in (draws.student, draws.baseline))
+    drawn = judges.drawn(draws, FOR_EACH)
+    if isinstance(drawn, Failed):
+        return drawn
     try_ = "give generator=generator to each call that draws, and call no manual_seed"
-    for at, name in enumerate(NAMES):
-        if not np.array_equal(first[at], again[at]):
-            return Failed(f"{name} differs for the same seed", "it has another source", try_)
-        if np.array_equal(first[at], other[at]):
-            return Failed(f"{name} is the same for another seed", "it has a seed of its own", try_)
-    if not np.array_equal(later, expected):
-        return Failed(
-            "the global generator moved", "your code draws from it, or sets its seed", try_
-        )
+    for name in NAMES:
+        first, again, other = (drawn[f"{name} of {seed}"] for seed in SEEDS)
+        if not np.array_equal(first, again):
+            why = "it is drawn from another generator"
+            return Failed(f"{name} differs for the same seed", why, try_)
+        if np.array_equal(first, other):
+            why = "your code sets a seed of its own"
+            return Failed(f"{name} is the same for another seed", why, try_)
+    if not np.array_equal(drawn["global"], draws.baseline.arrays["numbers"][-4:]):
+        why = "your code draws from it, or sets its seed"
+        return Failed("the global generator moved", why, try_)
     return Passed("the same for the same seed")
 
 
 # --- what becomes of a batch ------------------------------------------------------------------------------------------
 
 augment = Exercise("augment", part)
-ENDS, BRIGHT = "offsets 0 and 2 pad", "gains that clamp"
+MIRRORED, ENDS, BRIGHT = "mirrored images", "offsets 0 and 2 pad", "gains that clamp"
 
 
 @augment.inputs
@@ -100,15 +93,16 @@ def draw_batch(
     pad: Any = (0, 4),
     kind: Any = "",
 ) -> dict[str, Any]:
-    top, left = random.integers(0, 2 * pad + 1, (2, batch))
-    if kind == ENDS:
-        top, left = 2 * pad * random.integers(0, 2, (2, batch))
+    """Draw plain crops; what else there is has a kind, and so words of its own for what is wrong."""
+    offsets = random.integers(0, 2 * pad + 1, (2, batch))
+    top, left = 2 * pad * random.integers(0, 2, (2, batch)) if kind == ENDS else offsets
+    low, high = (1.1, 1.2) if kind == BRIGHT else (0.8, 1.0)
     return {
         "images": random.integers(0, 256, (batch, 3, height, width), np.uint8),
-        "flip": random.random(batch) < 0.5,
+        "flip": random.random(batch) < (0.5 if kind else 0.0),
         "top": top,
         "left": left,
-        "gain": random.uniform(1.1 if kind == BRIGHT else 0.8, 1.2, batch),
+        "gain": random.uniform(low, high, batch),
         "pad": pad,
     }
 
@@ -119,23 +113,17 @@ augment.same(
     {
         "height is not width": WIDE,
         "a 1 x 1 image": {"height": 1, "width": 1},
-        ENDS: {**WIDE, "kind": ENDS},
-        BRIGHT: {**WIDE, "kind": BRIGHT},
+        **{kind: {**WIDE, "kind": kind} for kind in (MIRRORED, ENDS, BRIGHT)},
     },
     within=1e-4,
     gradients=(),
     dtypes=(),
-    slips={
-        "the image was mirrored before the crop: crop first, then mirror": slip(mirrored=True),
-        "a gain above 1 takes pixels past white: clamp them, then standardise": slip(standardised),
-        "it was clamped after it was standardised: clamp first": slip(
-            lambda light: standardised(light).clip(0, 1)
-        ),
-    },
     name="augments_right",
     says="augment equals the loop: no sample, one sample, one pixel, offsets at both ends, clamped gains, views.",
     why={
         "pad is": "the argument pad is not used, or its default is used somewhere",
+        MIRRORED: "without mirrored images it is right: crop first, then mirror the crop",
+        BRIGHT: "a gain above 1 takes pixels past white: clamp them to 0 ... 1, then standardise",
         "": "each sample is padded, cropped, mirrored, divided by 255, multiplied by its gain, clamped, "
         "standardised, in this order",
     },
@@ -144,7 +132,7 @@ augment.same(
 augment.leaves_inputs_alone(
     name="leaves_inputs_alone", try_="clamp makes a new tensor; clamp_ does not"
 )
-SMALL: Sizes = {"height": 8, "width": 8, "pad": PAD}
+SMALL: Sizes = {"height": 8, "width": 8, "pad": judges.PAD, "kind": MIRRORED}
 augment.operations_do_not_grow(
     {**SMALL, "batch": 4},
     {**SMALL, "batch": 32},
@@ -185,30 +173,28 @@ def draw_images(
     return {"images": images, "seed": int(random.integers(1 << 30))}
 
 
-@part.probe(
-    pair=True,
-    arrays={
-        "images": ("uint8", 4),
-        "result": ("float64", 1),
-        **dict.fromkeys(NAMES, ("float64", 1)),
-    },
-)
+FLAT = dict.fromkeys(("result", "mean", "std", *NAMES), ("float64", 1))
+
+
+@part.probe(pair=True, arrays={"images": ("uint8", 4), **FLAT})
 def prepared(student: Student, rig: Rig) -> Any:
     """A batch, and what the student draws with the same seed."""
     given = draw_images(rig.random, 6, 7, 9)
     images, seed = given["images"], given["seed"]
     drawn = student.draw_augmentation(len(images), rig.generator(seed))
-    result = student.prepare_batch(
-        rig.tensor(images.copy(), "uint8"), rig.device, rig.generator(seed)
-    )
-    flat = {name: rig.flat(rig.returned("draw_augmentation", drawn)[name]) for name in NAMES}
-    return {"images": images, "result": rig.flat(result), **flat}
+    drawn = rig.returned("draw_augmentation", drawn)
+    moved = rig.tensor(images.copy(), "uint8")
+    result = student.prepare_batch(moved, rig.device, rig.generator(seed))
+    numbers = {"result": result, "mean": rig.given("MEAN"), "std": rig.given("STD")}
+    numbers |= {name: drawn[name] for name in NAMES}
+    return {"images": images, **{name: rig.flat(it) for name, it in numbers.items()}}
 
 
 def prepares_as_drawn(prepared: Pair) -> Verdict:
-    images, own = prepared.baseline.arrays["images"], prepared.student.arrays
-    expected = augmented(images, tuple(own[name] for name in NAMES))
-    apart = outputs.furthest(own["result"], expected.ravel(), row=images.shape[-1])
+    trusted, own = prepared.baseline.arrays, prepared.student.arrays
+    drawn = [own[name] for name in NAMES]
+    expected = judges.augmented(trusted["images"], drawn, trusted["mean"], trusted["std"])
+    apart = outputs.furthest(own["result"], expected.ravel(), row=expected.shape[-1])
     measured = f"off by {apart:.1e} of the largest number of a row (allowed 1e-04)"
     if apart <= 1e-4:
         return Passed(measured)

@@ -1,14 +1,14 @@
-"""Judges draws by how often each value comes, and a batch by the same work on numpy's arrays."""
+"""Judges draws by how often each value comes, and a batch by the same work in numpy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from autograder.checks import outputs
 from autograder.checks.numerics import Array
-from autograder.model import Pair
+from autograder.model import Failed, Pair
 
 NAMES = ("flip", "top", "left", "gain")
 PAD = 4  # where nobody says another
@@ -16,24 +16,16 @@ SAMPLES, SIGMAS = 4000, 6
 SEEDS = ("a seed", "the same seed", "another seed")
 
 
-def by_seed(draws: Pair) -> Array:
-    """Return what was drawn: seeds x names x samples."""
-    count = len(SEEDS) * len(NAMES) * SAMPLES
-    return draws.student.arrays["numbers"][:count].reshape(len(SEEDS), len(NAMES), SAMPLES)
-
-
-def form_problem(draws: Pair) -> str:
-    """Say which draw has another shape or dtype than the slow version's."""
-    cases, wanted = draws.student.values["cases"], draws.baseline.values["cases"]
-    if len(cases) != len(wanted):
-        return f"{len(cases)} draws; expected {len(wanted)}"
-    for own, expected in zip(cases, wanted, strict=True):
-        if own != expected:
-            drawn = f"{own['case']}: {own['dtype']} {tuple(own['shape'])}"
-            return f"{drawn}; expected {expected['dtype']} {tuple(expected['shape'])}"
-    numbers = draws.student.arrays["numbers"].size
-    most = draws.baseline.arrays["numbers"].size
-    return f"{numbers} numbers; expected {most}" if numbers != most else ""
+def drawn(draws: Pair, try_: str) -> dict[str, Array] | Failed:
+    """Return what was drawn by name and seed, or why it has another form than the slow version's."""
+    values = dict[str, Array]()
+    for case, asked, own, _ in outputs.paired(draws):
+        why = "it needs one number for each sample"
+        if problem := outputs.misfit(case, asked, own, why, try_):
+            return problem
+        assert own is not None
+        values[asked["case"]] = own
+    return values
 
 
 def draw_problem(pad: int, drawn: Array) -> tuple[str, str]:
@@ -68,44 +60,15 @@ def draw_problem(pad: int, drawn: Array) -> tuple[str, str]:
     return "", ""
 
 
-MEAN, STD = np.array([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]]).reshape(2, 3, 1, 1)
-
-
-def standardised(light: Array) -> Array:
-    even: Array = (light - MEAN) / STD
-    return even
-
-
-def clamped(light: Array) -> Array:
-    return standardised(light.clip(0, 1))
-
-
-def augmented(
-    images: Array,
-    drawn: tuple[Array, ...],
-    pad: int = PAD,
-    finish: Callable[[Array], Array] = clamped,
-) -> Array:
-    """Augment sample after sample."""
+def augmented(images: Array, drawn: Sequence[Array], mean: Array, std: Array) -> Array:
+    """Augment sample after sample, with the default pad."""
     h, w = images.shape[2:]
-    padded = np.pad(images, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
-    made = []
+    padded = np.pad(images, ((0, 0), (0, 0), (PAD, PAD), (PAD, PAD)))
+    light = []
     for image, flip, top, left, gain in zip(padded, *drawn, strict=False):
-        y, x = (int(np.clip(np.nan_to_num(it), 0, 2 * pad)) for it in (top, left))
+        y, x = (int(np.clip(np.nan_to_num(it), 0, 2 * PAD)) for it in (top, left))
         crop = image[:, y : y + h, x : x + w]
-        made.append(finish((crop[:, :, ::-1] if flip else crop) / 255 * gain))
-    return np.array(made)
-
-
-def slip(
-    finish: Callable[[Array], Array] = clamped, *, mirrored: bool = False
-) -> Callable[..., Any]:
-    """Return what makes a mistake: another *finish*, or a crop of what is *mirrored* already."""
-
-    def wrong(images: Any, flip: Any, top: Any, left: Any, gain: Any, pad: int) -> Any:
-        mine = left.where(~flip, 2 * pad - left) if mirrored else left
-        drawn = tuple(it.numpy() for it in (flip, top, mine, gain))
-        made = augmented(images.numpy(), drawn, pad, finish)
-        return gain.new_tensor(made.reshape(images.shape))
-
-    return wrong
+        light.append((crop[:, :, ::-1] if flip else crop) / 255 * gain)
+    each = (1, -1, 1, 1)
+    standardised: Array = (np.array(light).clip(0, 1) - mean.reshape(each)) / std.reshape(each)
+    return standardised
