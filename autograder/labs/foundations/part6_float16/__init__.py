@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +33,6 @@ part = Part(
 )
 SEE = 'see "What usually goes wrong" in the part 6 handout'
 EXACT = 1e-6
-
-# --- what fits --------------------------------------------------------------------------------------------------------
 
 
 @part.outputs
@@ -146,8 +145,6 @@ def scale_follows_the_rules(script: Pair) -> Verdict:
     return outputs.same(script, 0.0, why=why, try_="good_steps + 1 is what is compared")
 
 
-# --- a training -------------------------------------------------------------------------------------------------------
-
 VALUES = {
     "skipped": INTEGER,
     "dtypes": list_of(TEXT),
@@ -169,22 +166,20 @@ def trained(
     batches = training.batches
     if rig.side != "student":
         batches = [it for it, factor in zip(batches, factors, strict=True) if 0 < factor < 1e4]
-    start, computed = training.weights(), rig.computed()
-    with computed:
-        returned = student.train_half(
-            training.model, batches, training.criterion, training.make_optimizer, scale
-        )
+    start = training.weights()
+    own = (training.model, batches, training.criterion, training.make_optimizer, scale)
+    returned, products, losses = rig.dtypes_in(partial(student.train_half, *own))
     returned = rig.returned("train_half", returned)
-    losses = returned["losses"]
+    kept = returned["losses"]
     return {
         "start": start,
         "weights": training.weights(),
-        "losses": rig.series(losses, "losses"),
+        "losses": rig.series(kept, "losses"),
         "skipped": int(rig.number(returned["skipped"]) or 0),
         "dtypes": training.dtypes(),
-        "products": sorted(computed.products),
-        "loss_dtypes": sorted(computed.losses),
-        "keeps_graph": any(getattr(it, "requires_grad", False) for it in losses),
+        "products": products,
+        "loss_dtypes": losses,
+        "keeps_graph": any(getattr(it, "requires_grad", False) for it in kept),
     }
 
 
@@ -231,12 +226,12 @@ def follows_float32(plain: Pair) -> Verdict:
     apart = numerics.furthest(own, expected)
     measured = f"losses off by {apart:.1e} (allowed 1e-02)"
     if not apart <= 1e-2:
-        return Failed(
-            measured, "losses are one for each batch, not scaled", "losses.append(loss.item())"
-        )
+        why = "losses are one for each batch, not scaled"
+        return Failed(measured, why, "losses.append(loss.item()), before it is scaled")
     skipped = plain.student.values["skipped"]
     if skipped:
-        return Failed(f"{skipped} batches skipped", "no gradient overflows here", "isfinite")
+        why = "every gradient of this training is finite, so no step may be skipped"
+        return Failed(f"{skipped} batches skipped", why, "grad.isfinite().all(), for each gradient")
     return moved
 
 
@@ -269,12 +264,10 @@ def overflow_skips_the_step(overflowing: Pair) -> Verdict:
     if skipped != 2:
         return Failed(f"skipped is {skipped}; expected 2", "a skipped batch is counted", try_)
     losses = len(overflowing.student.arrays["losses"])
-    if losses == 8:
-        return moved
-    measured = f"{losses} losses of 8 batches"
-    return Failed(
-        measured, "a skipped batch has a loss as well", "losses.append() before the check"
-    )
+    if losses != 8:
+        why = "a skipped batch has a loss as well"
+        return Failed(f"{losses} losses of 8 batches", why, "losses.append() before the check")
+    return moved
 
 
 @part.check(basis="report")

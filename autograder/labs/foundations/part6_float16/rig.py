@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.worker import rig as worker
-from autograder.worker.rigs.eager import Watch
+from autograder.worker.rigs.operands import Operands
 from autograder.worker.rigs.returned import flat
 
 PRODUCTS = ("aten::mm", "aten::addmm")
@@ -37,28 +37,18 @@ class Training:
         return sorted({str(it.dtype).removeprefix("torch.") for it in kept if it is not None})
 
 
-class Computed(Watch):
-    """Notes the dtypes of matrix products and of the loss."""
-
-    def __init__(self) -> None:
-        """Nothing was computed."""
-        super().__init__()
-        self.products: set[str] = set()
-        self.losses: set[str] = set()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Compute, then note."""
-        result = func(*args, **(kwargs or {}))
-        for names, noted in ((PRODUCTS, self.products), (LOSSES, self.losses)):
-            if func._schema.name in names:
-                noted.add(str(result.dtype).removeprefix("torch."))
-        return result
-
-
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
-    computed = Computed
+    @staticmethod
+    def dtypes_in(train: Callable[[], Any]) -> tuple[Any, list[str], list[str]]:
+        """Return what a training returns, and the dtypes of its matrix products and of its losses."""
+        with Operands(PRODUCTS) as products, Operands(LOSSES) as losses:
+            returned = train()
+        noted = [it.values()["calls"] for it in (products, losses)]
+        return returned, *(
+            sorted({it["dtype"] for call in calls for it in call}) for calls in noted
+        )
 
     @staticmethod
     def dtype(name: str) -> torch.dtype:
