@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,46 +17,52 @@ GRAPHS, SEARCH = "triton.cudagraphs", "max_autotune"
 class Purpose:
     """What torch.compile has to be asked for, and why another call is wrong."""
 
-    fits: Callable[[Asked], bool]
+    switches: frozenset[str]
+    dynamic: tuple[str, ...]
+    """What dynamic= may be; None where it is left out."""
     why: str
     try_: str
+    captures: bool = False
+    """Whether the graph alone is wanted, and no compiler."""
+
+    def fits(self, asked: Asked) -> bool:
+        if self.captures:
+            return "eager" in asked["backend"] and asked["fullgraph"] == "True"
+        on = {name for name in (GRAPHS, SEARCH) if asked["options"].get(name) == "True"}
+        by_inductor = asked["backend"] in ("inductor", "None")
+        return by_inductor and on == self.switches and asked["dynamic"] in self.dynamic
 
 
-def _switched_on(asked: Asked) -> set[str]:
-    return {name for name, value in asked["options"].items() if value == "True"} & {GRAPHS, SEARCH}
-
-
-def _by_inductor(asked: Asked, *options: str) -> bool:
-    return asked["backend"] in ("inductor", "None") and _switched_on(asked) == set(options)
-
-
-def _of_fixed_shapes(asked: Asked, *options: str) -> bool:
-    return _by_inductor(asked, *options) and asked["dynamic"] != "True"
-
-
+STATIC = ("None", "False")
 PURPOSES = {
     "is it captured": Purpose(
-        lambda asked: "eager" in asked["backend"] and asked["fullgraph"] == "True",
+        frozenset(),
+        (),
         "no compiler is needed to see what is captured, and a graph break must be an error",
         'backend="eager" and fullgraph=True',
+        captures=True,
     ),
     "many batch sizes": Purpose(
-        lambda asked: _by_inductor(asked) and asked["dynamic"] == "True",
+        frozenset(),
+        ("True",),
         "one build for all sizes needs dynamic=True; CUDA graphs and searches are made again for each size",
         "dynamic=True, and the default mode",
     ),
     "few launches": Purpose(
-        lambda asked: _of_fixed_shapes(asked, GRAPHS),
+        frozenset({GRAPHS}),
+        STATIC,
         "a CUDA graph issues many kernels by one launch, and only reduce-overhead does just that",
         'mode="reduce-overhead", without dynamic=True',
     ),
     "slow build, fast run": Purpose(
-        lambda asked: _of_fixed_shapes(asked, GRAPHS, SEARCH),
+        frozenset({GRAPHS, SEARCH}),
+        STATIC,
         "a slow build may search for the fastest kernels and record a CUDA graph as well",
         'mode="max-autotune", without dynamic=True',
     ),
     "search, but shapes change": Purpose(
-        lambda asked: _by_inductor(asked, SEARCH) and asked["dynamic"] != "False",
+        frozenset({SEARCH}),
+        ("None", "True"),
         "the kernels are searched for, but a CUDA graph would be recorded for each shape",
         'mode="max-autotune-no-cudagraphs"',
     ),

@@ -1,4 +1,4 @@
-"""What the probes of part 7 work with: torch.compile with its arguments noted, and what a module was before."""
+"""What a probe of part 7 works with: torch.compile with its arguments noted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import inspect
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from autograder.worker import rig as worker
 
@@ -51,22 +50,3 @@ class Rig(worker.Rig):
         self._calls.clear()
         self._compiled.clear()
         return {"calls": calls, "is_made": any(it is returned or it is in_place for it in made)}
-
-    @staticmethod
-    def kept(module: nn.Module) -> dict[str, Any]:
-        """Return the numbers of a module, and its layers with their modes."""
-        layers = {f"layer {name}": (it, it.training) for name, it in module.named_modules() if name}
-        numbers = {name: it.clone() for name, it in module.state_dict().items()}
-        return {"train()": module.training, **layers, **numbers}
-
-    @staticmethod
-    def moved(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-        """Name what is no longer what it was."""
-        names = dict.fromkeys([*before, *after])
-        return [name for name in names if not _alike(before.get(name), after.get(name))]
-
-
-def _alike(old: Any, new: Any) -> bool:
-    if isinstance(old, Tensor) and isinstance(new, Tensor):
-        return torch.equal(old, new)
-    return bool(old == new)
