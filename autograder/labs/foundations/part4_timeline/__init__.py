@@ -166,7 +166,7 @@ def written(student: Student, rig: Rig) -> Any:
             handler = student.make_handler(str(folder), rank=rank, top=top)
             files = rig.handled(folder, handler, cycles)
             tables.append(rig.table(folder, top))
-        answers.add(f"files of rank {rank}", files)
+        answers.add(f"{cycles.repeat} cycles, files of rank {rank}", files)
     return {**answers.values(), "tables": tables}
 
 
