@@ -1,4 +1,7 @@
-"""Part 2: loops. Four functions without a loop over elements: the same results, a fixed number of operations, speed."""
+"""Part 2: loops. Four functions without a loop over elements: the same results, a fixed number of operations, speed.
+
+Above 60 lines an exercise: each loop has its own rules for NaN, empty rows and dtypes, and its own words for them.
+"""
 
 from __future__ import annotations
 

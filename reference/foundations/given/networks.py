@@ -36,7 +36,21 @@ def four() -> dict[str, nn.Module]:
 
 
 Layers = Callable[[], dict[str, nn.Module]]
-Forward = Callable[[Any, Tensor], Tensor]
+Forward = Callable[[Any, Tensor], Any]
+
+
+def _two_results(net: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Call both convolutions before the norm that stands behind each of them."""
+    x = net.first(x)
+    one, other = net.conv1(x), net.conv2(x)
+    return net.norm(one), net.last(net.norm(other))
+
+
+def _product(net: Any, x: Tensor) -> Tensor:
+    one, other = net.conv1(x), net.conv2(x)
+    return net.norm(one) * net.norm(other)
+
+
 CAN_BE_FOLDED: dict[str, tuple[Layers, Forward]] = {
     "a convolution, a norm, a ReLU": (
         lambda: {"conv": conv(3), "norm": norm(), "relu": nn.ReLU()},
@@ -60,7 +74,7 @@ CAN_BE_FOLDED: dict[str, tuple[Layers, Forward]] = {
     ),
     "a norm behind two convolutions": (
         lambda: {"conv1": conv(3), "conv2": conv(3, bias=False), "norm": norm()},
-        lambda net, x: net.norm(net.conv1(x)) * net.norm(net.conv2(x)),
+        _product,
     ),
     "blocks in blocks": (
         lambda: {"first": nn.Sequential(block(3), nn.ReLU()), "rest": nn.ModuleList([block(), block()])},
@@ -74,7 +88,7 @@ CAN_BE_FOLDED: dict[str, tuple[Layers, Forward]] = {
             "norm": norm(affine=False),
             "last": block(),
         },
-        lambda net, x: net.last(net.norm(net.conv2(net.norm(net.conv1(net.first(x)))))),
+        _two_results,
     ),
 }
 CANNOT_BE_FOLDED: dict[str, tuple[Layers, Forward]] = {
@@ -115,7 +129,7 @@ class Network(nn.Module):
             self.add_module(name, layer)
         self.run = run
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Any:
         """Return what the function makes of images (batch, 3, height, width)."""
         return self.run(self, x)
 

@@ -15,7 +15,7 @@ def linear(
     panels: Sequence[Mapping[str, Any]],
     scales: Sequence[str],
     rows: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
+    names: Iterable[str],
 ) -> str:
     """Say which column of *rows* is drawn on a linear axis only; *scales* are those of the panels: 'linear log'."""
     for name in names:

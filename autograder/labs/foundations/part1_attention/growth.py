@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.checks import table
 from autograder.checks.slips import median_problem
+from autograder.checks.table_form import Row
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import INTEGER, NUMBER, TEXT, Answer, Pair, Rig, Student, list_of
 from autograder.labs.foundations.part1_attention import curves, judges
@@ -90,12 +92,12 @@ def _measured(scripted_growth: Pair) -> str:
 
 def _axes(scripted_growth: Pair) -> tuple[str, str] | None:
     drawn = scripted_growth.student.values
-    panels, rows, names = drawn["panels"], drawn["rows"], list(UNITS)
-    why = curves.linear(panels, drawn["scales"], rows, names)
+    panels, rows = drawn["panels"], drawn["rows"]
+    why = curves.linear(panels, drawn["scales"], rows, UNITS)
     if why:
         return why, "axis.loglog(...): a power of the length is a straight line there"
-    why = curves.merged(panels, rows, names, "version")
-    why = why or curves.displaced(panels, drawn["across"], rows, names, "length")
+    why = curves.merged(panels, rows, UNITS, "version")
+    why = why or curves.displaced(panels, drawn["across"], rows, UNITS, "length")
     return (why, "for each version: axis.loglog(lengths, figures, label=version)") if why else None
 
 
@@ -121,3 +123,16 @@ study.is_drawn(
     try_="one line per version with every row's figure, set_ylabel with the unit, and legend()",
     also=_axes,
 )
+
+
+def _file_problem(rows: Sequence[Row]) -> str:
+    versions = {row["version"] for row in rows}
+    alone = f"it has {versions.pop()} alone, and no version to compare it with"
+    return judges.exponents_problem(rows) or ("" if versions else alone)
+
+
+study.is_consistent(
+    _file_problem,
+    says="The submitted attention_growth.csv has both versions at several lengths, and exponents that fit them.",
+)
+study.is_pictured(CURVES)

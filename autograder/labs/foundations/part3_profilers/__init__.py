@@ -1,4 +1,8 @@
-"""Part 3: profilers. Which function takes the time, which line, and what memory each line needs."""
+"""Part 3: profilers. Which function takes the time, which line, and what memory each line needs.
+
+Above 60 lines an exercise: a profile, images and a program are drawn, the memory of each line has to be known, and
+two submitted files are read.
+"""
 
 from __future__ import annotations
 
@@ -201,7 +205,8 @@ preprocessed.same(
     says="preprocess equals given.preprocess: no images, one pixel, grey, flipped, read-only.",
     why={
         GREY: "an image of one value has no span: it becomes 0, and not NaN",
-        "": "gamma 2.2, then from 0 to 1 over the whole image, then bilinear with antialias",
+        "": "each image gets gamma 2.2, is scaled to 0 ... 1 over the whole image, and is then "
+        "resized: bilinear with antialias",
     },
     try_=f"begin with a copy of given.preprocess, and change only the slow line; {WRONG}",
 )
@@ -267,8 +272,8 @@ lines.same(
         "length": "each line that ran has one row, in the order of the lines",
         "hits": "a line of a loop runs more than once",
         "": "a line has the bytes that are alive after it, minus those before it, over all hits. "
-        "Views and writes in place add nothing, del frees, a helper's tensors are the caller's "
-        "line, and backward frees about as much as it makes",
+        "Views and writes in place add nothing, del frees, a helper's tensors belong to the line "
+        "that calls it, and backward frees about as much as it makes",
     },
     try_=f"close a line at the next line or return event, and read Allocations.live; {WRONG}",
 )
@@ -291,7 +296,7 @@ lines.same(
     },
     name="peaks_within_a_line",
     says="memory_by_line returns the most bytes that were alive while each line ran.",
-    why="a peak counts all that is alive while the line runs, from its beginning on",
+    why="a peak counts all bytes that are alive at one time, also those from before the line",
     try_=f"read Allocations.peak when a line ends, then call restart(); {WRONG}",
 )
 
@@ -309,7 +314,7 @@ def tracers(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="report")
 def stops_tracing(tracers: Pair) -> Verdict:
-    """Afterwards sys.gettrace() is as before, also after an exception, which reaches the caller."""
+    """After memory_by_line, sys.gettrace() is what it was; an exception reaches the caller."""
     why = {
         "exception": "an exception that the function raises must reach the caller",
         "": "the trace function stays in place, and slows down everything that runs later",
@@ -331,6 +336,7 @@ def top20_is_of_this_program(calls_top20: Text) -> Verdict:
 
 Study(part, MEMORY, "part3_profilers.py").is_consistent(
     judges.memory_problem,
-    says="The submitted line_memory.csv has rising lines, and its largest peak is that of backward.",
+    says="The submitted line_memory.csv lists the lines in order, and before optimizer.step() backward has the "
+    "largest peak.",
     try_=AGAIN,
 )

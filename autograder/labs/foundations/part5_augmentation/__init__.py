@@ -1,4 +1,8 @@
-"""Part 5: augmentation. A batch augmented at once, with draws for each sample, on the device that it is on."""
+"""Part 5: augmentation. A batch augmented at once, with draws for each sample, on the device that it is on.
+
+Above 60 lines an exercise: draws are judged by their distribution, and a batch is augmented again with the draws
+that the student's code made.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +126,7 @@ augment.same(
     says="augment equals the loop: no sample, one sample, one pixel, offsets at both ends, clamped gains, views.",
     why={
         "pad is": "the argument pad is not used, or its default is used somewhere",
-        MIRRORED: "without mirrored images it is right: crop first, then mirror the crop",
+        MIRRORED: "without mirrored images it is right: crop first, then mirror the crop left and right",
         BRIGHT: "a gain above 1 takes pixels past white: clamp them to 0 ... 1, then standardise",
         "": "each sample is padded, cropped, mirrored, divided by 255, multiplied by its gain, clamped, "
         "standardised, in this order",
@@ -149,7 +153,7 @@ augment.fetches_nothing(
 augment.stays_on_the_device(
     {**SMALL, "batch": 4},
     name="stays_on_the_device",
-    says="augment makes all that it needs on the device of the images, and its shapes depend on no value.",
+    says="augment makes all tensors on the device of the images, and no shape depends on a value.",
     try_="device=images.device, MEAN.to(images.device), and torch.where in place of a mask as an index",
 )
 augment.faster(

@@ -50,7 +50,10 @@ def draw_problem(pad: int, drawn: Array) -> tuple[str, str]:
             return f"{name} is the same for {SAMPLES} samples", "one number was drawn for the batch"
         if abs(counts - expected).max() > allowed:
             measured = f"{name}: the values come {', '.join(map(str, counts))} times"
-            return f"{measured}; expected {expected:.0f} +- {allowed:.0f}", "the draw is not even"
+            return (
+                f"{measured}; expected {expected:.0f} +- {allowed:.0f}",
+                "each value of the range has to be equally likely",
+            )
     with np.errstate(all="ignore"):
         correlations = np.triu(np.corrcoef(drawn), 1)
     a, b = np.unravel_index(np.argmax(abs(correlations)), correlations.shape)

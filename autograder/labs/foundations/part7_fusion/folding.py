@@ -80,6 +80,8 @@ fold.same(
     why={
         "without a bias": "the new convolution needs a bias, even if the old one has none",
         "registered": "the next norm in modules() is not always the next norm that is called",
+        "two convolutions": "the call before a norm is not always that of its convolution: "
+        "look at what the norm gets",
         "": "eps belongs under the root, and the bias of the convolution is multiplied as well",
     },
     try_="factor = norm.weight / sqrt(running_var + eps); weight * factor; (bias - running_mean) * factor + norm.bias",
@@ -117,7 +119,8 @@ fold.would_launch(
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
     why="a norm is left, or a layer in its place: each needs its own launch",
-    try_="fold pairs without a bias and without norm weights, and each pair of a norm behind two convolutions; "
+    try_="fold also where the convolution has no bias or the norm no weights, and a norm behind two convolutions "
+    "into both; "
     f"{SEE}",
     needs=["folds_right"],
 )

@@ -34,6 +34,7 @@ class Purpose:
 
 
 STATIC = ("None", "False")
+FIXED = "a CUDA graph holds for one shape, and the shapes stay: dynamic=True makes slower kernels for nothing"
 PURPOSES = {
     "is it captured": Purpose(
         frozenset(),
@@ -94,8 +95,9 @@ def purpose_problem(purpose: str, asked: Mapping[str, Any]) -> tuple[str, str, s
     if wanted.fits(calls[0]):
         return None
     options = described(calls[0])
+    is_general = wanted.fits({**calls[0], "dynamic": "None"})
     measured = f'"{purpose}": torch.compile was called {f"with {options}" if options else "without options"}'
-    return measured, wanted.why, wanted.try_
+    return measured, FIXED if is_general else wanted.why, wanted.try_
 
 
 def row_problem(rows: Sequence[Row]) -> str:

@@ -1,4 +1,8 @@
-"""Part 8: benchmarks. Times that can be believed, comparisons in pairs, and tables of speedups and memory."""
+"""Part 8: benchmarks. Times that can be believed, comparisons in pairs, and tables of speedups and memory.
+
+Above 60 lines an exercise: benchmark and compare run on a machine whose clock, noise and queue are scripted, and have
+eight of the ten checks.
+"""
 
 from __future__ import annotations
 
@@ -114,10 +118,10 @@ def queued_work(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="report")
 def warms_up_and_counts(counted_calls: Pair) -> Verdict:
-    """benchmark calls the function warmup + repeats times, with the same inputs, and counts the last ones."""
-    why = "warmup calls come first and do not count, then repeats calls that do, all with the inputs as they are"
+    """benchmark calls the function warmup + repeats times, with the same inputs, and times the last ones only."""
+    why = "first come warmup calls that are not timed, then repeats calls that are, all with the same inputs"
     return outputs.same(
-        counted_calls, 0.0, why=why, try_=f"two loops, the second after the first; {WRONG}"
+        counted_calls, 0.0, why=why, try_=f"write two loops, one after the other; {WRONG}"
     )
 
 
@@ -141,8 +145,11 @@ def statistics_are_right(scripted_runs: Pair) -> Verdict:
 
 @part.check(basis="scripted")
 def waits_for_the_device(queued_work: Pair) -> Verdict:
-    """Work that was queued before a call is not in its time, and work that it leaves on the device is."""
-    why = "a call must not pay for what was queued before it, and must pay for what it leaves"
+    """The time of a call leaves out work that was queued before, and includes work that it leaves on the device."""
+    why = (
+        "the time of a call must leave out what was queued before it, "
+        "and include what it leaves on the device"
+    )
     return outputs.same(
         queued_work,
         ONE_PERCENT,
@@ -247,36 +254,19 @@ def verdict_follows_the_interval(comparisons: Pair) -> Verdict:
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 
+LEAST = {"benchmark": ("repeats", 2), "compare": ("pairs", 6)}
+
+
 def one_call() -> float:
     return sum(range(100))
 
 
-alone = Exercise("benchmark", part, call=lambda written, given: written(one_call, **given))
-both = Exercise("compare", part, call=lambda written, given: written(one_call, one_call, **given))
-FEW = {
-    "benchmark": (
-        {"0 repeats": {"repeats": 0}, "1 repeat": {"repeats": 1}},
-        {"2 repeats": {"repeats": 2}},
-    ),
-    "compare": ({"1 pair": {"pairs": 1}, "5 pairs": {"pairs": 5}}, {"6 pairs": {"pairs": 6}}),
-}
-
-
-@alone.inputs
-def draw_repeats(random: np.random.Generator) -> dict[str, Any]:
-    return {"repeats": 3}
-
-
-@both.inputs
-def draw_pairs(random: np.random.Generator) -> dict[str, Any]:
-    return {"pairs": 7}
-
-
 def refuse(exercise: Exercise) -> None:
-    too_few, enough = FEW[exercise.function]
+    name, least = LEAST[exercise.function]
+    exercise.inputs(lambda _: {name: least})
     exercise.refuses(
-        too_few,
-        takes=enough,
+        {f"{name}={few}": {name: few} for few in (0, least - 1)},
+        takes={f"{name}={least}": {name: least}},
         name="refuses_too_few",
         why="one call has no spread, and of five pairs no interval is 95 % sure",
         try_="raise ValueError first: below 2 repeats, below 6 pairs",
@@ -284,9 +274,10 @@ def refuse(exercise: Exercise) -> None:
     )
 
 
-Several(alone, both).claim(
-    "benchmark refuses fewer than 2 repeats, compare fewer than 6 pairs.", refuse
-)
+Several(
+    Exercise("benchmark", part, call=lambda written, given: written(one_call, **given)),
+    Exercise("compare", part, call=lambda written, given: written(one_call, one_call, **given)),
+).claim("benchmark refuses fewer than 2 repeats, compare fewer than 6 pairs.", refuse)
 
 # --- tables -----------------------------------------------------------------------------------------------------------
 
@@ -317,18 +308,18 @@ rows.same(
 )
 
 
+BATCH = ("micro_batch", "accumulation", "processes")
+
+
 @memory.inputs
 def draw_training(
-    random: np.random.Generator, recipe: str = "", parameters: int = 0
+    random: np.random.Generator, recipe: str = "fp32", parameters: int = 0
 ) -> dict[str, Any]:
-    drawn = {
-        name: int(random.integers(2, 9)) for name in ("micro_batch", "accumulation", "processes")
-    }
     return {
         "parameters": parameters or int(random.integers(10**6, 10**10)),
-        "recipe": recipe or "fp32",
+        "recipe": recipe,
         "activations_per_sample": int(random.integers(10**6, 10**8)),
-        **drawn,
+        **dict(zip(BATCH, random.integers(2, 9, 3).tolist(), strict=True)),
     }
 
 

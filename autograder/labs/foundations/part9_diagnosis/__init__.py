@@ -78,21 +78,19 @@ named = Exercise("diagnose", part, call=only("bottleneck"), holes=SOME)
 bounded = Exercise("diagnose", part, call=only("share", "at_most"), holes=SOME)
 for exercise in (named, bounded):
     exercise.inputs(draw_step)
-RIDGE = "knows_the_ridge"
 named.same(
     {kind: {"kind": kind} for kind in KERNELS},
     oracle=lambda step: {"bottleneck": judges.bottleneck(step)},
     families=(),
-    name=RIDGE,
+    name="knows_the_ridge",
     says="diagnose tells kernels that wait for arithmetic from those that wait for memory.",
     why="a busy GPU may wait for its memory: the longer of flops / peak_flops and bytes / peak_bandwidth decides",
     try_="compare these two times; where they are equal, the answer is compute",
 )
 named.same(
-    {kind: {"kind": kind} for kind in (*OTHERS, *KERNELS)},
+    {kind: {"kind": kind} for kind in OTHERS},
     oracle=lambda step: {"bottleneck": judges.bottleneck(step)},
     families=(),
-    apart={"kernel": RIDGE},
     needs=[],
     name="names_the_bottleneck",
     says="diagnose names the largest of the five parts, and tells busy workers from slow storage.",
@@ -109,15 +107,13 @@ bounded.same(
     families=(),
     needs=[],
     name="bounds_the_gain",
-    says="diagnose returns the share of the bottleneck, and the speedup if it took no time, or its roof.",
+    says="diagnose returns the share of the bottleneck, and the speedup without it; a kernel keeps its roof.",
     why={
         "kernel": "a kernel takes at least the longer of flops / peak_flops and bytes / peak_bandwidth",
-        "": "share is its part of the five; at_most is the step's seconds over those that are left without it",
+        "": "share is its seconds over the sum of the five; at_most is all seconds over those that are left without it",
     },
-    try_="total / (total - seconds), and for a kernel add the longer of both times below",
+    try_="total / (total - seconds); for a kernel, total / (total - seconds + the longer of both times)",
 )
-
-# --- a plan -----------------------------------------------------------------------------------------------------------
 
 plan = Exercise("plan", part)
 STUDY = "the loader, then the kernel"
@@ -139,13 +135,7 @@ MADE: dict[str, dict[str, dict[str, float]]] = {
 def draw_plan(random: Random, fixes: Any = (0, 6), kind: str = "") -> dict[str, Any]:
     step = dict(zip(judges.PARTS, random.uniform(0.005, 0.05, 5).tolist(), strict=True))
     if kind:
-        step |= {
-            "input": 0.074,
-            "copy": 0.003,
-            "communication": 0.0,
-            "launch": 0.013,
-            "kernel": 0.03,
-        }
+        step = dict(zip(judges.PARTS, (0.074, 0.003, 0.0, 0.013, 0.03), strict=True))
     made = {}
     for name in random.permutation([f"fix {letter}" for letter in "abcdef"]).tolist()[:fixes]:
         parts = random.choice(judges.PARTS, random.integers(1, 3), replace=False).tolist()
@@ -171,7 +161,6 @@ plan.same(
 
 visible = Exercise("visible_gpus", part)
 ENTRIES = ("0", "1", "2", "3", "4", " 5", "6 ", "-1", "12", "1x", "", "gpu", "+2")
-INVALID = "the first invalid entry ends the list, and those before it count"
 
 
 @visible.inputs
@@ -197,7 +186,7 @@ visible.same(
         "gpu,2": "an entry is the number that it begins with",
         "' 3'": "spaces around a number do not matter",
         "'2,0'": "the order of the variable is that of the program: its cuda:0 is GPU 2",
-        "": INVALID,
+        "": "the first invalid entry ends the list, and those before it count",
     },
     try_="go through value.split(',') with given.topology.leading_number, and stop at the first that is none of count",
 )
@@ -257,14 +246,12 @@ usable.same(
     name="counts_usable_cpus",
     says="usable_cpus is the smaller of affinity and quota, whole CPUs, at least 1.",
     why={
-        "half": "one CPU is always left",
+        "half": "at least 1 is returned",
         "no": "without a quota the affinity counts",
         "": "the smaller of the affinity and quota // period counts; the file says 'quota period', or 'max period'",
     },
     try_="len(os.sched_getaffinity(0)), and the two words of the file if it is there",
 )
-
-# --- where a process belongs ------------------------------------------------------------------------------------------
 
 
 def in_one_spelling(place: Any, given: Given) -> Any:
@@ -273,12 +260,11 @@ def in_one_spelling(place: Any, given: Given) -> Any:
     return [row | {"cpus": judges.listed(judges.cpus(row["cpus"]))} for row in rows]
 
 
-placing, fitting = Exercise("place", part, call=in_one_spelling), Exercise("place", part)
+placing = Exercise("place", part, call=in_one_spelling)
 FEW = {"nodes": 1, "cores": 8, "gpus": 3, "ranks": 3}
 
 
 @placing.inputs
-@fitting.inputs
 def draw_machine(
     random: Random,
     nodes: Any = (1, 3),
@@ -318,7 +304,7 @@ placing.same(
     },
     try_="list the node's cores that have allowed CPUs, and give rank j of k those from j * n // k to (j + 1) * n // k",
 )
-fitting.refuses(
+placing.refuses(
     {
         "two cores for three ranks": {**FEW, "allowed": "0-1,8-9"},
         "four ranks for three GPUs": {**FEW, "ranks": 4},

@@ -11,8 +11,6 @@ PARTS = ("input", "copy", "communication", "launch", "kernel")
 LEAST = 0.01  # of the time that is left, for a fix that pays
 LINKS = ("SYS", "NODE", "PHB", "PXB", "PIX")
 
-# --- a step -----------------------------------------------------------------------------------------------------------
-
 
 def largest(step: Mapping[str, float]) -> str:
     seconds = [step[part] for part in PARTS]
@@ -44,20 +42,15 @@ def planned(step: Mapping[str, float], fixes: Mapping[str, Mapping[str, float]])
         best = min(after, key=lambda name: after[name])
         if seconds - after[best] <= LEAST * seconds:
             break
-        rows.append(_row(best, after[best], seconds / after[best], first / after[best]))
-        left, seconds = _fixed(left, remaining.pop(best)), after[best]
+        speedup, seconds = seconds / after[best], after[best]
+        row = {"fix": best, "seconds": seconds, "speedup": speedup, "cumulative": first / seconds}
+        rows.append(row)
+        left = _fixed(left, remaining.pop(best))
     return rows
 
 
 def _fixed(step: Mapping[str, float], fix: Mapping[str, float]) -> dict[str, float]:
     return {part: seconds / fix.get(part, 1) for part, seconds in step.items()}
-
-
-def _row(fix: str, seconds: float, speedup: float, cumulative: float) -> Row:
-    return {"fix": fix, "seconds": seconds, "speedup": speedup, "cumulative": cumulative}
-
-
-# --- what a process may use -------------------------------------------------------------------------------------------
 
 
 def visible(value: str | None, count: int) -> list[int]:
@@ -79,9 +72,6 @@ def usable(affinity: int, quota: str) -> int:
     if not limit.isdigit():
         return affinity
     return max(1, min(affinity, int(limit) // int(period)))
-
-
-# --- where a process belongs ------------------------------------------------------------------------------------------
 
 
 def cpus(text: str) -> list[int]:
