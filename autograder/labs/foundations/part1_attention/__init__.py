@@ -1,7 +1,7 @@
 """Part 1: attention. The results and gradients of the formula, without its matrix of scores; how both versions grow.
 
-Above 60 lines an exercise: attention has eleven checks, each with inputs and words of its own, and a figure is judged by
-its axes, its points and its lines.
+Above 60 lines an exercise: attention has eleven checks, each with its own inputs and words, and a figure is judged by
+its axes, points and lines.
 """
 
 from autograder.labs.foundations.part1_attention.part import part

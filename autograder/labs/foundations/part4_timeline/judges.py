@@ -41,9 +41,13 @@ CAUSES = {
     **dict.fromkeys(
         ("in that order", "one row too many"),
         (
-            "each cycle appends exactly `top` rows after the rows of earlier cycles",
+            "each cycle appends exactly `top` rows, with places 1 ... `top`, after the rows of earlier cycles",
             f'append: mode="a" from the second call on; {OWN}',
         ),
+    ),
+    "column '": (
+        "the table has the five columns that the handout lists, and no other",
+        "write cycle, place, operator, calls and own_us: own_times also returns total_us",
     ),
     "": (
         "each cycle adds the operators with the most own time in its own trace",

@@ -4,10 +4,337 @@ Above 60 lines an exercise: fold_model is tried with fourteen networks, and comp
 purposes.
 """
 
-from autograder.labs.foundations.part7_fusion.part import part
+from __future__ import annotations
 
-# In the order of the checks.
-# isort: off
-from autograder.labs.foundations.part7_fusion import folding, modes, counting
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["counting", "folding", "modes", "part"]
+import numpy as np
+
+from autograder.checks.table_form import Form, count, words
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Case
+from autograder.claims.studies import WRITTEN, Study, written
+from autograder.lab import (
+    BOOLEAN,
+    TEXT,
+    Failed,
+    Observation,
+    Part,
+    Passed,
+    Student,
+    Verdict,
+    list_of,
+    map_of,
+    record,
+)
+from autograder.labs.foundations.part7_fusion import judges
+
+if TYPE_CHECKING:
+    from autograder.labs.foundations.part7_fusion.rig import Rig
+else:
+    Rig = Any
+
+LAUNCHES = Form(
+    "fusion_launches.csv",
+    (
+        words("version", "its name in `versions`"),
+        count("operators", "of eager code, without views and `aten.empty`", 0),
+        count("launches", "of compiled code: `extern + fused`", 0),
+        count("extern", "launches of a library's kernels", 0),
+        count("fused", "launches of kernels that the compiler writes", 0),
+        count("graphs", "into how many graphs the version is cut", 0),
+    ),
+)
+part = Part(
+    "part7_fusion",
+    writes=["compile_for"],
+    hands_in=[LAUNCHES.file, "part7_notes.md"],
+    tables=[LAUNCHES],
+)
+SEE = 'see "What usually goes wrong" in the part 7 handout'
+FIRST = "a convolution, a norm, a ReLU"
+"""A kind of network that students are given."""
+
+# --- a norm that becomes part of the convolution before it ------------------------------------
+
+HOLES = dict.fromkeys(
+    (
+        *("no_tensor", "zeros", "a_constant", "first_half_only", "every_second_row"),
+        *("read_as_contiguous", "half_precision_and_back", "finished_by_a_thread"),
+        *("writes_into_its_inputs", "hides_from_the_compiler"),
+    ),
+    "fold_model gets and returns modules, and this entry changes tensors or a call that is compiled",
+)
+
+
+def network(given: Mapping[str, Any]) -> Any:
+    """Make the network of the inputs, on their device and in their dtype."""
+    made = import_module("given").make_folding(given["kind"], given["seed"])
+    modes = {"all of it in train()": made, "one norm in train()": getattr(made, "norm", None)}
+    if mode := given["mode"]:
+        modes[mode].train()
+    return made.to(given["images"])
+
+
+def folded(written: Callable[..., Any], given: Mapping[str, Any]) -> tuple[Any, Sequence[Any]]:
+    return written(network(given)), [given["images"]]
+
+
+def computed(written: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    module, images = folded(written, given)
+    return module(*images).detach()
+
+
+fold = Exercise("fold_model", part, call=computed, holes=HOLES)
+
+
+@fold.inputs
+def draw_images(
+    random: np.random.Generator,
+    batch: Any = (1, 3),
+    height: Any = (5, 9),
+    width: Any = (5, 9),
+    kind: Any = FIRST,
+    mode: Any = "",
+) -> dict[str, Any]:
+    images = random.normal(size=(batch, 3, height, width))
+    return {"images": images, "seed": int(random.integers(1 << 30)), "kind": kind, "mode": mode}
+
+
+def of_kinds(*kinds: str, **sizes: int) -> dict[str, dict[str, Any]]:
+    """Return a case for each kind of network."""
+    return {kind: {"kind": kind, **sizes} for kind in kinds}
+
+
+fold.same(
+    of_kinds(
+        "a convolution without a bias",
+        "groups, stride and dilation",
+        "a norm without weights",
+        "layers registered in another order",
+        "a norm behind two convolutions",
+        "blocks in blocks",
+    ),
+    within=1e-4,
+    gradients=(),
+    dtypes=(),
+    name="folds_right",
+    says="fold_model returns a module that computes what the model computes, "
+    "for all kinds of networks in given.CAN_BE_FOLDED but the last.",
+    why={
+        "without a bias": "the new convolution needs a bias, even if the old one has none",
+        "registered": "the next norm in modules() is not always the next norm that is called",
+        "two convolutions": "the call before a norm is not always that of its convolution: "
+        "look at what the norm gets",
+        "": "eps belongs under the root, and the bias of the convolution is multiplied as well",
+    },
+    try_="factor = norm.weight / sqrt(running_var + eps); weight * factor; (bias - running_mean) * factor + norm.bias",
+)
+fold.same(
+    of_kinds(
+        "a result that is used twice",
+        "a convolution that two norms share",
+        "a convolution that is also called without a norm",
+        "a norm before the convolution",
+        "a ReLU between",
+        "a norm with the statistics of the batch",
+        batch=2,
+    ),
+    families=(),
+    within=1e-4,
+    gradients=(),
+    needs=[],
+    name="keeps_what_cannot_be_folded",
+    says="fold_model keeps a norm that cannot be folded without changing another result.",
+    why={
+        "used twice": "another layer needs the result without the norm, and it is gone",
+        "share": "the other call of the convolution must not get the folded weights",
+        "also called": "the call without a norm must not get the folded weights",
+        "of the batch": "this norm takes its statistics from each batch, so there is nothing to fold",
+        "": "a norm can be folded only if its input is the result of a convolution, unchanged",
+    },
+    try_="count how often each convolution is called, and who uses its result",
+)
+fold.would_launch(
+    4,
+    ["convolution"],
+    {"kind": "four pairs and nothing else"},
+    of=folded,
+    name="folds_every_pair",
+    says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
+    why="a norm is left, or a layer in its place: each needs its own launch",
+    try_="fold also where the convolution has no bias or the norm no weights, and a norm behind two convolutions "
+    "into both; "
+    f"{SEE}",
+    needs=["folds_right"],
+)
+fold.refuses(
+    {mode: {"mode": mode, "batch": 2} for mode in ("all of it in train()", "one norm in train()")},
+    takes={"all norms in eval()": {"mode": ""}},
+    name="refuses_training_mode",
+    says="fold_model raises ValueError if any BatchNorm2d is in train().",
+    why="a norm in train() uses the statistics of each batch, and its running statistics still move",
+    try_="look at .training of each BatchNorm2d in model.modules()",
+    needs=[],
+)
+
+
+def state(module: Any) -> dict[str, Any]:
+    """Return the numbers of a module, and its layers with their modes."""
+    layers = {f"layer {name}": (id(it), it.training) for name, it in module.named_modules() if name}
+    numbers = {name: it.tolist() for name, it in module.state_dict().items()}
+    return {"train()": module.training, **layers, **numbers}
+
+
+@part.probe(values={"moved": list_of(TEXT)}, takes=["fold_model"])
+def original(student: Student, rig: Rig) -> Any:
+    """A module before and after it was folded, and after the folded one was called."""
+    moved = list[str]()
+    for kind in ("blocks in blocks", "a norm behind two convolutions"):
+        given = fold.given(rig, Case("original", {"kind": kind}))
+        module = network(given)
+        before = state(module)
+        student.fold_model(module)(given["images"])
+        after = state(module)
+        moved += [it for it in {**before, **after} if before.get(it) != after.get(it)]
+    return {"moved": moved}
+
+
+@part.check(basis="report")
+def original_is_untouched(original: Observation) -> Verdict:
+    """The model handed over has the same layers, numbers and modes as before."""
+    moved = original.values["moved"]
+    if moved:
+        why = "the model of the caller was changed instead of a copy"
+        return Failed(f"changed: {', '.join(moved[:4])}", why, "copy.deepcopy(model) first")
+    return Passed("layers, numbers and modes are as before")
+
+
+# --- what torch.compile is asked for, by what it is for ---------------------------------------
+
+ASKED = {
+    "calls": list_of(
+        record(backend=TEXT, mode=TEXT, dynamic=TEXT, fullgraph=TEXT, options=map_of(TEXT))
+    ),
+    "is_made": BOOLEAN,
+    "raised": TEXT,
+}
+
+
+@part.probe(
+    values={"asked": list_of(record(**ASKED))},
+    takes=["compile_for"],
+)
+def purposes(student: Student, rig: Rig) -> Any:
+    """What torch.compile is asked for; nothing is called, so nothing is compiled."""
+    answers, asked = rig.answers(student), []
+    for purpose in judges.PURPOSES:
+        model = rig.given("make_folding")(FIRST)
+        returned = answers.tried(student.compile_for, purpose, model)
+        raised = answers.named(returned) if isinstance(returned, Exception) else ""
+        asked.append({**rig.asked_of_compile(returned), "raised": raised})
+    return {"asked": asked}
+
+
+@part.check(basis="report")
+def options_fit_the_purpose(purposes: Observation) -> Verdict:
+    """compile_for asks torch.compile for what each of the five purposes needs."""
+    pairs = zip(judges.PURPOSES, purposes.values["asked"], strict=False)
+    problems = [judges.purpose_problem(purpose, asked) for purpose, asked in pairs]
+    if wrong := next(filter(None, problems), None):
+        return Failed(*wrong)
+    return Passed(f"{len(problems)} purposes")
+
+
+# --- operators of eager code, and launches of compiled code -----------------------------------
+
+
+def pointwise(length: int) -> Callable[[Any], Any]:
+    """Return a chain of so many operators that look at each number alone, with views between them."""
+
+    def run(x: Any) -> Any:
+        for at in range(length):
+            x = (x.sin() if at % 2 else x * 0.5).transpose(0, 1)
+        return x
+
+    return run
+
+
+def cut(length: int) -> Callable[[Any], Any]:
+    """Return two chains with a look at a value between them."""
+    chain = pointwise(length)
+
+    def run(x: Any) -> Any:
+        x = chain(x)
+        return chain(x) if x.mean().item() < 9 else x
+
+    return run
+
+
+def versions(length: int, seed: int) -> tuple[dict[str, Callable[[Any], Any]], Any]:
+    """Return versions by name, and their images."""
+    block = import_module("given").make_folding(FIRST, seed)
+    chains = {"a chain": pointwise(length), "two chains": cut(length)}
+    return {"a block": block, **chains}, block.conv.weight.detach()[:2]
+
+
+def counted(written: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    tried, images = versions(**given)
+    return written(tried, (images,))
+
+
+def expected(length: int, seed: int) -> list[dict[str, Any]]:
+    """Count launches anew; how many operators there are is known."""
+    tried, images = versions(length, seed)
+    rows = []
+    for name, operators in {"a block": 3, "a chain": length, "two chains": 2 * length + 2}.items():
+        launched = import_module("given").launches(tried[name], images)
+        kinds = {
+            "extern": len(launched.extern),
+            "fused": len(launched.fused),
+            "graphs": launched.graphs,
+        }
+        rows.append({"version": name, "operators": operators, "launches": launched.count, **kinds})
+    return rows
+
+
+counts = Exercise("count_launches", part, call=counted)
+
+
+@counts.inputs
+def draw_length(random: np.random.Generator, length: Any = (4, 20)) -> dict[str, Any]:
+    return {"length": length, "seed": int(random.integers(1 << 30))}
+
+
+counts.same(
+    {"chains of three": {"length": 3}},
+    families=("drawn sizes",),
+    oracle=expected,
+    name="launches_are_counted",
+    says="count_launches counts the operators of eager code, and the launches and graphs of compiled code.",
+    why={
+        "operators": "every operator of eager code counts once, but views and aten.empty do not count",
+        "graphs": "Python looks at a value, which cuts the function in two",
+        "names": "a row needs the six names in COLUMNS",
+        "": "the lists extern and fused of given.launches hold the names of the launches",
+    },
+    try_=f"func.is_view, and given.launches; {SEE}",
+)
+
+
+@part.probe(values=WRITTEN, takes=["count_launches"])
+def table(student: Student, rig: Rig) -> Any:
+    tried, images = versions(rig.integer(3, 9), rig.integer(0, 999))
+    folder = str(rig.made_folder())
+    returned = student.count_launches(tried, (images,), folder=folder)
+    return written(rig, LAUNCHES, "count_launches", returned)
+
+
+study = Study(part, LAUNCHES, "count_launches", by=table)
+study.is_written()
+study.is_consistent(
+    judges.row_problem,
+    says="In the submitted fusion_launches.csv, launches are extern + fused, and no more than operators.",
+)

@@ -126,7 +126,7 @@ def warms_up_and_counts(counted_calls: Pair) -> Verdict:
 
 
 STATISTICS = {
-    "runs": "runs are the times of the calls, in ms, each measured alone",
+    "runs": "runs are the times of the calls in ms, each measured alone by time.perf_counter()",
     "std": "the standard deviation is that of the runs, with n or n - 1",
     "p50": "np.percentile interpolates between neighbours, as runs[int(0.5 * n)] does not",
     "p9": "np.percentile interpolates between neighbours, as runs[int(0.99 * n)] does not",
@@ -138,16 +138,18 @@ STATISTICS = {
 @part.check(basis="scripted")
 def statistics_are_right(scripted_runs: Pair) -> Verdict:
     """benchmark returns mean, standard deviation, percentiles, rate and runs of calls whose times are known."""
-    return outputs.same(
-        scripted_runs, ONE_PERCENT, why=STATISTICS, try_=f"numpy has all of them; {WRONG}"
-    )
+    try_ = {
+        "runs": "start = time.perf_counter(); call; 1000 * (time.perf_counter() - start)",
+        "": f"numpy has all of them; {WRONG}",
+    }
+    return outputs.same(scripted_runs, ONE_PERCENT, why=STATISTICS, try_=try_)
 
 
 @part.check(basis="scripted")
 def waits_for_the_device(queued_work: Pair) -> Verdict:
     """The time of a call leaves out work that was queued before, and includes work that it leaves on the device."""
     why = (
-        "the time of a call must leave out what was queued before it, "
+        "the time of a call, in ms, must leave out what was queued before it, "
         "and include what it leaves on the device"
     )
     return outputs.same(
@@ -210,17 +212,28 @@ def comparisons(student: Student, rig: Rig) -> Any:
         compare = partial(judges.compared, *seconds, slower=script.slower)
         if rig.side == "student":
             compare = partial(student.compare, *map(machine.function, seconds))
-        answers.add(case, answers.tried(partial(compare, pairs=script.pairs, warmup=WARMUP)))
+        comparison = answers.tried(partial(compare, pairs=script.pairs, warmup=WARMUP))
+        if not isinstance(comparison, Exception):
+            calls = machine.calls if rig.side == "student" else 2 * (WARMUP + script.pairs)
+            answers.add(f"{case}, calls", calls)
+        answers.add(case, comparison)
     return answers.values()
 
 
 FIGURES = (", ratio", ", low", ", high", ", verdict", ", names")
 
 
-def _of(pair: Pair, cases: str, figures: tuple[str, ...], why: outputs.Why, try_: str) -> Verdict:
+CALLED = {", calls": "each function is called warmup times, and then once in each pair"}
+CALL = {", calls": "for _ in range(warmup): baseline(*inputs); candidate(*inputs)"}
+
+
+def _of(
+    pair: Pair, cases: str, figures: tuple[str, ...], why: dict[str, str], try_: str
+) -> Verdict:
     others = [it for it in ("drift", "interval", "verdict of") if it != cases]
     without = [*others, *(it for it in FIGURES if it not in figures)]
-    return outputs.same(pair, COMPARED, why=why, try_=try_, without=without)
+    steps = {**CALL, "": try_}
+    return outputs.same(pair, COMPARED, why={**CALLED, **why}, try_=steps, without=without)
 
 
 DRIFT = {
@@ -239,7 +252,7 @@ def compares_in_pairs(comparisons: Pair) -> Verdict:
 @part.check(basis="scripted")
 def interval_is_right(comparisons: Pair) -> Verdict:
     """low and high are the k-th smallest and the k-th largest ratio, for 6, 10, 30 and 50 pairs."""
-    why = "k is 1, 2, 10 and 18: the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %"
+    why = {"": "k is 1, 2, 10 and 18: the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %"}
     try_ = "add up math.comb(pairs, i) / 2**pairs for i = 0, 1, ... while the sum is at most 0.025"
     return _of(comparisons, "interval", (", low", ", high"), why, try_)
 
@@ -247,7 +260,7 @@ def interval_is_right(comparisons: Pair) -> Verdict:
 @part.check(basis="scripted")
 def verdict_follows_the_interval(comparisons: Pair) -> Verdict:
     """The verdict is "faster" or "slower" only where the whole interval is on one side of 1."""
-    why = "a ratio above 1 may be chance: the interval decides"
+    why = {"": "a ratio above 1 may be chance: the interval decides"}
     return _of(comparisons, "verdict of", (", verdict",), why, "look at low and high, not at ratio")
 
 
