@@ -171,7 +171,7 @@ def trained(
         batches = [it for it, factor in zip(batches, factors, strict=True) if 0 < factor < 1e4]
     start = training.weights()
     own = (training.model, batches, training.criterion, training.make_optimizer, scale)
-    returned, products, losses = rig.dtypes_in(partial(student.train_half, *own))
+    returned, products, losses = rig.computed(partial(student.train_half, *own))
     returned = rig.returned("train_half", returned)
     kept = returned["losses"]
     return {

@@ -41,7 +41,7 @@ class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
     @staticmethod
-    def dtypes_in(train: Callable[[], Any]) -> tuple[Any, list[str], list[str]]:
+    def computed(train: Callable[[], Any]) -> tuple[Any, list[str], list[str]]:
         """Return what a training returns, and the dtypes of its matrix products and of its losses."""
         with Operands(PRODUCTS) as products, Operands(LOSSES) as losses:
             returned = train()
