@@ -72,6 +72,8 @@ def check(
             if not as_json:
                 console.print()
                 console.print(labelled(progress, width_of(console)), soft_wrap=True)
+            if watch and not as_json:
+                console.print("\nwaits for the next save; Ctrl-C ends it")
     return _verdict(result)
 
 

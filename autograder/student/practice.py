@@ -30,7 +30,7 @@ def lab_of(folder: Path, course: Course) -> str:
     lab = ini.get("pytest", "perflab_lab", fallback=folder.name)
     if lab not in course.labs:
         example = f"student_template/{course.labs[0]}"
-        advice = f"go to one whose pytest.ini names a lab, such as {example}"
+        advice = f"go to the folder that you unzipped (in a checkout: {example})"
         raise UserError(f"{folder.name}: not a lab's folder; {advice}")
     return lab
 

@@ -247,7 +247,7 @@ def pytest_terminal_summary(
         (part, check) for part, check in checks if check.outcome in OPEN or check.basis == "person"
     ]
     if open_:
-        terminalreporter.section("owed and skipped")
+        terminalreporter.section("owed and skipped, and what a person reads")
     for part_id, check in open_:
         terminalreporter.write_line(four_parts(part_id, check))
     if notes := practice.all_notes():

@@ -23,7 +23,7 @@ def test_the_ini_says_which_lab_a_folder_is(tmp_path):
 MISTAKES = {
     "no lab": (
         "",
-        "not a lab's folder; go to one whose pytest.ini names a lab, such as student_template/resnet18",
+        "not a lab's folder; go to the folder that you unzipped (in a checkout: student_template/resnet18)",
     ),
     "a damaged ini": (
         "perflab_lab",
