@@ -167,7 +167,8 @@ def repeated(trace: Trace, figures: Sequence[Figure]) -> str:
     windows_in_words = " and ".join(
         f"{window} ({', '.join(names)})" for window, names in windows.items()
     )
-    return f"within {SAME:g} point the same over {windows_in_words}" if windows_in_words else ""
+    said = f"the same figures over {windows_in_words} differ by less than {SAME:g} point"
+    return said if windows else ""
 
 
 @dataclass(frozen=True)

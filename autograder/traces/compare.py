@@ -122,7 +122,7 @@ def verdict(now: Trace, before: Trace) -> str:
     old = before.figure("step_median")
     if not new or not old:
         return ""
-    line = f"a step takes {shown(new, 'ns')}, before {shown(old, 'ns')}: {old / new:.2f}x as fast"
+    line = f"the median step takes {shown(new, 'ns')}, before {shown(old, 'ns')}: {old / new:.2f}x as fast"
     largest = max(parts(now, before), key=lambda change: change.effect, default=None)
     if largest is None:
         return line

@@ -53,7 +53,7 @@ def test_two_profiles_side_by_side(made):
     assert "busy_kernel steps, GPU 0 16.5 % -> 33.0 % +16.5 points" in said
     assert "step_median steps 500 us -> 1 ms 2.00x" in said
     assert "comm_overlap trace, GPU 0 10.0 % -> 20.0 % +10.0 points" in said
-    assert said[0].startswith("a step takes 1 ms, before 500 us: 0.50x as fast")
+    assert said[0].startswith("the median step takes 1 ms, before 500 us: 0.50x as fast")
     assert "Shares" in profile_page.page(made, before)
     zero = changes(
         made, replace(before, figures=tuple(replace(one, value=0) for one in made.figures))
@@ -166,9 +166,12 @@ def test_a_share_that_another_window_repeats_is_said_once():
     assert {"GPU 0, the steps": 2, "GPU 0, first to last GPU work": 1} == {
         name: len(f) for name, f in found.items()
     }
-    said = "within 1 point the same over first to last GPU work (busy_kernel) and the whole recording (busy_kernel, busy_any)"
+    over = (
+        "over first to last GPU work (busy_kernel) and the whole recording (busy_kernel, busy_any)"
+    )
+    said = f"the same figures {over} differ by less than 1 point"
     assert f"  {said}" in list(profile.lines(trace))
-    assert "Within 1 point the same over first to last GPU work" in profile_page.page(trace)
+    assert "The same figures over first to last GPU work" in profile_page.page(trace)
 
 
 LAUNCHED = tuple(
