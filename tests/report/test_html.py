@@ -283,7 +283,7 @@ def test_what_a_person_has_to_do_next_is_one_box(tmp_path):
         "Could not be read: 1 cut nothing was taken: cut.zip: is a damaged zip ask for another file",
         "Late, and nobody knows when it came: 1 kim marked as late, and when it was handed in is not known fill in",
         "Set aside: 1 eve its grader died each time",
-        "Nothing handed in: 1 who zoe Zoe Absent",
+        "Without a result: 1 who zoe Zoe Absent",
         "cut Ada Cut",
         "late, by an unknown time",
     ):
