@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import nn
+
 WIDTH = 2  # channels
 
 
@@ -14,9 +16,16 @@ class Matched:
         """Draw from the rig, and write into its folder."""
         self._rig = rig
 
-    def simple_net(self, width: int = WIDTH) -> Any:
-        """Return a SimpleNet whose weights are drawn; both sides draw the same."""
+    def simple_net(self, width: int = WIDTH, *, even: bool = False) -> Any:
+        """Return a SimpleNet whose weights are drawn; both sides draw the same.
+
+        In an *even* one each block has four times the channels of the one before, so that all three are equally large.
+        """
         net = self._rig.given("SimpleNet")(width)
+        if even:
+            net.conv2 = nn.Conv2d(width, 4 * width, 3, padding=1)
+            net.conv3 = nn.Conv2d(4 * width, 16 * width, 3, padding=1)
+            net.fc1 = nn.Linear(16 * width * 16, net.fc1.out_features)
         weights = {}
         for name, tensor in net.state_dict().items():
             numbers = self._rig.random.normal(size=tuple(tensor.shape), scale=0.1)

@@ -23,7 +23,7 @@ from autograder.model import verdict
 
 BATCH, SIDE = 6, 32  # samples, pixels: so many that shrink has something to average
 MOMENTUM = 0.9
-LARGE = {"width": 16, "batch": 64, "side": 128}  # so large that activations outweigh the process
+LARGE = {"width": 8, "batch": 64, "side": 128}  # so large that activations outweigh the process
 BLOCKS = 'see "What a checkpoint does" in the part 4 handout'
 WRONG = 'see "What usually goes wrong" in the part 4 handout'
 
@@ -100,9 +100,9 @@ def kept(student: Student, rig: Rig) -> Answer:
 
 @part.probe(pair=True, arrays=NUMBERS)
 def large_step(student: Student, rig: Rig) -> Answer:
-    """One forward and backward pass; the first block keeps most, and comes back as a whole."""
+    """One forward and backward pass of three equally large blocks, so that no block hides what the others save."""
     width, batch, side = LARGE.values()
-    simple = rig.matched.simple_net(width)
+    simple = rig.matched.simple_net(width, even=True)
     images = rig.tensor(rig.random.normal(size=(batch, 3, side, side)))
     net = student.MemoryEfficientNet(simple)
     rig.return_memory_at_once()
@@ -120,7 +120,7 @@ def idle(student: Student, rig: Rig) -> Answer:
 
 SAME = 1e-5  # of the largest number: the second run repeats the first
 APART = 1e-4  # of the update's norm, after four steps
-LEANER = 0.92  # of the peak. Measured: three blocks or smaller ones 0.90; all but the first 0.97, one or none 1.0
+LEANER = 0.68  # of the peak. Measured: three blocks or smaller ones 0.58; one or two of them 0.79, one around all 1.03
 UNWANTED = (
     "requires_grad_() changes the caller's images, and computes a gradient that is not needed"
 )
@@ -194,7 +194,7 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
 
 @part.check(basis="outputs", needs=[gradients_match])
 def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
-    """The peak of a large step is at most 92 % of SimpleNet's, measured from outside."""
+    """The peak of a large step is at most 68 % of SimpleNet's, measured from outside."""
     both = (large_step.student, large_step.baseline)
     apart = outputs.furthest(*(side.arrays["numbers"] for side in both))
     why = "blocks keep what is inside them, or one block is the whole network, and recomputing it needs all its memory"
