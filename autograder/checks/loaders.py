@@ -19,6 +19,7 @@ EPOCHS = ("first", "second", "alike", "another")
 """Two of one loader, the first of another with the same seed, the first of one with another seed."""
 KINDS = (("cpu", 0), ("cpu", 3), ("cuda", 0), ("cuda", 3))
 """Devices and workers of the loaders whose options are looked at."""
+MOVES = ("images", "labels", "waited", "batches")
 TOGETHER = 0.5  # of the samples may follow their neighbour in the data set; of shuffled ones 4 % do
 REASONS: Mapping[str, str] = {
     "num_workers": "the caller decides how many there are",
@@ -142,10 +143,20 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
     return Passed("4 loaders, for a CPU and a GPU, with workers and without")
 
 
+def each_copied(moves: Observation) -> Verdict:
+    """Pass images and labels of each batch that were copied to a device, where nobody waited for them."""
+    images, labels, waited, batches = (moves.values[name] for name in MOVES)
+    if min(images, labels) < batches:
+        measured = f"{images} images and {labels} labels were moved in {batches} batches"
+        why = "images and labels of each batch must be moved to the device"
+        return Failed(measured, why, ".to(device, non_blocking=True) for both, in each batch")
+    return copied(images + labels, waited)
+
+
 def copied(moved: int, waited: int) -> Verdict:
     """Pass copies to a device that nobody waited for."""
     if not waited:
         return Passed(f"{moved} copies, none of which waits")
-    why = "the host waits for each, so pinned memory gains nothing"
+    why = "the host blocks on each copy, so pinned memory gains nothing"
     try_ = ".to(device, non_blocking=True), of images and labels"
     return Failed(f"{waited} of {moved} copies wait until they are done", why, try_)

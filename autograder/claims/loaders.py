@@ -2,6 +2,7 @@
 
 loader = Loader(part, make, see=...)    make(student, data, batch, device, workers, seed) returns one
 loader.delivers()               every sample once, with workers and without
+loader.delivers_anew(says)      or, in one check, every sample once, in another order each time
 loader.shuffles()               in another order each time;  loader.follows_the_seed()  if it is seeded
 loader.draws_afresh()           random numbers of a data set differ from worker to worker and from epoch to epoch
 loader.has_options(name)        workers as asked, pinned memory and workers that stay where they help
@@ -54,6 +55,9 @@ DELIVERS = {
 }
 READS = "An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."
 WAITS = "bound by data: reads wait for each other: nothing reads ahead, or workers restart in each epoch"
+HAS_OPTIONS = (
+    "num_workers as given; pin_memory for a GPU only; persistent workers, if there are any."
+)
 OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
 
 
@@ -85,15 +89,26 @@ class Loader:
         """Claim that two epochs hold every sample once."""
         try_ = f"no drop_last, no sampler that replaces, the collation as it is; {self.see}"
         judge = partial(loaders.delivered, try_=try_)
-        arrays = {f"{epoch}_{name}": LOADED[name] for epoch in self.epochs for name in LOADED}
         for workers, probe, name in (
             (WORKERS, "epochs", EACH_ONCE),
             (0, "alone", ALONE),
         ):
-            self._probe(probe, self._several(workers), pair=True, arrays=arrays)
+            self._several(probe, workers)
             self.part.add_check(name, DELIVERS[name], "outputs", judge, [probe])
 
-    def _several(self, workers: int) -> Callable[..., Any]:
+    def delivers_anew(self, says: str) -> None:
+        """Claim that two epochs of workers hold every sample once, each in an order of its own."""
+        self._several("epochs", WORKERS)
+
+        def judge(epochs: Pair) -> Verdict:
+            try_ = f"shuffle=True, and no drop_last; {self.see}"
+            whole = loaders.delivered(epochs, try_=try_)
+            ordered = loaders.shuffled({WORKERS: epochs}, try_=try_)
+            return whole if isinstance(whole, Failed) else ordered
+
+        self.part.add_check(EACH_ONCE, says, "outputs", judge, ["epochs"])
+
+    def _several(self, probe: str, workers: int) -> None:
         def several(student: Student, rig: Rig) -> Any:
             data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
             seed = rig.integer(1, 1000)
@@ -105,7 +120,8 @@ class Loader:
                 for name, array in rig.loading.epoch(loader).items()
             }
 
-        return several
+        arrays = {f"{epoch}_{name}": LOADED[name] for epoch in self.epochs for name in LOADED}
+        self._probe(probe, several, pair=True, arrays=arrays)
 
     def shuffles(self) -> None:
         """Claim that each epoch has an order of its own."""
@@ -160,7 +176,7 @@ class Loader:
         judge = partial(loaders.drawn_afresh, samples=2 * SAMPLES, see=self.see)
         self.part.add_check("augments_afresh", says, "outputs", judge, ["dice"])
 
-    def has_options(self, name: str) -> None:
+    def has_options(self, name: str, says: str = HAS_OPTIONS) -> None:
         """Claim what loaders for each kind of device are made with; none of them is used."""
 
         def arguments(student: Student, rig: Rig) -> Any:
@@ -181,9 +197,6 @@ class Loader:
 
         form = record(device=TEXT, workers=INTEGER, options=optional(OPTIONS))
         self._probe("arguments", arguments, values=record(made=list_of(form)))
-        says = (
-            "num_workers as given; pin_memory for a GPU only; persistent workers, if there are any."
-        )
 
         def judge(observation: Observation) -> Verdict:
             return loaders.options(observation.values["made"], try_=self.see)

@@ -5,6 +5,7 @@ loop.follows("trains_right", ...)         losses and weights are the baseline's
 loop.returns_its_metrics(...)             losses, loss and accuracy fit each other and the samples
 loop.keeps_an_honest_clock()              throughput and data_wait, on a clock that the grader moves
 loop.waits_rarely()                       the host does not wait for the device at every step
+loop.moves()                              the probe of copies to the device, for `loaders.each_copied`
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from autograder.checks import host_waits, numerics, timing
+from autograder.checks import host_waits, loaders, numerics, timing
 from autograder.checks.numerics import close, shown
 from autograder.claims.apart import WHY_APART, how_apart
 from autograder.claims.base import joined
@@ -71,11 +72,16 @@ class TrainingLoop:
         part: Part,
         function: str,
         call: Callable[[Student, Window], Any] | None = None,
+        module: Callable[[Student], Any] | None = None,
     ) -> None:
-        """Name the function; *call*, of the student's module and a window, returns what it returned."""
+        """Name the function; *call*, of the student's module and a window, returns what it returned.
+
+        *module* finds the function's module, if that is another file of the part.
+        """
         self.part = part
         self.function = function
         self.call = call or self._plainly
+        self.module = module
 
     def _plainly(self, student: Student, window: Window) -> Any:
         given = (
@@ -328,7 +334,7 @@ class TrainingLoop:
         def waits(student: Student, rig: Rig) -> dict[str, Any]:
             window = rig.window([4] * 23 + [3])
             graphs = rig.graphs(window)
-            with rig.waits(window, student) as noted:
+            with rig.waits(window, self.module(student) if self.module else student) as noted:
                 # Who returns no losses has nothing to wait for.
                 _ = self.call(student, window)["losses"]
             return {
@@ -356,6 +362,18 @@ class TrainingLoop:
             [check.__name__ for check in needs],
         )
 
+    def moves(self) -> Callable[[Student, Rig], Any]:
+        """Register and return the probe of the copies to the device in one epoch."""
+
+        def moves(student: Student, rig: Rig) -> dict[str, Any]:
+            window = rig.window([4] * 24)
+            with rig.loading.moves(window.loader) as noted:
+                self.call(student, window)
+            return {"batches": len(window.loader), **noted.of_batches()}
+
+        self._probe(moves, values=dict.fromkeys(loaders.MOVES, INTEGER))
+        return moves
+
     def _probe(self, run: Callable[[Student, Rig], Any], **forms: Any) -> str:
-        self.part.probe(takes=[self.function], **forms)(run)
+        self.part.probe(takes=None if self.module else [self.function], **forms)(run)
         return run.__name__

@@ -139,6 +139,11 @@ class Moves(TorchFunctionMode):
         self.by_dimensions: Counter[int] = Counter()
         """Tensors moved, by how many dimensions they have."""
 
+    def of_batches(self) -> dict[str, int]:
+        """Return how many images and labels were moved, and how often that was waited for."""
+        images, labels = self.by_dimensions[4], self.by_dimensions[1]
+        return {"images": images, "labels": labels, "waited": self.waited}
+
     def values(self) -> dict[str, int]:
         """Return how many there were."""
         return {"moved": self.moved, "waited": self.waited}

@@ -107,17 +107,6 @@ def train(student: Student, window: Window) -> Any:
     return {"losses": losses, "on_step": len(steps)}
 
 
-MOVES = {"moved": INTEGER, "waited": INTEGER, "batches": INTEGER}
-
-
-@part.probe(values=MOVES)
-def moves(student: Student, rig: Rig) -> Answer:
-    window = rig.window([4] * 24)
-    with rig.loading.moves() as moves:
-        train(student, window)
-    return {"batches": len(window.loader), **moves.values()}
-
-
 # --- what is run: the measurement -------------------------------------------------------------------------------------
 
 FIGURES = ("samples", "seconds", "throughput")
@@ -152,13 +141,13 @@ def counted(student: Student, rig: Rig) -> Answer:
     return {"cases": cases}
 
 
-@part.probe(values=MOVES)
+@part.probe(values=dict.fromkeys(loaders.MOVES, INTEGER))
 def copies(student: Student, rig: Rig) -> Answer:
     """To a device without memory, so that any machine can show it."""
     loader = rig.loading.streams(BATCH * 6, [0.1], {}, start=0.0, cold=0.0)(BATCH)
     with rig.loading.moves() as moves:
         student.measure_loader(loader, rig.loading.device("meta"), warm_up=1, batches=4)
-    return {**moves.values(), "batches": 1 + 4}
+    return {**moves.of_batches(), "batches": 1 + 4}
 
 
 GRID = {
@@ -233,15 +222,6 @@ def table_row(place: tuple[int, int, bool], rate: float) -> dict[str, Any]:
 FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
 
 
-def _copied(observation: Observation) -> Verdict:
-    moved, waited, batches = (observation.values[name] for name in MOVES)
-    if moved < 2 * batches:
-        measured = f"{moved} tensors were moved in {batches} batches"
-        why = "images and labels of each batch must be moved to the device"
-        return Failed(measured, why, ".to(device, non_blocking=True) for both, in each batch")
-    return loaders.copied(moved, waited)
-
-
 loop = TrainingLoop(part, "train_epoch_optimized", train)
 follows_the_script = loop.follows(
     "follows_the_script",
@@ -255,7 +235,7 @@ loop.waits_rarely(
     "waits_for_nothing",
     says="Between steps the host waits for no copy and no value: non_blocking, and the losses fetched at the end.",
     needs=[follows_the_script],
-    also={moves: _copied},
+    also={loop.moves(): loaders.each_copied},
 )
 
 
@@ -293,7 +273,7 @@ def counts_what_it_times(counted: Pair) -> Verdict:
 @part.check(basis="report")
 def times_the_copies(copies: Observation) -> Verdict:
     """measure_loader moves images and labels to the device with non_blocking=True, those of the warm-up, too."""
-    return _copied(copies)
+    return loaders.each_copied(copies)
 
 
 def _streams(script: Mapping[str, Any]) -> list[judges.Stream]:

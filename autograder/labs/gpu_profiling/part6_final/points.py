@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-from autograder.checks import host_waits, loaders, speedup
+from autograder.checks import loaders
 from autograder.checks.hints import hinted
 from autograder.checks.numerics import shown
 from autograder.claims.graphs import Compiled
+from autograder.claims.loaders import Loader
 from autograder.claims.precision import HalfPrecision
+from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
-    BOOLEAN,
     INTEGER,
     NUMBER,
     TEXT,
     Answer,
-    Bar,
-    Failed,
     Observation,
     Pair,
     Student,
-    Timed,
     Verdict,
     Window,
     list_of,
@@ -36,7 +32,6 @@ from autograder.lab import (
 from autograder.labs.gpu_profiling.part6_final import judges
 from autograder.labs.gpu_profiling.part6_final.part import POINTS, PROGRAM, Rig, part
 from autograder.model import verdict
-from autograder.protocol.digest import Epoch, differing
 
 
 def program(student: Student) -> Any:
@@ -53,67 +48,29 @@ def program(student: Student) -> Any:
     return module
 
 
-PASSES = ("first", "second")
-LOADED = {
-    f"{epoch}_{name}": (kind, 1)
-    for epoch in PASSES
-    for name, kind in (("commitments", "uint8"), ("sizes", "int64"))
-}
-OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
 SEARCH = record(step=INTEGER, limit=INTEGER, largest=optional(NUMBER))
 TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1)}
-WAITED = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
 BATCH = 8  # samples
 GROUP = 3  # batches of a step
 SEARCHED = ((256, 256, 900), (96, 12, 90), (32, 1, 1), (28, 3, 6))
 """Steps, and between which sizes the limit of memory lies: all fit, a part, one sample, no half."""
 
 
-@part.probe(pair=True, arrays=LOADED)
-def epochs(student: Student, rig: Rig) -> Answer:
-    """Two epochs of a loader with two processes; the last batch is shorter."""
-    data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
-    loader = program(student).make_loader(data, BATCH, 2, rig.device)
-    return {
-        f"{epoch}_{name}": array
-        for epoch in PASSES
-        for name, array in rig.loading.epoch(loader).items()
-    }
-
-
-@part.probe(
-    values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(OPTIONS)))}
+loader = Loader(
+    part,
+    lambda student, data, batch, device, workers, _: program(student).make_loader(
+        data, batch, workers, device
+    ),
+    see=POINTS,
 )
-def arguments(student: Student, rig: Rig) -> Answer:
-    """Loaders for each kind of device; none of them is used."""
-    made = []
-    code = program(student)
-    for device, workers in product(("cpu", "cuda"), (0, rig.integer(4, 8))):
-        with rig.loading.built() as built:
-            data = rig.loading.pictures(BATCH)
-            code.make_loader(data, BATCH, workers, rig.loading.device(device))
-        made.append({"device": device, "workers": workers, "options": built.last()})
-    return {"made": made}
-
-
-class Samples:
-    """A number and a label of each key that a store hands out, some milliseconds after it was asked."""
-
-    def __init__(self, store: Sequence[int]) -> None:
-        self._store = store
-
-    def __len__(self) -> int:
-        return len(self._store)
-
-    def __getitem__(self, index: int) -> tuple[float, int]:
-        key = self._store[index]
-        return float(key % 100_003), key % 10
-
-
-@part.timed("load", dataset=Samples)
-def slow_reads(student: Student, dataset: Any, device: Any) -> Any:
-    """Batches of 4 and 4 workers: an epoch of 32 reads, of which none waits for a core."""
-    return program(student).make_loader(dataset, 4, 4, device)
+loader.delivers_anew(
+    "make_loader delivers every sample once in each epoch, in a new order each time."
+)
+loader.has_options(
+    "loader_asks_for_what_helps",
+    "Point 2: num_workers as given; pinned memory for a GPU only; persistent workers, if there are any.",
+)
+loader.is_faster()
 
 
 @part.probe(values={"searches": list_of(SEARCH), "other": TEXT, "tries": INTEGER})
@@ -162,27 +119,12 @@ def grouped(student: Student, rig: Rig) -> Answer:
     return {"start": start, "called": len(called) * GROUP // group, **noted}
 
 
-MANY = [4] * 24  # so many batches that a wait in every tenth differs from one in every fifth
+loop = TrainingLoop(part, "train_epoch", train, program)
 
 
-@part.probe(
-    values={
-        "waits": WAITED,
-        "queued": NUMBER,
-        "seconds": optional(NUMBER),
-        **dict.fromkeys(("kept", "images", "labels", "waited", "batches"), INTEGER),
-    }
-)
-def loop(student: Student, rig: Rig) -> Answer:
-    """Waits for the device, copies to it, and the clock of an epoch whose work a GPU ends later."""
-    watched = rig.window(MANY)
-    moved = rig.window(MANY)
-    graphs = rig.graphs(watched)
-    waits = rig.waits(watched, program(student))
-    with waits:
-        train(student, watched)
-    with rig.loading.moves(moved.loader) as moves:
-        train(student, moved)
+@part.probe(values={"queued": NUMBER, "seconds": optional(NUMBER)})
+def clock(student: Student, rig: Rig) -> Answer:
+    """The clock of an epoch whose work a GPU ends later."""
 
     def epoch(device: Any) -> Any:
         window = rig.window()
@@ -194,51 +136,7 @@ def loop(student: Student, rig: Rig) -> Answer:
             return len(window.loader) * left, train(student, window)["seconds"]
 
     queued, seconds = rig.on_a_gpu(epoch)
-    return {
-        "waits": waits.values(),
-        "kept": graphs.kept,
-        "batches": len(moved.loader),
-        "seconds": rig.number(seconds),
-        "queued": queued,
-        "images": moves.by_dimensions[4],
-        "labels": moves.by_dimensions[1],
-        "waited": moves.waited,
-    }
-
-
-@part.check(basis="outputs")
-def every_sample_once(epochs: Pair) -> Verdict:
-    """make_loader delivers every sample once in each epoch, in a new order each time."""
-    try_ = f"shuffle=True, and no drop_last; {POINTS}"
-    whole = loaders.delivered(epochs, try_=try_)
-    first, second = (loaders.epoch(epochs.student, name) for name in PASSES)
-    if isinstance(whole, Failed) or list(first.samples()) != list(second.samples()):
-        return whole
-    return Failed(
-        "two epochs in one order",
-        "the order is drawn only once, or never",
-        f"shuffle=True; {POINTS}",
-    )
-
-
-@part.check(basis="report")
-def loader_asks_for_what_helps(arguments: Observation) -> Verdict:
-    """Point 2: num_workers as given; pinned memory for a GPU only; persistent workers, if there are any."""
-    return loaders.options(arguments.values["made"], try_=POINTS)
-
-
-@part.check(basis="outputs", needs=[every_sample_once])
-def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
-    """An epoch of slow reads with 4 workers is at least {bar} as fast as the baseline's, timed from outside."""
-    problem = differing(Epoch(**slow_reads.student.arrays), Epoch(**slow_reads.baseline.arrays))
-    if problem:
-        return Failed(problem, "the loader that is timed delivers other samples", POINTS)
-    return speedup.at_least(
-        slow_reads,
-        bar,
-        why="bound by data: reads wait for each other, or workers restart in each epoch",
-        try_=POINTS,
-    )
+    return {"seconds": rig.number(seconds), "queued": queued}
 
 
 @part.check(basis="scripted")
@@ -284,35 +182,23 @@ is_one_graph = compiled.is_one_graph(
 )
 
 
-@part.check(basis="report")
-def no_wait_per_step(loop: Observation) -> Verdict:
-    """Point 5: the host waits for the device at most in every tenth batch and for the results; no old graph is kept."""
-    values = loop.values
-    seconds, queued = values["seconds"], values["queued"]
+def _ended(clock: Observation) -> Verdict:
+    seconds, queued = clock.values["seconds"], clock.values["queued"]
     # Half of it: batches were skipped, which others see.
-    if seconds is None or seconds < 0.4 * queued:
-        worked = f"the device worked for {queued:.4g} s (scripted)"
-        why = "the clock stops before the results are on the host"
-        measured = f"seconds is {shown(seconds)} where {worked}"
-        return Failed(measured, why, f"fetch the losses, then read the clock; {POINTS}")
-    try_ = f"losses.append(loss.detach()); bring them to the host after the loop; {POINTS}"
-    return host_waits.no_wait_per_step(
-        values["waits"], values["batches"], values["kept"], try_=try_
-    )
+    early = seconds is None or seconds < 0.4 * queued
+    why = "the clock stops before the results are on the host" if early else ""
+    measured = f"seconds is {shown(seconds)} where the device worked for {queued:.4g} s (scripted)"
+    return verdict(measured, why, f"fetch the losses, then read the clock; {POINTS}")
 
 
-@part.check(basis="report")
-def moves_without_waiting(loop: Observation) -> Verdict:
-    """Point 6: images and labels of each batch are moved to the device, and the host does not wait for the copies."""
-    values, batches = loop.values, loop.values["batches"]
-    moved = f"{values['images']} images and {values['labels']} labels moved"
-    measured = f"{moved} in {batches} batches; {values['waited']} times the host waited"
-    why, try_ = "", f"non_blocking=True in each .to(device); {POINTS}"
-    if min(values["images"], values["labels"]) < batches:
-        why, try_ = "images and labels of each batch must be moved", f"move both; {POINTS}"
-    if values["waited"]:
-        why, try_ = (
-            "the host blocks on each copy",
-            f"non_blocking=True in each .to(device); {POINTS}",
-        )
-    return verdict(measured, why, try_)
+loop.waits_rarely(
+    says="Point 5: the host waits for the device in every tenth batch and after the loop only; no old graph is kept.",
+    also={clock: _ended},
+)
+part.add_check(
+    "moves_without_waiting",
+    "Point 6: images and labels of each batch are moved to the device, and the host does not wait for the copies.",
+    "report",
+    loaders.each_copied,
+    [loop.moves().__name__],
+)
