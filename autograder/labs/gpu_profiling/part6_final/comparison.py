@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from autograder.checks import plot, table
+from autograder.checks import table
 from autograder.checks.hints import hinted
-from autograder.claims.studies import PICTURE as DRAWN
-from autograder.claims.studies import WRITTEN, Study, written
+from autograder.claims.studies import DRAWN, Study, written
+from autograder.claims.studies import PICTURE as PIXELS
 from autograder.lab import (
     BOOLEAN,
     CELL,
     NUMBER,
-    PANELS,
     TEXT,
     Answer,
     Failed,
-    Observation,
     Pair,
     Student,
     Verdict,
@@ -31,7 +29,7 @@ NAMES = VERSIONS.rows or ()
 
 ROWS = list_of(map_of(CELL))
 COMPARED = {
-    **WRITTEN,
+    **DRAWN,
     "runs": ROWS,
     "busy": list_of(optional(NUMBER)),
     "raised": TEXT,
@@ -39,7 +37,7 @@ COMPARED = {
 }
 
 
-@part.probe(pair=True, values=COMPARED)
+@part.probe(pair=True, values=COMPARED, arrays=PIXELS)
 def comparison(student: Student, rig: Rig) -> Answer:
     """A made program instead of trainings: it notices what reaches it from an earlier run; at last it fails.
 
@@ -47,12 +45,13 @@ def comparison(student: Student, rig: Rig) -> Answer:
     """
     asked, runs = rig.matched.versions(NAMES[: rig.integer(4, 5)])
     folder = rig.made_folder()
-    returned = student.compare_versions(asked, folder=str(folder))
-    drawn = (folder / PICTURE).is_file()
-    if not drawn:  # a drawing that writes nothing is judged by itself
-        student.draw_comparison([dict(row) for row in runs], str(folder))
-        drawn = not (folder / PICTURE).is_file()
-    answer = written(rig, VERSIONS, "compare_versions", returned)
+    with rig.figures() as figures:
+        returned = student.compare_versions(asked, folder=str(folder))
+        drawn = (folder / PICTURE).is_file()
+        if not drawn:  # a drawing that writes nothing is judged by itself
+            student.draw_comparison(rig.rows(returned, "compare_versions"), str(folder))
+            drawn = not (folder / PICTURE).is_file()
+    answer = written(rig, VERSIONS, "compare_versions", returned, PICTURE, figures)
     raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
     busy = [rig.number(student.busy_percent(version["profile"])) for version in asked]
     return {**answer, "runs": runs, "busy": busy, "raised": raised, "drawn": drawn}
@@ -65,19 +64,6 @@ def shares(student: Student, rig: Rig) -> Answer:
     return {
         "reported": [rig.number(student.busy_percent(file)) for file, _ in made],
         "expected": [share for _, share in made],
-    }
-
-
-@part.probe(values={"rows": ROWS, "panels": PANELS}, arrays=DRAWN)
-def drawing(student: Student, rig: Rig) -> Answer:
-    rows = rig.matched.rows(NAMES[:4])
-    file = rig.made_folder() / PICTURE
-    with rig.figures() as figures:
-        student.draw_comparison([dict(row) for row in rows], str(file.parent))
-    return {
-        "rows": rows,
-        "panels": figures.panels(file.name),
-        "picture": rig.file_bytes(file, plot.BYTES + 1),
     }
 
 
@@ -130,20 +116,6 @@ def _compared(comparison: Pair) -> str | tuple[str, str]:
     return (f"{csv.measured}: {csv.why}", csv.try_) if isinstance(csv, Failed) else ""
 
 
-UNITS = {
-    "busy_percent": r"%|percent",
-    "throughput": r"/|per|s⁻¹|\^\{?-1",
-    "speedup": r"\bx\b|\u00d7|[Ss]peedup|ratio",
-}
-
-
-@part.check(basis="scripted")
-def figure_shows_the_rows(drawing: Observation) -> Verdict:
-    """draw_comparison draws three panels: busy share, throughput and speedup of the rows that it is given."""
-    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
-    return plot.shows_the_rows(drawing, PICTURE, UNITS, "version", try_)
-
-
 @part.check(basis="scripted")
 def reads_stats(sums: Pair) -> Verdict:
     """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
@@ -170,4 +142,14 @@ study.is_measured(
     says="compare_versions runs each version in a new process; rows and CSV hold their figures; a failed run raises.",
     try_=TABLE,
     shows=["throughput"],
+)
+study.is_drawn(
+    PICTURE,
+    {
+        "busy_percent": r"%|percent",
+        "throughput": r"/|per|s⁻¹|\^\{?-1",
+        "speedup": r"\bx\b|\u00d7|[Ss]peedup|ratio",
+    },
+    says="draw_comparison draws three panels: busy share, throughput and speedup of the rows that it is given.",
+    try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
 )

@@ -28,9 +28,7 @@ from autograder.labs.gpu_profiling.part6_final.points import accumulates, is_one
 from autograder.model import verdict
 
 EPOCHS = 3
-SCRIPT = record(
-    samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER
-)
+SCRIPT = record(samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, once=NUMBER)
 WHOLE = {
     "reported": map_of(optional(NUMBER)),
     "device": TEXT,
@@ -120,7 +118,7 @@ def points_work_together(together: Pair) -> Verdict:
         )
         why = "one option disables another"
     if not why and values["largest"] != values["size"]:
-        taken = f"it takes {shown(values['found'])} samples"
+        taken = f"it takes {shown(values['largest'])} samples"
         measured = f"with --batch-size 0, --amp and --compile {taken}"
         fits = f"{values['size']} is the first that fits"
         why = f"{fits}: attempt is one step as it will be trained"
