@@ -80,7 +80,7 @@ class Grammar:
                 if rest and not _is_option(rest[0]):
                     value = rest.pop(0)
                 elif self.valued:
-                    problem = problem or f"{name} stands there without its value"
+                    problem = problem or f"{name} has no value"
             if problem:
                 return Line(options, (), problem)
             options.setdefault(name, []).append(value or "")

@@ -37,7 +37,7 @@ FACTS = {
     "recorded": "a pass was recorded for a backward pass: memory is kept for nothing",
     "fetched": "results were fetched in each batch, so the host waits for the device each time",
     "mode": "a module is not in the mode it was in before, and the caller's next epoch would use it",
-    "raised": "the exception of a loader did not come out, so the caller takes a part for the whole",
+    "raised": "the loader's exception did not reach the caller, who takes a part of the classes for all of them",
 }
 
 

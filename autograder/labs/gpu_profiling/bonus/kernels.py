@@ -111,7 +111,7 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     """The CUDA kernel computes the same, thread by thread on the CPU, and writes its own numbers only."""
     strayed = threads.student.values["strayed"]
     if strayed:
-        why = "the last block has threads too many, which must return; odd heights and widths are rounded down"
+        why = "the last block has threads without a number, which must return; odd heights and widths are rounded down"
         return Failed(
             f"{strayed[0]}: written beside the result", why, f"return if there is no number; {CUDA}"
         )

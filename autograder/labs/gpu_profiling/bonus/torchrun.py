@@ -95,9 +95,9 @@ def _rank_problem(lines: Sequence[Line]) -> str:
         return ""
     nodes = f"the nodes are {', '.join(expected)}"
     if not any(ranks):
-        return f"--node-rank is not there, and {nodes}"
+        return f"--node-rank is missing; {nodes}"
     listed = ", ".join(rank[:20] or "nothing" for rank in ranks)
-    return f"--node-rank is {listed} in turn, and {nodes}"
+    return f"--node-rank is {listed} in turn; {nodes}"
 
 
 Calls = Sequence[Mapping[str, Any]]
@@ -115,12 +115,12 @@ def talk_problem(across: Sequence[Calls], turns: int, numbers: int) -> str:
     if not talkers:
         return "no collective call between the nodes was seen"
     if any(rank % 2 for rank in talkers):
-        return f"the first processes are 0 and 2, and {', '.join(map(str, talkers))} take part"
+        return f"only ranks 0 and 2, each the first of its node, may call; {', '.join(map(str, talkers))} take part"
     often = max(map(len, across))
     if often > 2 * turns:
         return f"{often} calls for {turns} averages: each waits for the network again"
     most = max(call["numbers"] for calls in across for call in calls)
-    return f"a call takes {most} numbers, and there are {numbers}" if most > numbers else ""
+    return f"a call takes {most} numbers, but there are only {numbers}" if most > numbers else ""
 
 
 NODES = Form(

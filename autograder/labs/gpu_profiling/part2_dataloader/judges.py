@@ -114,8 +114,8 @@ def whole_problem(rows: Sequence[Row]) -> str:
     sizes, workers = (sorted({row[name] for row in rows}) for name in KEYS[:2])
     if len(sizes) < EACH or len(workers) < EACH or workers[0] != 0:
         listed = ", ".join(f"{number:g}" for number in workers)
-        held = f"{len(sizes)} batch sizes and {listed} workers"
-        return f"it holds {held}, not {EACH} of each with 0 workers among them"
+        held = f"it has {len(sizes)} batch sizes and {listed} workers"
+        return f"{held}; it needs {EACH} of each, with 0 workers among them"
     places = [place(row) for row in rows]
     for configuration in product(sizes, workers, PINS):
         if configuration not in places:
@@ -124,7 +124,7 @@ def whole_problem(rows: Sequence[Row]) -> str:
         return "a configuration is there twice"
     counts = {row["samples"] / row["batch_size"] for row in rows}
     if len(counts) > 1:
-        return f"batches counted are {min(counts):.4g} in one row and {max(counts):.4g} in another"
+        return f"one row counts {min(counts):.4g} batches and another {max(counts):.4g}; all must count equally many"
     least = ROUNDS * workers[-1]
     if min(counts) < least:
         return f"{min(counts):g} batches are counted; with {workers[-1]:g} workers, count at least {least:g}"

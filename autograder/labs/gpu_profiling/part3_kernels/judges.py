@@ -46,7 +46,7 @@ def miscounted(reported: Counts, right: Mapping[str, int]) -> tuple[str, str]:
 
 def _reason(name: str, more: float) -> str:
     if more < 0 and name.startswith("aten::"):
-        return "each call counts, even if it begins when another ends, or runs beside one of another thread"
+        return "each call counts, even if it begins as another one ends, or if another thread is busy then"
     if more < 0 and "fused" in name:
         return "a range whose name holds 'fused' is a kernel that the compiler wrote, so it is a launch"
     if more < 0:

@@ -133,7 +133,10 @@ def _unused(without: Sequence[str]) -> tuple[str, str]:
             "copies run instead of the SimpleNet's own layers",
             f"use simple.conv1 and the other layers themselves; {BLOCKS}",
         )
-    why = "the reentrant variant gives no gradient to a block whose input needs none, as images do; nor does no_grad()"
+    why = (
+        "the reentrant variant gives no gradient to a block whose input needs none, "
+        "and images need none; or the block ran under no_grad()"
+    )
     return why, f"checkpoint(block, x, use_reentrant=False); {BLOCKS}"
 
 

@@ -56,9 +56,9 @@ def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
     measured = sorted({size for _, size, _ in kept})
     missing = [place for place in product(nets, measured, PRECISIONS) if place not in kept]
     if missing or len(measured) < sizes:
-        lacks = f", and {' '.join(map(_plain, missing[0]))} is missing" if missing else ""
-        held = f"it holds {len(measured)} batch sizes{lacks}"
-        return f"{held}, not {sizes}, each for both nets and precisions"
+        lacks = f"{' '.join(map(_plain, missing[0]))} is missing; " if missing else ""
+        held = f"{lacks}it has {len(measured)} batch sizes"
+        return f"{held}; it needs {sizes}, each with both nets and precisions"
     for net, mode in product(nets, PRECISIONS):
         series = [kept[net, size, mode] for size in measured]
         if sorted(set(series)) != series:

@@ -313,7 +313,7 @@ def plans_strong_and_weak(measured: Pair) -> Verdict:
 
 PLAN_HINTS = {
     "neither scaling": "strong: divide the batch; weak: multiply the samples",
-    "grow with the square": "give run the batch of one process",
+    "grows with the square": "give run the batch of one process",
     "in weak scaling the batch": "weak: keep batch_size, and multiply the samples",
     "of all processes together": "strong: give run all samples, not a share of them",
     "scaling needs it": "call run for each number in processes, in both kinds",
@@ -340,7 +340,7 @@ def refuses_what_says_nothing(refused: Observation) -> Verdict:
     taken = refused.values["taken"]
     for case in REFUSED:
         if taken.get(case) == LATE:
-            why = "this is known before the first run, and a run may take hours"
+            why = "the arguments alone show that nothing can be compared, and a run may take hours"
             return Failed(
                 f"{case}: {LATE}", why, f"look at processes and batch_size first; {SCALE}"
             )

@@ -78,7 +78,7 @@ def _plan_reason(run: Sequence[float], samples: int, batch: int) -> str:
         "each process keeps its batch while the data set stays: the whole batch grows "
         "with the processes, which is neither scaling"
     )
-    square = "the batch is that of a process, so the whole one would grow with the square"
+    square = "it is the batch of each process, so the batch of all processes grows with the square"
     stays = "in weak scaling the batch of each process stays as it is"
     all_of_them = "samples are those of all processes together"
     stories = {

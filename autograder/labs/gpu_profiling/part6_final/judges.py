@@ -141,9 +141,7 @@ def _pace_reason(reported: Mapping[str, Any], script: Script, epochs: int) -> st
     return f"{why}, and it is samples / seconds of all timed epochs"
 
 
-OTHER_ROWS = (
-    "rows of another table (ranges have Instances, too), or some left out: names hold commas"
-)
+OTHER_ROWS = "rows of another table are in it (ranges have Instances, too), or rows were lost: names hold commas"
 ODD = {
     "launches": f"the Instances of each kernel add up; else {OTHER_ROWS}",
     "waiting_calls": "every call with Synchronize in its name counts, of the stream, the device, an event",

@@ -46,7 +46,7 @@ def without_rank(node):
         ),
         pytest.param(
             [without_rank(0), without_rank(1)],
-            "is not there, and the nodes are 0, 1",
+            "is missing; the nodes are 0, 1",
             id="none numbered",
         ),
         pytest.param([[], []], "begins with nothing", id="no words"),

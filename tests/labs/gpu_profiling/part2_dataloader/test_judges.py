@@ -115,11 +115,11 @@ def test_rows_are_those_that_were_asked_for():
 
 WHOLES = {
     "right": (rows(), ""),
-    "three sizes": (rows(sizes=(8, 16, 32)), "it holds 3 batch sizes and 0, 1, 2, 3 workers, not 4 of each"),
+    "three sizes": (rows(sizes=(8, 16, 32)), "it has 3 batch sizes and 0, 1, 2, 3 workers; it needs 4 of each"),
     "never none": (rows(workers=(1, 2, 3, 4)), "0 workers among them"),
     "one missing": (rows()[:-1], "batch_size 64, num_workers 3, pin_memory True is missing"),
     "one twice": (rows() + rows()[:1], "a configuration is there twice"),
-    "fewer batches": (rows(0, samples=40), "batches counted are 5 in one row and 10 in another"),
+    "fewer batches": (rows(0, samples=40), "one row counts 5 batches and another 10"),
     "more workers than batches": (rows(workers=(0, 2, 4, 8)), "10 batches are counted; with 8 workers, count at least 16"),
 }  # fmt: skip
 

@@ -59,7 +59,7 @@ RIGHT = [
             id="of Lab 02",
         ),
         pytest.param(["ncu", "--fast"], "no option '--fast'", id="unknown"),
-        pytest.param(["ncu", "--set"], "--set stands there without its value", id="no value"),
+        pytest.param(["ncu", "--set"], "--set has no value", id="no value"),
         pytest.param(RIGHT[:-2], "it runs nothing", id="no program"),
         pytest.param(
             [*RIGHT[:-2], "train.py"],

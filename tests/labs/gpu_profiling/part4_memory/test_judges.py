@@ -65,7 +65,7 @@ def test_rows_are_those_that_were_asked_for():
     ("rows", "sizes", "words"),
     [
         pytest.param(table(), 2, "", id="whole"),
-        pytest.param(table(), 4, "it holds 2 batch sizes", id="too few sizes"),
+        pytest.param(table(), 4, "it has 2 batch sizes", id="too few sizes"),
         pytest.param(table()[:-1], 2, "Lean 8 AMP is missing", id="one missing"),
         pytest.param(
             table() * 2,

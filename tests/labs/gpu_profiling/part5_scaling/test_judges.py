@@ -63,7 +63,7 @@ def test_what_is_right_has_no_problem():
             "each process keeps its batch while the data set stays",
             id="Lab 02's",
         ),
-        pytest.param((2, SAMPLES, 2 * BATCH), "would grow with the square", id="the batch of all"),
+        pytest.param((2, SAMPLES, 2 * BATCH), "grows with the square", id="the batch of all"),
         pytest.param(
             (2, 2 * SAMPLES, 2 * BATCH),
             "the batch of each process stays",
