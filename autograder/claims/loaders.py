@@ -103,8 +103,12 @@ class Loader:
         def judge(epochs: Pair) -> Verdict:
             try_ = f"shuffle=True, and no drop_last; {self.see}"
             whole = loaders.delivered(epochs, try_=try_)
-            ordered = loaders.shuffled({WORKERS: epochs}, try_=try_)
-            return whole if isinstance(whole, Failed) else ordered
+            first, second = (
+                list(loaders.epoch(epochs.student, it).samples()) for it in self.epochs
+            )
+            if isinstance(whole, Failed) or first != second:
+                return whole
+            return Failed("two epochs in one order", "the order is drawn only once, or never", try_)
 
         self.part.add_check(EACH_ONCE, says, "outputs", judge, ["epochs"])
 

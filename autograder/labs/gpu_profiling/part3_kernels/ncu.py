@@ -13,7 +13,6 @@ from typing import Any
 
 from autograder.checks import trace as profile
 from autograder.checks.commands import Grammar, Line
-from autograder.checks.numerics import close, explained, shown
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Passed, Text, Verdict
 
@@ -124,9 +123,7 @@ def _more_problem(measured: str, wanted: Sequence[str]) -> str:
 
 # --- what was read out of a report ------------------------------------------------------------------------------------
 
-FIGURES = ("duration_us", "sm_percent", "memory_percent", "occupancy_percent")
 BUSY = 60.0  # percent of what the device can do at most; Nsight Compute's own rule of thumb
-EXACT = 1e-3  # relative: reports are printed with two decimals
 
 Row = Mapping[str, Any]
 
@@ -136,49 +133,6 @@ def bound(row: Row) -> str:
     if max(row["sm_percent"], row["memory_percent"]) < BUSY:
         return "latency"
     return "compute" if row["sm_percent"] >= row["memory_percent"] else "memory"
-
-
-def figure_problem(rows: Sequence[Row], expected: Sequence[Row]) -> str:
-    """Say where rows are not those of the launches of a report."""
-    names = [row["kernel"] for row in expected]
-    if [row["kernel"] for row in rows] != names:
-        kernels = ", ".join(str(row["kernel"]) for row in rows[:4]) or "none"
-        why = ": one row for each ID" if len(rows) != len(names) else ""
-        return f"the kernels are {kernels}; the report has {', '.join(names[:4])}{why}"
-    for row, right in zip(rows, expected, strict=True):
-        for name in FIGURES:
-            if not close(row[name], right[name], EXACT):
-                reported = f"{name} of {right['kernel']} is {shown(row[name])}"
-                why = _misread(row, right, name)
-                return f"{reported}, and {right[name]:.6g} is right{why}"
-    return ""
-
-
-def _misread(row: Row, right: Row, name: str) -> str:
-    if name == "duration_us":
-        units = (1e-6, 1e-3, 1e3, 1e6)
-        slips = [(factor * right[name], ": the unit was ignored") for factor in units]
-        return explained(row[name], slips, 0.01) or ": a number may be written as 12,319,469"
-    others = [(right[other], f": that is its {other}") for other in FIGURES[1:] if other != name]
-    return explained(row[name], others, EXACT)
-
-
-def bound_problem(rows: Sequence[Row], expected: Sequence[Row]) -> str:
-    """Say which kernel is said to be limited by something else."""
-    for row, right in zip(rows, expected, strict=False):
-        limit = bound(right)
-        if row["bound"] != limit:
-            sms, memory = (f"{right[name]:.4g} %" for name in ("sm_percent", "memory_percent"))
-            kernel = f"{right['kernel']} ({sms} of the SMs, {memory} of the memory)"
-            return f"{kernel} is said to be limited by {row['bound']!r}, and it is {limit!r}"
-    return "" if len(rows) == len(expected) else f"{len(rows)} rows for {len(expected)} launches"
-
-
-def row_problem(rows: Sequence[Row]) -> str:
-    """Say what a row lacks."""
-    names = ("kernel", *FIGURES, "bound")
-    missing = [name for row in rows for name in names if name not in row]
-    return f"'{missing[0]}' is missing" if missing else ""
 
 
 def holds_kernels(report: Text, *, try_: str) -> Verdict:

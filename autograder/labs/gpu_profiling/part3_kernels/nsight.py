@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from itertools import zip_longest
 from typing import Any
 
+from autograder.checks import outputs
 from autograder.checks.answer_lists import each
 from autograder.checks.hints import hinted
 from autograder.lab import (
-    CELL,
     INTEGER,
     TEXT,
     Answer,
@@ -18,12 +18,12 @@ from autograder.lab import (
     Student,
     Verdict,
     list_of,
-    map_of,
     record,
 )
 from autograder.labs.gpu_profiling.part3_kernels import ncu
 from autograder.labs.gpu_profiling.part3_kernels.part import REPORT, Rig, part
 
+EXACT = 1e-3  # relative: reports are printed with two decimals
 NAMES = 'see "A command line of ncu" in the part 3 handout'
 FAMILIES = (
     "implicit_convolve_sgemm",
@@ -72,23 +72,32 @@ def commands(student: Student, rig: Rig) -> Answer:
     return {"commands": commands, "measured": measured, "asked": asked}
 
 
-@part.probe(
-    pair=True,
-    values={"reported": list_of(list_of(map_of(CELL))), "expected": list_of(list_of(map_of(CELL)))},
-)
+FIGURES = ("kernel", "duration_us", "sm_percent", "memory_percent", "occupancy_percent")
+
+
+@part.outputs
 def reports(student: Student, rig: Rig) -> Answer:
     """Made reports: in a unit that is drawn, in one of an older ncu, and in nanoseconds with commas."""
-    reported, expected = [], []
+    answers = rig.answers()
     kinds = (rig.launches.UNITS, rig.launches.OLD_UNITS)
     drawn = [str(rig.random.choice(units)) for units in kinds]
-    for number, unit in enumerate((*drawn, "ns")):
+    for number, unit in enumerate((*drawn, "ns"), 1):
         made = rig.launches.report(rig.random, unit)
-        file = rig.folder / f"made_{number}.csv"
-        file.write_text(made.text(), encoding="utf-8")
-        expected.append(made.rows)
+        rows = [{**row, "bound": ncu.bound(row)} for row in made.rows]
         if rig.side == "student":
-            reported.append(rig.rows(student.read_ncu(str(file)), "read_ncu"))
-    return {"reported": reported, "expected": expected}
+            file = rig.folder / f"made_{number}.csv"
+            file.write_text(made.text(), encoding="utf-8")
+            rows = rig.rows(student.read_ncu(str(file)), "read_ncu")
+        answers.add(f"launches in report {number}", len(rows))
+        for at, (right, row) in enumerate(zip_longest(made.rows, rows[: len(made.rows)]), 1):
+            shares = (
+                f"{right['sm_percent']} % of the SMs, {right['memory_percent']} % of the memory"
+            )
+            for name in (*FIGURES, "bound"):
+                more = f" ({shares})" if name == "bound" else ""
+                case = f"{name} of launch {at} in report {number}{more}"
+                answers.add(case, (row or {}).get(name))
+    return answers.values()
 
 
 COMMAND_HINTS = {
@@ -144,32 +153,25 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
 @part.check(basis="scripted")
 def reads_reports(reports: Pair) -> Verdict:
     """read_ncu finds each launch of a report, with durations in microseconds, throughput and occupancy."""
-    return _read(reports, ncu.figure_problem)
+    why = {
+        "launches": "each ID is one launch, and so one row",
+        "kernel": "it must be the Kernel Name of that ID, unchanged",
+        "duration_us": "the unit in its row was ignored, or a number such as 12,319,469 was cut at a comma",
+        "": "another metric, or the same metric in another unit, was read",
+    }
+    hints = {
+        "launches": "begin a new dict at each ID",
+        "duration_us": "convert by the unit in its row, after you remove the commas",
+        "_percent": "compare the whole name of the metric, and its unit",
+    }
+    judged = outputs.same(reports, EXACT, why=why, try_=REPORT, without=["bound"])
+    return hinted(judged, hints, REPORT)
 
 
 @part.check(basis="scripted", needs=[reads_reports])
 def says_what_limits(reports: Pair) -> Verdict:
     """read_ncu says what limits each kernel: compute, memory, or latency where neither is busy."""
-    return _read(reports, ncu.bound_problem)
-
-
-def _read(reports: Pair, problem: Callable[..., str]) -> Verdict:
-    expected = reports.baseline.values["expected"]
-    judged = each(
-        reports.student.values["reported"],
-        expected,
-        lambda rows, right: ("a made report", ncu.row_problem(rows) or problem(rows, right)),
-        REPORT,
-        f"{sum(map(len, expected))} launches in made reports",
-    )
-    return hinted(judged, READ_HINTS, REPORT)
-
-
-READ_HINTS = {
-    "the unit was ignored": "convert by the unit in its row",
-    "12,319,469": "remove the commas from numbers",
-    "that is its": "compare the whole name of the metric, and its unit",
-    "one row for each ID": "begin a new dict at each ID",
-    "is missing": "fill in every name of the table",
-    "is said to be limited": "compare both throughputs with 60, then with each other",
-}
+    why = "it is latency if both shares are below 60, else the higher one, and compute on a tie"
+    try_ = f"compare both throughputs with 60, then with each other; {REPORT}"
+    without = [f"{name} " for name in ("launches", *FIGURES)]
+    return outputs.same(reports, EXACT, why=why, try_=try_, without=without)

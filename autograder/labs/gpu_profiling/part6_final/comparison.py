@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.checks import table
+from autograder.checks import outputs, table
 from autograder.checks.hints import hinted
 from autograder.claims.studies import DRAWN, Study, written
 from autograder.claims.studies import PICTURE as PIXELS
@@ -20,10 +20,9 @@ from autograder.lab import (
     map_of,
     optional,
 )
-from autograder.labs.gpu_profiling.part6_final import judges, versions
+from autograder.labs.gpu_profiling.part6_final import versions
 from autograder.labs.gpu_profiling.part6_final.part import BEFORE_AFTER, PICTURE, TABLE, Rig, part
 from autograder.labs.gpu_profiling.part6_final.versions import VERSIONS
-from autograder.model import verdict
 
 NAMES = VERSIONS.rows or ()
 
@@ -57,42 +56,39 @@ def comparison(student: Student, rig: Rig) -> Answer:
     return {**answer, "runs": runs, "busy": busy, "raised": raised, "drawn": drawn}
 
 
-@part.probe(pair=True, values={"reported": list_of(optional(NUMBER)), "expected": list_of(NUMBER)})
+@part.outputs
 def shares(student: Student, rig: Rig) -> Answer:
     """Made profiles, with a GPU and without."""
-    made = [rig.matched.profile(number) for number in range(4)]
-    return {
-        "reported": [rig.number(student.busy_percent(file)) for file, _ in made],
-        "expected": [share for _, share in made],
-    }
+    answers = rig.answers()
+    for number in range(4):
+        file, share = rig.matched.profile(number)
+        own = rig.side == "student"
+        answer = rig.number(student.busy_percent(file)) if own else share
+        answers.add(f"busy percent of made profile {number + 1}", answer)
+    return answers.values()
 
 
-@part.probe(
-    pair=True,
-    values={"reported": list_of(map_of(optional(NUMBER))), "expected": list_of(map_of(NUMBER))},
-)
+@part.outputs
 def sums(student: Student, rig: Rig) -> Answer:
     """Made outputs of nsys stats, of today's and of older ones."""
-    reported, expected = [], []
-    for number, new in enumerate((True, False)):
-        made, file = rig.sums(rig.random, new=new), rig.folder / f"stats_{number}.txt"
+    answers = rig.answers()
+    for kind, new in (("today's", True), ("an older", False)):
+        made, file = rig.sums(rig.random, new=new), rig.folder / "stats.txt"
         file.write_text(made.text(), encoding="utf-8")
-        stats = rig.returned("read_stats", student.read_stats(str(file)))
-        reported.append({name: rig.number(stats[name]) for name in made.expected})
-        expected.append(made.expected)
-    return {"reported": reported, "expected": expected}
+        stats = made.expected
+        if rig.side == "student":
+            stats = rig.returned("read_stats", student.read_stats(str(file)))
+        for name in made.expected:
+            answers.add(f"{name} of {kind} nsys", rig.number(stats[name]))
+    return answers.values()
 
 
 @part.check(basis="scripted")
 def finds_the_busy_share(shares: Pair) -> Verdict:
     """busy_percent finds the share of the steps in which a kernel ran, or without kernels an operator."""
-    problem = judges.shared(shares.student.values["reported"], shares.baseline.values["expected"])
-    hints = {
-        "is the fraction": "multiply by 100",
-        "that is the rest": "count the time in which a kernel ran, not the rest",
-        "durations added up": "given.covered counts overlaps once; given.divided leaves the loader out",
-    }
-    return hinted(verdict(*problem, TABLE), hints, TABLE)
+    why = "durations added up, another window, the loader's operators counted as work, or a fraction for percent"
+    try_ = f"given.covered counts overlaps once; given.divided leaves the loader out; {TABLE}"
+    return outputs.same(shares, 1e-3, why=why, try_=try_)
 
 
 def _compared(comparison: Pair) -> str | tuple[str, str]:
@@ -119,14 +115,19 @@ def _compared(comparison: Pair) -> str | tuple[str, str]:
 @part.check(basis="scripted")
 def reads_stats(sums: Pair) -> Verdict:
     """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
-    problem = judges.counted(sums.student.values["reported"], sums.baseline.values["expected"])
-    hints = {
-        "it is in": "times in the file are nanoseconds: divide by 1e6",
-        "launches is": "read each table by its own header, with the csv module",
-        "waiting_calls is": "add up Num Calls of each name that holds Synchronize",
-        "copy_to_gpu_ms is": "only operations that say HtoD or Host-to-Device",
+    other = "rows of another table are in it (ranges have Instances, too), or rows were lost: names hold commas"
+    why = {
+        "waiting_calls": "every call with Synchronize in its name counts, of the stream, the device, an event",
+        "copy_to_gpu_ms": "only HtoD or Host-to-Device counts, and times in the file are nanoseconds",
+        "kernel_ms": f"{other}; or nanoseconds were not divided by 1e6",
+        "": other,
     }
-    return hinted(verdict(*problem, BEFORE_AFTER), hints, BEFORE_AFTER)
+    hints = {
+        "waiting_calls": "add up Num Calls of each name that holds Synchronize",
+        "copy_to_gpu_ms": "add up the copies whose operation says HtoD or Host-to-Device, divided by 1e6",
+        "": "read each table by its own header, with the csv module",
+    }
+    return hinted(outputs.same(sums, 1e-6, why=why, try_=BEFORE_AFTER), hints, BEFORE_AFTER)
 
 
 study = Study(

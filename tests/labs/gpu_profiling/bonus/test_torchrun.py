@@ -41,7 +41,7 @@ def without_rank(node):
         pytest.param([RIGHT[0]] * 2, "--node-rank is 0, 0 in turn", id="the first node twice"),
         pytest.param(
             [RIGHT[0], without_rank(1)],
-            "is 0, nothing in turn, and the nodes are 0, 1",
+            "is 0, nothing in turn; the nodes are 0, 1",
             id="one without",
         ),
         pytest.param(
