@@ -29,9 +29,9 @@ def profile_rank(step, steps, folder, rank, wait=1, warmup=2, active=3) -> Path:
     """Call step() `steps` times under torch.profiler, in one process of several; return the file of the trace.
 
     The first `wait` steps are not recorded, `warmup` steps are recorded and thrown away, and the next `active` steps
-    are in the trace, with the shapes of inputs. step() is still called for later steps; they are not in the trace.
-    Writes rank{rank}_trace.json.gz into `folder`, and nothing else. If there are fewer steps than the schedule needs:
-    ValueError before the first step.
+    are in the trace, each of them whole, with the shapes of inputs. step() is still called for later steps; they are
+    not in the trace. Writes rank{rank}_trace.json.gz into `folder`, and nothing else. If there are fewer steps than the
+    schedule needs: ValueError before the first step.
     """
     # TODO: torch.profiler.schedule, with repeat=1. prof.step() after each step.
     # YOUR CODE HERE
@@ -79,7 +79,7 @@ def own_times(operators) -> dict[str, float]:
 def summarise(events) -> dict[str, Any]:
     """Return where the steps of one trace go. Times are milliseconds per step: divided by the number of steps.
 
-    top_operators           the names of the 5 operators with the most own time, most first
+    top_operators           the names of the 5 operators with the most own time in all their calls, most first
     step_ms                 the steps
     compute_ms              time in which anything computes
     communication_ms        time in which any collective runs

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograder.checks import trace as profile
-from autograder.claims.answers import Answers, Known, percent
+from autograder.claims.answers import Answers, Known
 from autograder.claims.exercise import Exercise
 from autograder.claims.questions import Question
 from autograder.lab import (
     BOOLEAN,
-    CELL,
     INTEGER,
-    NUMBER,
     TEXT,
     Answer,
     Failed,
     Observation,
-    Pair,
     Part,
-    Passed,
     Student,
     Text,
     Verdict,
     exactly,
     list_of,
-    map_of,
     record,
 )
 from autograder.labs.distributed.part1_baseline import judges, made
@@ -47,12 +44,14 @@ part = Part(
     warm=["torch._dynamo"],
 )
 SEE = 'see "What usually goes wrong" in the part 1 handout'
+COPIED = {"empties_its_inputs": "it is given a copy of the events, to sort and to mark"}
 AGAIN = "run python part1_baseline.py and submit the files that it writes, unchanged"
 
 # --- a trace of each process ------------------------------------------------------------------
 
-OWN = record(returned=TEXT, taken=INTEGER, late=INTEGER, raised=TEXT)
-HELD = record(rank=INTEGER, steps=INTEGER, shapes=BOOLEAN, ranges=map_of(INTEGER))
+CALL = record(taken=INTEGER, raised=TEXT)
+OWN = record(returned=TEXT, calls=exactly(3, CALL))
+HELD = record(rank=INTEGER, steps=list_of(INTEGER), shapes=BOOLEAN)
 
 
 @part.probe(
@@ -60,7 +59,7 @@ HELD = record(rank=INTEGER, steps=INTEGER, shapes=BOOLEAN, ranges=map_of(INTEGER
     takes=["profile_rank"],
 )
 def profiled(student: Student, rig: Rig) -> Answer:
-    """Two processes profile ten steps with ranges, and then too few."""
+    """Two processes profile steps that mark themselves: twelve, then too few, and just enough."""
     return rig.profiled(student)
 
 
@@ -73,77 +72,73 @@ def one_trace_for_each_rank(profiled: Observation) -> Verdict:
 @part.check(basis="report", needs=[one_trace_for_each_rank])
 def follows_the_schedule(profiled: Observation) -> Verdict:
     """Each trace holds the active steps, with shapes; too few steps are a ValueError at once."""
-    try_ = "schedule(wait=wait, warmup=warmup, active=active, repeat=1), prof.step() after a step"
+    try_ = "schedule(wait=wait, warmup=warmup, active=active, repeat=1), prof.step() after step()"
     return verdict(*judges.schedule_problem(profiled.values), f"{try_}; {SEE}")
 
 
 # --- a step -----------------------------------------------------------------------------------
 
-SUMMARY = record(top_operators=list_of(TEXT), figures=map_of(CELL))
-TIMES = map_of(map_of(NUMBER))
+step = Exercise("summarise", part, call=made.chosen, holes=COPIED)
 
 
-@part.probe(
-    pair=True,
-    values={"summaries": exactly(4, SUMMARY), "slips": list_of(TIMES)},
-    takes=["summarise"],
+@step.inputs
+def draw_events(random: np.random.Generator, gpu: Any = False, names: Any = "") -> dict[str, Any]:
+    return {"events": made.drawn_trace(random, gpu=gpu), "names": names}
+
+
+def summarises(names: Sequence[str], slips: Mapping[str, str], **words: Any) -> None:
+    """Claim some of what summarise returns, of two traces of a CPU and two of a GPU."""
+    traces = {
+        f"{it} trace of a {device}": {"gpu": device == "GPU", "names": names}
+        for it in ("first", "second")
+        for device in ("CPU", "GPU")
+    }
+    mistakes = {why: partial(made.asked, slip=slip) for slip, why in slips.items()}
+    words["try_"] = f"{words['try_']}; {SEE}"
+    step.same(
+        traces, families=(), oracle=made.asked, within=1e-6, slips=mistakes, needs=[], **words
+    )
+
+
+summarises(
+    judges.TIMES,
+    judges.SLIPS,
+    name="splits_the_step",
+    says="Times per step are right: compute, communication, and the part of it that is exposed.",
+    why=judges.WHY,
+    try_="join the intervals that overlap before you add them up",
 )
-def summarised(student: Student, rig: Rig) -> Answer:
-    """Two traces of a CPU and two of a GPU, of which everything is known."""
-    summaries, slips = [], []
-    for gpu in (False, True, False, True):
-        events = made.drawn_trace(rig.random, gpu=gpu)
-        right = dict[str, Any](made.summary(events))
-        if rig.side == "student":
-            right = rig.returned("summarise", student.summarise(events))
-        else:
-            usual = {name: made.summary(events, name) for name in judges.SLIPS}
-            slips.append({it: {t: own[t] for t in judges.TIMES} for it, own in usual.items()})
-        top = right["top_operators"]
-        names = [rig.text(it) for it in (list(top)[:10] if hasattr(top, "__len__") else [])]
-        figures = {name: right[name] for name in (*judges.TIMES, "utilization_percent")}
-        rows = rig.rows([figures], "summarise")
-        summaries.append({"top_operators": names, "figures": rows[0]})
-    return {"summaries": summaries, "slips": slips}
-
-
-def judged(pair: Pair, problem: Any, try_: str) -> Verdict:
-    own, expected = (side.values["summaries"] for side in (pair.student, pair.baseline))
-    for number, each in enumerate(zip(own, expected, strict=True)):
-        if why := problem(number, *each):
-            trace = f"trace {number + 1}, {'with' if number % 2 else 'without'} a GPU"
-            return Failed(trace, why, f"{try_}; {SEE}")
-    return Passed(f"{len(own)} traces")
-
-
-@part.check(basis="outputs")
-def finds_the_top_operators(summarised: Pair) -> Verdict:
-    """top_operators names the 5 operators with the most own time, and no communication."""
-    try_ = "a stack for each (pid, tid) over all of cat cpu_op; then leave out c10d::"
-    return judged(summarised, lambda _, *both: judges.top_problem(*both), try_)
-
-
-@part.check(basis="outputs")
-def splits_the_step(summarised: Pair) -> Verdict:
-    """Times per step are right: compute, communication, and the part of it that is exposed."""
-
-    def problem(number: int, own: Any, expected: Any) -> str:
-        slips = summarised.baseline.values["slips"][number]
-        return judges.split_problem(own, expected, slips)
-
-    return judged(summarised, problem, "join the intervals that overlap before you add them up")
-
-
-@part.check(basis="outputs")
-def says_nothing_of_no_gpu(summarised: Pair) -> Verdict:
-    """utilization_percent: time with a kernel, in percent of the steps; None without a kernel."""
-    try_ = "None if no event has cat kernel: 0 would be a GPU that does nothing"
-    return judged(summarised, lambda _, *both: judges.utilization_problem(*both), try_)
-
+summarises(
+    ["top_operators"],
+    {},
+    name="finds_the_top_operators",
+    says="top_operators names the 5 operators with the most own time, and no communication.",
+    why=(
+        "own time leaves out what is directly inside, on the same thread (pid and tid); c10d:: calls "
+        "are no operators; add up all calls of a name; the most comes first"
+    ),
+    try_="keep a stack for each (pid, tid) over all of cat cpu_op; leave out c10d:: at the end",
+)
+summarises(
+    ["utilization_percent"],
+    {},
+    name="says_nothing_of_no_gpu",
+    says="utilization_percent: time with a kernel, in percent of the steps; None without a kernel.",
+    why={
+        "CPU": "there is no GPU in the trace: return None, because 0 means a GPU that does nothing",
+        "GPU": "it is the time in which any kernel runs, in percent of the time of the steps",
+    },
+    try_="100 * covered(kernels) / covered(steps) if kernels else None",
+)
 
 # --- who waits --------------------------------------------------------------------------------
 
-waits = Exercise("waiting", part)
+waits = Exercise(
+    "waiting",
+    part,
+    call=lambda waiting, given: waiting(deepcopy(given["traces"])),
+    holes=COPIED,
+)
 
 
 @waits.inputs
@@ -182,10 +177,10 @@ waits.same(
 
 # --- what is handed in ------------------------------------------------------------------------
 
+SHARES = ("compute", "communication", "exposed")
 FORM: dict[str, Question | Known] = {
     "top_operators": Question("", names=made.TOP, required=True),
-    **{f"{it}_percent": percent("", "op_busy", required=True) for it in ("compute", "exposed")},
-    "communication_percent": percent("", "cpu_comm", required=True),
+    **{f"{it}_percent": Known(judges.band(it), group="shares") for it in SHARES},
     "slow_rank": Known(judges.NONE, one_of=(0, 1, judges.NONE)),
 }
 answered = Answers(part, "summarise", FORM, see=SEE)
@@ -205,11 +200,11 @@ def answers_fit_the_traces(answers: Text, rank0_trace: Trace, rank1_trace: Trace
     values, problem = answered.parsed(answers)
     if problem:
         return Failed(answers.file, problem, AGAIN)
-    named = profile.names_top(
-        judges.without_calls(rank0_trace), values["top_operators"], try_=AGAIN
-    )
-    if isinstance(named, Failed):
-        return named
-    problem = judges.share_problem(values, rank0_trace)
-    problem = problem or judges.slow_problem(values["slow_rank"], [rank0_trace, rank1_trace])
+    operators = judges.without_calls(rank0_trace)
+    named = profile.names_top(operators, values["top_operators"], try_=AGAIN)
+    fit = answered.fit(values, rank0_trace, "shares", try_=AGAIN)
+    for part_of_it in (named, fit):
+        if isinstance(part_of_it, Failed):
+            return part_of_it
+    problem = judges.slow_problem(values["slow_rank"], [rank0_trace, rank1_trace])
     return verdict(f"{len(values)} answers", problem, AGAIN)

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 Event = dict[str, Any]
-Interval = tuple[int, int]
+Thread = tuple[int, int]
+"""Its pid and tid."""
 TICK = 0.125  # microseconds
 MS = 8000  # ticks
 STEP, OPERATOR, RANGE, KERNEL = "ProfilerStep#", "cpu_op", "user_annotation", "kernel"
-CALL, GLOO = "c10d::allreduce_", "gloo:all_reduce"
-NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-OUTER = ("aten::linear", "autograd::engine::evaluate_function: AddmmBackward0", "AddmmBackward0")
+ON_GPU = "gpu_user_annotation"
+CALLS = ("c10d::allreduce_", "c10d::broadcast_")
+TRANSFERS = ("all_reduce", "broadcast", "all_gather")
 INNER = ("aten::addmm", "aten::mm", "aten::copy_", "aten::tanh", "aten::sum", "aten::mul")
+SIZES = 900 * 1.3 ** np.arange(len(INNER))
+OUTER = ("aten::linear", "AddmmBackward0", "TanhBackward0")
+OUTERMOST, OWN = "autograd::engine::evaluate_function: AddmmBackward0", 2240
+"""Surrounds what surrounds another, and has so much time of its own: between two of the sizes."""
 AROUND = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
-ELSEWHERE = "aten::add_"
-"""An operator of a second thread, at the same time as others."""
 TOP = 5
 
 
@@ -30,66 +35,76 @@ class Process:
         """Draw how long each operator takes: the inner ones have nearly all of it."""
         self._random, self._gpu = random, gpu
         self._now = 8 * int(random.integers(10**9, 10**10))
-        sizes = 900 * 1.3 ** np.arange(len(INNER))
-        self._sizes = dict(zip(INNER, random.permutation(sizes).tolist(), strict=True))
+        self._sizes = random.permutation(SIZES).astype(int).tolist()
         self.events: list[Event] = []
 
     def _ticks(self, low: int, high: int) -> int:
         return int(self._random.integers(low, high + 1))
 
-    def _add(self, kind: str, name: str, begin: int, length: int, tid: int = 1) -> int:
-        where = {"pid": 0 if kind == KERNEL else 9, "tid": tid}
+    def _add(self, kind: str, name: str, begin: int, length: int, thread: Thread = (9, 1)) -> int:
         times = {"ts": begin * TICK, "dur": length * TICK}
+        where = dict(zip(("pid", "tid"), thread, strict=True))
         self.events.append({"ph": "X", "cat": kind, "name": name, **where, **times})
         return begin + length
 
-    def _compute(self, begin: int, length: int, stream: int = 7) -> None:
+    def _compute(
+        self, name: str, begin: int, length: int, thread: Thread = (9, 1), stream: int = 7
+    ) -> int:
         if self._gpu:
-            self._add(KERNEL, f"gemm_{stream}", begin + 10, length, stream)
+            self._add(KERNEL, f"gemm_{stream}", begin + 10, length, (0, stream))
+        return self._add(OPERATOR, name, begin, length, thread)
 
-    def _transfer(self, begin: int, length: int, thread: int) -> int:
+    def _transfer(self, begin: int, length: int, thread: int = 0) -> int:
+        name = TRANSFERS[thread]
+        if not self._gpu:
+            return self._add(RANGE, f"gloo:{name}", begin, length, (9, 10 + thread))
+        self._add(RANGE, f"nccl:{name}", begin, 9)
+        self._add(ON_GPU, f"nccl:{name}", begin, length, (0, 20 + thread))
+        return self._add(KERNEL, f"ncclDevKernel_{name}", begin, length, (0, 20 + thread))
+
+    def _end_step(self, begin: int, end: int) -> None:
+        """Mark a step, as tracks of a GPU do as well; until the next one nothing happens."""
+        name = f"{STEP}{len(self.events)}"
+        self._add(RANGE, name, begin, end - begin)
         if self._gpu:
-            self._add(RANGE, "nccl:all_reduce", begin, 9)
-            self._add("gpu_user_annotation", "nccl:all_reduce", begin, length, 20 + thread)
-            return self._add(KERNEL, NCCL, begin, length, 20 + thread)
-        return self._add(RANGE, GLOO, begin, length, 10 + thread)
+            self._add(ON_GPU, name, begin + 30, end - begin, (0, 7))
+        self._now = end + self._ticks(100, 300)
 
-    def _call(self, begin: int, *, inside: bool) -> int:
-        """Add the call of a transfer, inside of an operator that has no time of its own, or alone."""
-        end = self._add(OPERATOR, CALL, begin + 15, self._ticks(1900, 2300)) + 5
-        return self._add(OPERATOR, AROUND, begin, end - begin) if inside else end
-
-    def step(self, number: int) -> None:
-        """Add a step: operators, then transfers inside of them, across their end, two at once and alone."""
+    def step(self) -> None:
+        """Add a step: operators, then transfers inside of them, across their end, at once and alone."""
         begin = self._now
-        now = self._add(RANGE, "forward", begin, 40)
-        first = now
-        for index, name in enumerate(self._random.permutation(INNER).tolist()):
-            length = int(self._sizes[name]) + self._ticks(0, 9)
-            own = self._ticks(20, 60)
+        now = first = last = self._add(RANGE, "forward", begin, 40) + 5
+        for index, at in enumerate(self._random.permutation(len(INNER)).tolist()):
+            last = now
+            calls = 3 if self._sizes[at] == max(self._sizes) else 1
+            for _ in range(calls):
+                length = self._sizes[at] // calls + self._ticks(0, 9)
+                now = self._compute(INNER[at], now, length) + 3
             if index % 2 == 0:
-                self._add(OPERATOR, OUTER[index // 2], now, length + own)
-            self._add(OPERATOR, name, now + own // 2, length)
-            self._compute(now, length)
-            last, now = now, now + length + own
+                now = self._add(OPERATOR, OUTER[index // 2], last, now - last + 20)
+            if index == 0:
+                now = self._add(OPERATOR, OUTERMOST, last, now - last + OWN)
             if index in (1, 4):
-                now = self._call(now, inside=index == 1)
-        self._add(OPERATOR, ELSEWHERE, first + 50, (now - first) // 2, tid=2)
-        self._compute(first + 50, (now - first) // 3, stream=8)
-        self._transfer(last + 60, 300, 1)
-        across = self._transfer(now - 200, 200 + self._ticks(800, 1200), 1)
-        both = self._transfer(across - self._ticks(300, 500), self._ticks(900, 1200), 2)
-        alone = self._transfer(both + self._ticks(50, 90), self._ticks(400, 600), 1)
-        self._now = alone + self._ticks(50, 90)
-        self._add(RANGE, f"{STEP}{number}", begin, self._now - begin)
+                called = self._add(OPERATOR, CALLS[index > 1], now + 15, self._ticks(2750, 3100))
+                now = self._add(OPERATOR, AROUND, now, called - now) if index == 1 else called
+            now += 5
+        elsewhere = now - first
+        self._compute("aten::add_", first + 50, elsewhere // 2, (9, 2), stream=8)
+        self._compute("aten::div_", first, elsewhere // 3, (8, 1), stream=9)
+        self._transfer(last + 60, 300)
+        across = self._transfer(now - 200, 200 + self._ticks(800, 1200))
+        self._transfer(across - 350, self._ticks(500, 800), 2)
+        both = self._transfer(across - 350, self._ticks(900, 1200), 1)
+        alone = self._transfer(both + 70, self._ticks(400, 600))
+        self._end_step(begin, alone + self._ticks(50, 90))
 
     def reduce(self, durations: Sequence[int]) -> None:
         """Add a step of nothing but transfers, each with its call."""
-        begin = self._now
+        now = self._now
         for length in durations:
-            self._add(OPERATOR, CALL, self._now + 5, 20)
-            self._now = self._transfer(self._now + 10, length, 1) + self._ticks(50, 500)
-        self._add(RANGE, f"{STEP}{len(self.events)}", begin, self._now - begin)
+            self._add(OPERATOR, CALLS[0], now + 5, 20)
+            now = self._transfer(now + 10, length) + self._ticks(50, 500)
+        self._end_step(self._now, now)
 
     def shuffled(self) -> list[Event]:
         """Return all events in no order, with some that nothing is asked about."""
@@ -107,8 +122,8 @@ class Process:
 def drawn_trace(random: np.random.Generator, *, gpu: bool) -> list[Event]:
     """Draw the trace of one process."""
     process = Process(random, gpu=gpu)
-    for number in range(int(random.integers(2, 5))):
-        process.step(number)
+    for _ in range(int(random.integers(2, 5))):
+        process.step()
     return process.shuffled()
 
 
@@ -132,32 +147,35 @@ def drawn_traces(
 
 def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:
     """Return what is right of a trace, or what a slip makes of its times."""
-    lasting = [it for it in events if it.get("ph") == "X"]
-    kernels = _named(lasting, KERNEL)
-    operators = [it for it in _named(lasting, OPERATOR) if it["name"] != CALL]
-    transfers = collectives(lasting)
-    compute = [it for it in kernels if it["name"] != NCCL] if kernels else operators
-    if slip == "call":
-        transfers = _named(lasting, OPERATOR, CALL)
-    if slip == "all":
-        compute = kernels or _named(lasting, OPERATOR)
-    steps = _named(lasting, RANGE, STEP)
-    covered: Callable[[Sequence[Event]], int] = added if slip == "sum" else union
-    times = {
-        "step_ms": covered(steps),
-        "compute_ms": covered(compute),
-        "communication_ms": covered(transfers),
-        "exposed_ms": union([*compute, *transfers]) - union(compute),
-    }
-    if slip == "exposed":
-        times["exposed_ms"] = times["communication_ms"]
+    kernels, called = _named(events, KERNEL), _named(events, OPERATOR)
+    transfers = _named(events, OPERATOR, "c10d::") if slip == "call" else collectives(events)
+    compute = kernels or called
+    if slip != "all":
+        compute = [it for it in compute if not it["name"].startswith(("c10d::", "nccl"))]
+    steps = _named(events, RANGE, STEP)
+    covered = added if slip == "sum" else union
     unit = MS * (1 if slip == "whole" else len(steps))
-    busy = 100 * union(kernels) / union(steps) if kernels else None
-    figures: dict[str, Any] = {name: ticks / unit for name, ticks in times.items()}
-    own = own_times(_named(lasting, OPERATOR))
-    own.pop(CALL, None)
-    top = sorted(own, key=lambda name: -own[name])[:TOP]
-    return {"top_operators": top, **figures, "utilization_percent": busy}
+    exposed = covered([*compute, *transfers]) - covered(compute)
+    own = own_times(called)
+    leading = [it for it in sorted(own, key=lambda it: -own[it]) if not it.startswith("c10d::")]
+    return {
+        "top_operators": leading[:TOP],
+        "step_ms": covered(steps) / unit,
+        "compute_ms": covered(compute) / unit,
+        "communication_ms": covered(transfers) / unit,
+        "exposed_ms": (covered(transfers) if slip == "exposed" else exposed) / unit,
+        "utilization_percent": 100 * union(kernels) / union(steps) if kernels else None,
+    }
+
+
+def chosen(summarise: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return some of what is said of a copy of the events: they may be sorted and marked."""
+    returned = summarise(deepcopy(given["events"]))
+    return {name: returned.get(name) for name in given["names"]}
+
+
+def asked(events: Sequence[Event], names: Sequence[str], slip: str = "") -> dict[str, Any]:
+    return chosen(partial(summary, slip=slip), {"events": events, "names": names})
 
 
 def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[str, Any]]:
@@ -166,32 +184,29 @@ def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[
         rank: [_ticks(it)[1] for it in collectives(events, ordered=slip != "file")]
         for rank, events in traces.items()
     }
-    each = list(zip(*durations.values(), strict=True))
-    transfer = sum(min(it) for it in each)
+    transfer = sum(map(min, zip(*durations.values(), strict=True)))
     if slip == "sums":
-        transfer = min(sum(own) for own in durations.values())
+        transfer = min(map(sum, durations.values()))
     rows = []
     for rank, took in durations.items():
         whole = sum(took)
         least = whole if slip == "own" else transfer
         times = {"communication_ms": whole, "transfer_ms": least, "waiting_ms": whole - least}
         rows.append({"rank": rank, **{name: ticks / MS for name, ticks in times.items()}})
-    rows.sort(key=lambda row: float(row["waiting_ms"]))
-    return rows
+    return sorted(rows, key=lambda row: float(row["waiting_ms"]))
 
 
 def collectives(events: Sequence[Event], *, ordered: bool = True) -> list[Event]:
-    lasting = [it for it in events if it.get("ph") == "X"]
-    on_gpu = bool(_named(lasting, KERNEL))
-    chosen = _named(lasting, KERNEL, "nccl") if on_gpu else _named(lasting, RANGE, "gloo:")
+    gpu = bool(_named(events, KERNEL))
+    chosen = _named(events, KERNEL, "nccl") if gpu else _named(events, RANGE, "gloo:")
     return sorted(chosen, key=lambda it: float(it["ts"])) if ordered else chosen
 
 
 def _named(events: Sequence[Event], kind: str, beginning: str = "") -> list[Event]:
-    return [it for it in events if it["cat"] == kind and it["name"].startswith(beginning)]
+    return [it for it in events if it.get("cat") == kind and it["name"].startswith(beginning)]
 
 
-def _ticks(event: Event) -> Interval:
+def _ticks(event: Event) -> tuple[int, int]:
     return round(event["ts"] / TICK), round(event["dur"] / TICK)
 
 
@@ -211,11 +226,10 @@ def added(events: Sequence[Event]) -> int:
 def own_times(operators: Sequence[Event]) -> dict[str, int]:
     """Return by name the ticks without the operators directly inside, on the same thread."""
     own: dict[str, int] = defaultdict(int)
-    around: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    outermost_first = sorted(operators, key=lambda event: (event["ts"], -event["dur"]))
-    for event in outermost_first:
+    around: dict[Thread, list[tuple[int, str]]] = defaultdict(list)
+    for event in sorted(operators, key=lambda it: (it["ts"], -it["dur"])):
         start, length = _ticks(event)
-        outer = around[event["tid"]]
+        outer = around[event["pid"], event["tid"]]
         while outer and outer[-1][0] <= start:
             outer.pop()
         if outer:

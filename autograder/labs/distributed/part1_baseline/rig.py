@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,61 +18,41 @@ from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.returned import text
 
 WORLD, SECONDS = 2, 25.0
-STEPS, TOO_FEW = 10, 5  # the second cycle of a schedule without an end is cut
-RANGES = ("forward", "backward", "optimizer")
+SCHEDULE = {"wait": 2, "warmup": 1, "active": 4}
+STEPS = (12, 6, 7)
+"""Into the second cycle of a schedule without an end; too few; just enough."""
 
 
 def held(file: Path) -> dict[str, Any]:
-    """Return the steps and ranges that a trace holds, and the rank in it."""
+    """Return which steps a trace holds, whether with shapes, and the rank in it."""
     try:
         trace = json.loads(gzip.decompress(file.read_bytes()))
-        events = trace["traceEvents"]
-        rank = trace["distributedInfo"]["rank"]
+        events, rank = trace["traceEvents"], trace["distributedInfo"]["rank"]
     except (OSError, EOFError, ValueError, LookupError, zlib.error):
-        return {"rank": -1, "steps": 0, "shapes": False, "ranges": {}}
-    names = Counter(it["name"] for it in events if it.get("cat") == "user_annotation")
-    steps = sum(count for name, count in names.items() if name.startswith("ProfilerStep#"))
+        return {"rank": -1, "steps": [], "shapes": False}
+    names = [it["name"].split() for it in events if it.get("cat") == "user_annotation"]
+    steps = [int(name[1]) for name in names if name[0] == "marked"]
     shapes = any("Input Dims" in it.get("args", {}) for it in events)
-    return {
-        "rank": rank,
-        "steps": steps,
-        "shapes": shapes,
-        "ranges": {it: names[it] for it in RANGES},
-    }
+    return {"rank": rank, "steps": sorted(steps)[:64], "shapes": shapes}
 
 
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
     def profiled(self, student: ModuleType) -> dict[str, Any]:
-        """Let each process profile into one folder, and then with too few steps into another."""
-        folder, refused = self.made_folder(), self.folder / "refused"
-        refused.mkdir()
+        """Let each process profile into one folder, and then other numbers of steps into others."""
+        folder = self.made_folder()
 
         def work(rank: int) -> dict[str, Any]:
             torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
             dist.init_process_group("gloo")
-            taken: list[int] = []
-            weight = torch.ones(8, 8, requires_grad=True)
-
-            def step() -> None:
-                taken.append(1)
-                with record_function("forward"):
-                    loss = (torch.ones(4, 8) @ weight).sum()
-                with record_function("backward"):
-                    loss.backward()
-                    dist.all_reduce(torch.ones(8))
-                with record_function("optimizer"):
-                    weight.grad = None
-
-            returned = student.profile_rank(step, STEPS, str(folder), rank)
-            late, raised = len(taken), ""
-            try:
-                student.profile_rank(step, TOO_FEW, str(refused), rank)
-            except Exception as error:
-                raised = text(type(error).__name__, 60)
-            file = text(Path(str(returned)).name)
-            return {"returned": file, "taken": late, "late": len(taken) - late, "raised": raised}
+            calls = []
+            for steps in STEPS:
+                place = folder if steps == STEPS[0] else self.folder / f"of_{steps}"
+                place.mkdir(exist_ok=True)
+                calls.append(_profiled(student, steps, place, rank))
+            returned = [call.pop("returned") for call in calls]
+            return {"returned": returned[0], "calls": calls}
 
         ranks = group_processes.together(
             WORLD, lambda rank: {"LOCAL_RANK": rank}, work, self.folder, SECONDS
@@ -81,3 +60,22 @@ class Rig(worker.Rig):
         files = sorted(it.name for it in folder.iterdir())[:16]
         traces = [held(folder / f"rank{rank}_trace.json.gz") for rank in range(WORLD)]
         return {"ranks": ranks, "files": [text(it) for it in files], "traces": traces}
+
+
+def _profiled(student: ModuleType, steps: int, folder: Path, rank: int) -> dict[str, Any]:
+    taken = 0
+
+    def step() -> None:
+        nonlocal taken
+        with record_function(f"marked {taken}"):
+            taken += 1
+            dist.all_reduce(torch.ones(4, 8) @ torch.ones(8, 8))
+
+    returned = raised = ""
+    try:
+        returned = student.profile_rank(step, steps, str(folder), rank, **SCHEDULE)
+    except Exception as error:
+        if steps == STEPS[0]:
+            raise
+        raised = text(type(error).__name__, 60)
+    return {"returned": text(Path(str(returned)).name), "taken": taken, "raised": raised}
