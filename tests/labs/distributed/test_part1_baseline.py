@@ -67,23 +67,6 @@ def test_a_step_by_hand():
     } == made.summary(events)
 
 
-@pytest.mark.parametrize("gpu", [False, True])
-@pytest.mark.parametrize("slip", judges.SLIPS)
-def test_each_slip_shows_in_what_is_drawn(slip, gpu):
-    for seed in range(20):
-        events = made.drawn_trace(np.random.default_rng(seed), gpu=gpu)
-
-        assert made.summary(events) != made.summary(events, slip)
-
-
-@pytest.mark.parametrize("slip", ["own", "file", "sums"])
-def test_each_slip_of_waiting_shows(slip):
-    for seed in range(20):
-        traces = made.drawn_traces(np.random.default_rng(seed), 4, 5, gpu=False)
-
-        assert made.waiting(traces) != made.waiting(traces, slip)
-
-
 def test_own_times_are_far_apart():
     for seed in range(20):
         events = made.drawn_trace(np.random.default_rng(seed), gpu=False)

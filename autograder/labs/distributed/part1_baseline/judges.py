@@ -16,24 +16,20 @@ POINTS = 2.0
 SLOW = (8.0, 12.0)  # percent of the steps that a rank waits: in between either answer is right
 NONE = "none"
 TIMES = ["step_ms", "compute_ms", "communication_ms", "exposed_ms"]
-SLIPS = {
-    "sum": "it is the sum; what runs at once counts once",
-    "call": "the call returns at once; the transfer is gloo:..., or a kernel of NCCL",
-    "all": "c10d:: calls and kernels of NCCL are communication, and no compute",
-    "whole": "it is of the whole trace; divide by the number of steps",
-    "exposed": "it is all communication; exposed is the part in which nothing computes",
-}
 WHY = {
     "step_ms": (
-        "only cat user_annotation marks steps: the tracks of a GPU repeat each step; "
+        "it is per step; only cat user_annotation marks steps, and the tracks of a GPU repeat them; "
         "time between two steps does not count"
     ),
     "compute_ms": (
-        "it is the time in which at least one operator runs; with a GPU, "
-        "one kernel that is not NCCL's"
+        "what runs at once counts once; c10d:: calls and kernels of NCCL are communication, "
+        "and no compute"
     ),
-    "communication_ms": "it is the time in which at least one collective runs",
-    "": "it is the time in which a collective runs and nothing computes",
+    "communication_ms": (
+        "what runs at once counts once; a c10d:: call returns at once, and the transfer is gloo:..., "
+        "or a kernel of NCCL"
+    ),
+    "": "exposed is the time in which a collective runs and nothing computes",
 }
 
 

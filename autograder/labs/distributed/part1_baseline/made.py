@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -145,25 +144,20 @@ def drawn_traces(
 # --- what is known of them --------------------------------------------------------------------
 
 
-def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:
-    """Return what is right of a trace, or what a slip makes of its times."""
+def summary(events: Sequence[Event]) -> dict[str, Any]:
+    """Return what is right of a trace."""
     kernels, called = _named(events, KERNEL), _named(events, OPERATOR)
-    transfers = _named(events, OPERATOR, "c10d::") if slip == "call" else collectives(events)
-    compute = kernels or called
-    if slip != "all":
-        compute = [it for it in compute if not it["name"].startswith(("c10d::", "nccl"))]
-    steps = _named(events, RANGE, STEP)
-    covered = added if slip == "sum" else union
-    unit = MS * (1 if slip == "whole" else len(steps))
-    exposed = covered([*compute, *transfers]) - covered(compute)
+    steps, transfers = _named(events, RANGE, STEP), collectives(events)
+    compute = [it for it in kernels or called if not it["name"].startswith(("c10d::", "nccl"))]
     own = own_times(called)
     leading = [it for it in sorted(own, key=lambda it: -own[it]) if not it.startswith("c10d::")]
+    unit = MS * len(steps)
     return {
         "top_operators": leading[:TOP],
-        "step_ms": covered(steps) / unit,
-        "compute_ms": covered(compute) / unit,
-        "communication_ms": covered(transfers) / unit,
-        "exposed_ms": (covered(transfers) if slip == "exposed" else exposed) / unit,
+        "step_ms": union(steps) / unit,
+        "compute_ms": union(compute) / unit,
+        "communication_ms": union(transfers) / unit,
+        "exposed_ms": (union([*compute, *transfers]) - union(compute)) / unit,
         "utilization_percent": 100 * union(kernels) / union(steps) if kernels else None,
     }
 
@@ -174,32 +168,31 @@ def chosen(summarise: Callable[..., Any], given: Mapping[str, Any]) -> dict[str,
     return {name: returned.get(name) for name in given["names"]}
 
 
-def asked(events: Sequence[Event], names: Sequence[str], slip: str = "") -> dict[str, Any]:
-    return chosen(partial(summary, slip=slip), {"events": events, "names": names})
+def asked(**given: Any) -> dict[str, Any]:
+    return chosen(summary, given)
 
 
-def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[str, Any]]:
-    """Return who waits how long, or what a slip makes of it."""
+def waiting(traces: Mapping[int, Sequence[Event]]) -> list[dict[str, Any]]:
+    """Return who waits how long."""
     durations = {
-        rank: [_ticks(it)[1] for it in collectives(events, ordered=slip != "file")]
-        for rank, events in traces.items()
+        rank: [_ticks(it)[1] for it in collectives(events)] for rank, events in traces.items()
     }
     transfer = sum(map(min, zip(*durations.values(), strict=True)))
-    if slip == "sums":
-        transfer = min(map(sum, durations.values()))
-    rows = []
-    for rank, took in durations.items():
-        whole = sum(took)
-        least = whole if slip == "own" else transfer
-        times = {"communication_ms": whole, "transfer_ms": least, "waiting_ms": whole - least}
-        rows.append({"rank": rank, **{name: ticks / MS for name, ticks in times.items()}})
-    return sorted(rows, key=lambda row: float(row["waiting_ms"]))
+    return [
+        {
+            "rank": rank,
+            "communication_ms": sum(own) / MS,
+            "transfer_ms": transfer / MS,
+            "waiting_ms": (sum(own) - transfer) / MS,
+        }
+        for rank, own in sorted(durations.items(), key=lambda it: sum(it[1]))
+    ]
 
 
-def collectives(events: Sequence[Event], *, ordered: bool = True) -> list[Event]:
+def collectives(events: Sequence[Event]) -> list[Event]:
     gpu = bool(_named(events, KERNEL))
     chosen = _named(events, KERNEL, "nccl") if gpu else _named(events, RANGE, "gloo:")
-    return sorted(chosen, key=lambda it: float(it["ts"])) if ordered else chosen
+    return sorted(chosen, key=lambda it: float(it["ts"]))
 
 
 def _named(events: Sequence[Event], kind: str, beginning: str = "") -> list[Event]:
@@ -217,10 +210,6 @@ def union(events: Sequence[Event]) -> int:
         total += max(0, start + length - max(until, start))
         until = max(until, start + length)
     return total
-
-
-def added(events: Sequence[Event]) -> int:
-    return sum(_ticks(it)[1] for it in events)
 
 
 def own_times(operators: Sequence[Event]) -> dict[str, int]:
