@@ -32,11 +32,11 @@ def measure_communication(model, batch, criterion, steps=21, warmup=3) -> dict[s
 
     A step is criterion(model(inputs), labels).backward(). Take `warmup` steps first. Then time `steps` times, in turns:
     a step; a step without synchronisation; and all buckets of one step together, each reduced by its own blocking
-    dist.all_reduce. The recorder's calls of kind "all_reduce" give their sizes.
+    dist.all_reduce. The recorder's calls of kind "all_reduce" give their sizes. A barrier's time does not count.
 
     Returns, the same in every process:
-        step_ms, compute_ms, total_ms       the median of each, of the rank that has the largest
-        exposed_ms, exposed_percent         step_ms - compute_ms; that in percent of step_ms
+        step_ms, compute_ms, total_ms       each rank's median, and the largest of these
+        exposed_ms, exposed_percent         step_ms - compute_ms; the same in percent of step_ms
         hidden_percent                      100 * (1 - exposed_ms / total_ms)
         collectives, bytes                  of a step after the warm-up
     The optimizer takes no step, and all gradients are None at the end.
@@ -109,10 +109,11 @@ def measure_link(sizes, repeats=9, folder=".") -> list[dict[str, Any]]:
     """Time dist.all_reduce in each of `sizes` (bytes, multiples of 4); all processes of the group call this.
 
     The tensor is on the GPU of this process if the backend is nccl, else on the CPU. An untimed call or a barrier first
-    is allowed.
-    A row has: bytes, ms (median of `repeats` calls, of the rank that has the largest), bus_gb_s (the bytes that a rank
-    sends in a ring, 2 (n - 1) / n times the size, by that time, in 1e9 bytes a second), device (its name). The rows are
-    the same in every process. Rank 0 writes them to allreduce_times.csv in `folder`, and no other rank writes anything.
+    is allowed, but its time does not count.
+    A row has: bytes; ms (each rank's median of `repeats` calls, and the largest of these); bus_gb_s (the bytes that a
+    rank sends in a ring, 2 (n - 1) / n times the size, divided by this time, in 1e9 bytes a second); device (its name).
+    The rows are the same in every process. Rank 0 writes them, not rounded, to allreduce_times.csv in `folder`; no
+    other rank writes anything.
     """
     # TODO: one tensor for each size. Send the medians of all sizes at once to find the slowest rank.
     ### BEGIN SOLUTION
@@ -158,7 +159,7 @@ def fit_link(rows) -> tuple[float, float]:
 
 # %%
 def sent_bytes(operation, nbytes, processes) -> float:
-    """Return how many bytes each rank sends in a ring; `nbytes` are those of the whole tensor.
+    """Return how many bytes each rank sends in a ring, not rounded; `nbytes` are those of the whole tensor.
 
     `operation` is "all_reduce", "all_gather" or "reduce_scatter". One process sends nothing.
     """

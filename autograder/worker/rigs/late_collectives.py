@@ -20,7 +20,7 @@ class Late(Watching):
     """Reduces a copy, and writes into the tensors at `wait()`, or once a future of it was asked for and is done.
 
     With real ones it depends on who is faster whether a missing wait is seen. *note* is called with "call" or
-    "blocking call", and with "wait" when somebody waits for a work or a future.
+    "blocking call", with "wait" when somebody waits for a work or a future, and with "done" when one was asked and is.
     """
 
     def __init__(self, note: Callable[[str], None] = lambda _: None) -> None:
@@ -83,6 +83,7 @@ class _Late(_Work):  # type: ignore[misc]
         """Let the result arrive, if it is there: asking until it is true is a way to wait."""
         done = bool(self._work.is_completed())
         if done:
+            self._note("done")
             self._arrive()
         return done
 

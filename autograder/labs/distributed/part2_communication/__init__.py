@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.checks import table
+from autograder.checks.numerics import close, shown
 from autograder.claims.exercise import Exercise
 from autograder.claims.studies import Study
 from autograder.lab import (
+    BOOLEAN,
     CELL,
     INTEGER,
     NUMBER,
@@ -49,57 +53,50 @@ RANK = record(
     end=TEXT,
     gradients=INTEGER,
 )
-CASE = record(ranks=exactly(2, RANK), slips=map_of(map_of(NUMBER)))
+CASE = record(ranks=list_of(RANK), figures=map_of(NUMBER), slips=map_of(NUMBER))
 
 
 @part.probe(pair=True, values={"cases": exactly(2, CASE)}, takes=["measure_communication"])
 def measured(student: Student, rig: Rig) -> Answer:
     """Two trainings in two processes; steps and collectives take scripted time."""
-    cases = []
-    for number, story in enumerate(stories.drawn_stories(rig.random)):
-        if rig.side == "student":
-            ranks, slips = rig.measured(student, story), dict[str, Any]()
+    own = rig.side == "student"
+    cases: list[dict[str, Any]] = []
+    for story in stories.drawn_stories(rig.random):
+        if own:
+            cases.append({"ranks": rig.measured(student, story), "figures": {}, "slips": {}})
         else:
-            right = {"figures": story.figures(), "passes": [], "gradients": 0}
-            ranks = [{**right, "start": str(number), "end": str(number)}] * 2
-            slips = story.slips()
-        cases.append({"ranks": ranks, "slips": slips})
+            right = story.figures()
+            slips = story.script.slips(right["step_ms"], 2)
+            cases.append({"ranks": [], "figures": right, "slips": slips})
     return {"cases": cases}
 
 
 def judged(pair: Pair, problem: Any, try_: str) -> Verdict:
+    """Judge one training after the other."""
     own, expected = pair.student.values["cases"], pair.baseline.values["cases"]
-    return verdict(*judges.first_problem(own, expected, problem), f"{try_}; {SEE}")
+    problems = [problem(*each) for each in zip(own, expected, strict=True)]
+    measured, why = next((it for it in problems if it[1]), problems[-1])
+    return verdict(measured, why, f"{try_}; {SEE}")
 
 
 @part.check(basis="scripted")
 def times_are_medians_of_the_slowest(measured: Pair) -> Verdict:
-    """step_ms is the median of the steps, of the rank that has the largest, in every process."""
-
-    def problem(own: Any, expected: Any) -> tuple[str, str]:
-        return judges.figure_problem(own, expected, ["step_ms"])
-
+    """step_ms is the largest of all ranks' medians, and the same in every process."""
+    problem = partial(judges.figure_problem, names=["step_ms"])
     try_ = "statistics.median of each rank's steps, then dist.all_reduce with ReduceOp.MAX"
     return judged(measured, problem, try_)
 
 
 @part.check(basis="scripted", needs=[times_are_medians_of_the_slowest])
 def exposed_is_not_total(measured: Pair) -> Verdict:
-    """compute_ms is of steps in no_sync(), total_ms of the buckets alone; the rest follows."""
-
-    def problem(own: Any, expected: Any) -> tuple[str, str]:
-        reported, why = judges.figure_problem(own, expected, stories.FIGURES[1:])
-        if why and (always := judges.never_alone(own)):
-            return always, "forward decides whether backward synchronises: put it inside, too"
-        return reported, why
-
+    """compute_ms is measured in no_sync(), total_ms for the buckets alone, in turns; the rest follows."""
     try_ = "forward and backward in no_sync(), and dist.all_reduce for each bucket alone"
-    return judged(measured, problem, try_)
+    return judged(measured, judges.rest_problem, try_)
 
 
 @part.check(basis="report")
 def counts_after_warm_up(measured: Pair) -> Verdict:
-    """collectives and bytes are those of a step whose buckets are final."""
+    """collectives and bytes are what a step sends after the warm-up."""
     try_ = "a step in given.watch_collectives(), after the warm-up"
     return judged(measured, judges.count_problem, try_)
 
@@ -107,72 +104,63 @@ def counts_after_warm_up(measured: Pair) -> Verdict:
 @part.check(basis="report", needs=[times_are_medians_of_the_slowest])
 def leaves_the_model_alone(measured: Pair) -> Verdict:
     """Weights stay as they are, in both processes, and all gradients are None at the end."""
-
-    def problem(own: Any, _: Any) -> tuple[str, str]:
-        return judges.state_problem(own)
-
-    return judged(measured, problem, "no optimizer, and model.zero_grad() after each backward")
+    try_ = "no optimizer, and model.zero_grad() after each backward"
+    return judged(measured, judges.state_problem, try_)
 
 
 # --- a link -----------------------------------------------------------------------------------
 
-SCRIPT = {"sizes": list_of(INTEGER), "ms": list_of(NUMBER), "pattern": list_of(NUMBER)}
-ROWS = list_of(map_of(CELL))
+ROUNDED = 0.01  # relative
+TABLE = list_of(map_of(CELL))
+MADE = {"rows": TABLE, "alike": BOOLEAN, "csv": TEXT, "files": list_of(TEXT)}
+SCRIPT = {"sizes": list_of(INTEGER), "ms": list_of(NUMBER), "device": TEXT}
 
 
 @part.probe(
-    pair=True,
-    values={
-        **SCRIPT,
-        "device": TEXT,
-        "rows": ROWS,
-        "ranks": exactly(2, ROWS),
-        "csv": TEXT,
-        "files": list_of(TEXT),
-    },
-    takes=["measure_link"],
+    pair=True, values={**SCRIPT, "slips": list_of(map_of(NUMBER)), **MADE}, takes=["measure_link"]
 )
 def linked(student: Student, rig: Rig) -> Answer:
-    """A link of scripted latency and bandwidth, and a rank that is slower."""
+    """A link of scripted latency and bandwidth, three processes, and one that is slower."""
+    world = judges.WORLD
     sizes = [4 * rig.integer(256 * 8**k, 300 * 8**k) for k in range(4)]
-    link = stories.drawn_link(rig.random, 2 * rig.integer(3, 5) + 1)
-    slower = rig.integer(0, 1)
+    link = stories.drawn_link(rig.random)
+    script = stories.drawn_script(rig.random, rig.integer(0, world - 1))
+    made = {"rows": [], "alike": True, "csv": "", "files": []}
+    if rig.side == "student":
+        made = rig.linked(student, sizes, link, script, world)
+    ms = [1e3 * link.seconds(it) for it in sizes]
     device = rig.text(rig.given("device_name")(rig.tensor([0]).cpu().device))
-    script = {"sizes": sizes, "ms": [1e3 * link.median(it) for it in sizes]}
-    answer = {**script, "pattern": link.pattern, "device": device}
-    if rig.side != "student":
-        return {**answer, "rows": [], "ranks": [[], []], "csv": "", "files": []}
-    answers = rig.linked(student, sizes, link, slower)
-    first, second = answers["ranks"]
-    ranks = [first["rows"], second["rows"]]
-    return {
-        **answer,
-        "rows": first["rows"],
-        "ranks": ranks,
-        "csv": answers["csv"],
-        "files": second["files"],
-    }
+    slips = [script.slips(it, world) for it in ms]
+    return {"sizes": sizes, "ms": ms, "device": device, "slips": slips, **made}
 
 
 def link_rule(linked: Pair) -> str:
-    return judges.link_problem(linked.student.values["ranks"], linked.baseline.values)
+    return judges.link_problem(linked.student.values, linked.baseline.values)
 
 
-def also_rank_1(linked: Pair) -> tuple[str, str] | None:
-    files = linked.student.values["files"]
-    why = f"rank 1 wrote {', '.join(files)}: in one folder one tears the other's file"
-    return (why, "if dist.get_rank() == 0:") if files else None
+def also_in_the_file(linked: Pair) -> tuple[str, str] | None:
+    own = linked.student.values
+    if files := ", ".join(own["files"]):
+        return f"{files}: in one folder one tears the other's file", "if dist.get_rank() == 0:"
+    for row, returned in zip(
+        table.read(own["csv"].encode(), judges.LINK.file).rows, own["rows"], strict=False
+    ):
+        cell, value = table.number(row.get("bus_gb_s", "")), returned.get("bus_gb_s")
+        if isinstance(value, float) and not close(cell, value, ROUNDED):
+            why = f"bus_gb_s is {shown(cell)} in the file and {shown(value)} in the rows returned"
+            return why, "write the rows as they are, not rounded"
+    return None
 
 
 study = Study(part, judges.LINK, "measure_link", by=linked, expected=lambda it: it["sizes"])
 study.is_measured(
     "measures_the_link",
     link_rule,
-    says="Each row has the median of the calls, of the slowest rank, and the bandwidth of the bus.",
+    says="Each row has the largest of all ranks' medians, and the bandwidth of the bus.",
     try_=f"1e3 * median, ReduceOp.MAX, and sent_bytes / seconds / 1e9; {SEE}",
     shows=["bytes", "ms", "bus_gb_s"],
 )
-study.is_written(also_rank_1)
+study.is_written(also_in_the_file)
 study.is_consistent(
     judges.table_problem,
     says="The submitted allreduce_times.csv has rising sizes, and bandwidths that follow from times.",
@@ -214,7 +202,7 @@ fit.same(
     oracle=fitted,
     within=1e-4,
     name="fits_the_link",
-    says="fit_link returns latency and bandwidth of the line with the least squares.",
+    says="fit_link returns the latency and the bandwidth of the line with the least squares.",
     why="the line goes through all rows: ms = latency_ms + bytes / bytes_per_ms, errors are in ms",
     try_=f"np.polyfit(bytes, ms, 1) gives slope and latency; bytes_per_ms is 1 / slope; {SEE}",
 )
@@ -226,7 +214,7 @@ ring = Exercise("sent_bytes", part)
 def draw_transfer(
     random: np.random.Generator, operation: Any = "all_reduce", processes: Any = (2, 64)
 ) -> dict[str, Any]:
-    nbytes = 4 * processes * int(random.integers(1, 10**6))
+    nbytes = 4 * (1 + 2 * int(random.integers(10**6)))  # processes need not divide it
     return {"operation": operation, "nbytes": nbytes, "processes": processes}
 
 
@@ -249,22 +237,16 @@ ring.same(
     says="sent_bytes returns what a rank sends in a ring of 1 to 64 processes.",
     why={
         "of 1": "one process sends nothing",
-        "all_reduce": "an all_reduce is a reduce_scatter and an all_gather: 2 (n - 1) / n",
+        "all_reduce": "it is a reduce_scatter and an all_gather: 2 (n - 1) / n, not rounded",
         "": "nbytes are those of the whole tensor, and a rank sends (n - 1) / n of them",
     },
     try_=f"(processes - 1) / processes * nbytes, twice for all_reduce; {SEE}",
 )
 
 advice = Exercise("advise", part)
-
-
-@advice.inputs
-def draw_figures(random: np.random.Generator, kind: Any = "most is hidden") -> dict[str, Any]:
-    return stories.drawn_figures(random, kind)
-
-
+advice.inputs(stories.drawn_figures)
 advice.same(
-    {kind: {"kind": kind} for kind in stories.SITUATIONS},
+    stories.SITUATIONS,
     families=(),
     oracle=stories.advised,
     name="advises_what_helps",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,82 +15,78 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from autograder.labs.distributed.part2_communication.stories import FASTER, Link, Story
+from autograder.labs.distributed.part2_communication.stories import Link, Script, Story
 from autograder.worker import rig as worker
 from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.collectives import Collectives
+from autograder.worker.rigs.late_collectives import Late
 from autograder.worker.rigs.returned import Returned, file_text, rows, text
 
-WORLD, SECONDS = 2, 18.0
+SECONDS = 18.0
 ROWS, FEATURES, CLASSES = 8, 64, 10
 FORWARD = 0.4  # of the time of a step alone
 WALL = 1.25  # times as far goes time.time, which others may set
-Costs = Callable[[int, int], float]
-"""Seconds of an all_reduce alone, by its bytes and how often it was called before."""
+FILE = "allreduce_times.csv"
 
 
 class Clocked(Collectives):
-    """Moves the clock by what collectives cost, and counts those of each backward pass."""
+    """Moves the clock by what collectives cost once they are waited for, and counts those of each backward pass."""
 
-    def __init__(self, clock: VirtualClock, costs: Costs, exposed: Callable[[], float]) -> None:
-        """Of a backward pass all collectives together cost what is *exposed*."""
+    def __init__(self, clock: VirtualClock, link: Link, factors: Sequence[float]) -> None:
+        """Of each size, calls take so many times as long as the *link* says, one after the other."""
         super().__init__()
-        self._clock, self._costs, self._exposed = clock, costs, exposed
-        self._calls = Counter[int]()
+        self._clock, self._link, self._factors = clock, link, factors
+        self._turns = Counter[Any]({"together": 1})
+        self._unpaid = self._exposed = self._backward = 0.0
         self.passes: list[int] = []
 
+    def train(self, model: DistributedDataParallel, story: Story) -> None:
+        """Let forward and backward of a model take the time of a *story*."""
+
+        def forward(*_: Any) -> None:
+            factor = self._factor("together" if model.require_backward_grad_sync else "alone")
+            self._exposed = factor * story.exposed
+            self._backward = factor * story.compute * (1 - FORWARD)
+            self._clock.advance(factor * story.compute * FORWARD)
+            self.passes.append(0)
+
+        model.module.register_forward_hook(forward)
+        last = next(iter(model.module.parameters()))
+        last.register_post_accumulate_grad_hook(lambda _: self._clock.advance(self._backward))
+
+    def _factor(self, what: Any) -> float:
+        """Return how many times as long this takes now, by how often it was done before."""
+        turn = self._turns[what]
+        self._turns[what] += 1
+        return self._factors[turn % len(self._factors)]
+
     def called(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Make the call, then let it cost."""
+        """Make the call; in a backward pass all of them together cost what is exposed."""
         before = len(self.calls)
         result = super().called(func, args, kwargs)
         for call in self.calls[before:]:
-            self._cost(call["kind"], call["bytes"])
+            if self.passes and torch._C._current_graph_task_id() >= 0:
+                self._clock.advance(0.0 if self.passes[-1] else self._exposed)
+                self.passes[-1] += 1
+            elif call["kind"] == "barrier":
+                self._clock.advance(self._link.latency)
+            elif call["kind"] == "all_reduce":
+                size = call["bytes"]
+                self._unpaid += self._factor(size) * self._link.seconds(size)
         return result
 
-    def _cost(self, kind: str, size: int) -> None:
-        in_backward = torch._C._current_graph_task_id() >= 0
-        if in_backward and self.passes:
-            self._clock.advance(0.0 if self.passes[-1] else self._exposed())
-            self.passes[-1] += 1
-        elif kind == "all_reduce":
-            self._clock.advance(self._costs(size, self._calls[size]))
-            self._calls[size] += 1
+    def note(self, event: str) -> None:
+        """Let what was called take its time: somebody waits for it."""
+        if event != "call":
+            self._clock.advance(self._unpaid)
+            self._unpaid = 0.0
 
-
-class Steps:
-    """Lets forward and backward take scripted time."""
-
-    def __init__(self, clock: VirtualClock, story: Story, rank: int, model: Any) -> None:
-        """Watch a wrapped model."""
-        self._clock, self._story, self._model = clock, story, model
-        self._factor = 1.0 if rank == story.slower else FASTER
-        self._taken = Counter[bool]()
-        self._now = 1.0
-        self.passes: list[int] = []
-        model.module.register_forward_hook(self._forward)
-        last = next(iter(model.module.parameters()))
-        last.register_post_accumulate_grad_hook(self._backward)
-
-    def exposed(self) -> float:
-        return self._story.exposed * self._factor * self._now
-
-    def costs(self, size: int, call: int) -> float:
-        return self._factor * self._story.link.seconds(size, call)
-
-    def _forward(self, *_: Any) -> None:
-        together = bool(self._model.require_backward_grad_sync)
-        pattern = self._story.pattern
-        self._now = pattern[(self._taken[together] + together) % len(pattern)]
-        self._taken[together] += 1
-        self.passes.append(0)
-        self._advance(FORWARD)
-
-    def _backward(self, _: Tensor) -> None:
-        self._advance(1 - FORWARD)
-
-    def _advance(self, share: float) -> None:
-        self._clock.advance(share * self._story.compute * self._factor * self._now)
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch the calls, and who waits for them."""
+        with self, Late(self.note):
+            yield
 
 
 class Rig(worker.Rig):
@@ -100,39 +97,47 @@ class Rig(worker.Rig):
 
         def work(rank: int) -> dict[str, Any]:
             model = self._model(story, rank)
-            steps = Steps(self.clock, story, rank, model)
+            factors = story.script.of(rank)
+            watched = Clocked(self.clock, story.link, factors)
+            watched.train(model, story)
             start = _digest(model)
-            with Clocked(self.clock, steps.costs, steps.exposed) as watched:
-                watched.passes = steps.passes
+            with watched.watching():
                 returned = student.measure_communication(
-                    model, self._batch(rank), nn.CrossEntropyLoss(), steps=len(story.pattern)
+                    model, self._batch(rank), nn.CrossEntropyLoss(), steps=len(factors)
                 )
             figures = rows([Returned("measure_communication", returned)], "measure_communication")
             gradients = [it.grad is not None for it in model.parameters()]
             return {
                 "figures": figures[0],
-                "passes": steps.passes[:256],
+                "passes": watched.passes[:256],
                 "start": start,
                 "end": _digest(model),
                 "gradients": sum(gradients),
             }
 
-        return self._together(work)
+        return self._together(2, work)
 
-    def linked(self, student: ModuleType, sizes: list[int], link: Link, slower: int) -> Any:
+    def linked(
+        self, student: ModuleType, sizes: list[int], link: Link, script: Script, world: int
+    ) -> dict[str, Any]:
         """Let each process measure the link, in a folder of its own."""
 
         def work(rank: int) -> dict[str, Any]:
             home = self._home(rank)
             home.mkdir()
-            factor = 1.0 if rank == slower else FASTER
-            with Clocked(self.clock, lambda *call: factor * link.seconds(*call), float):
-                returned = student.measure_link(list(sizes), len(link.pattern), folder=str(home))
-            files = sorted(it.name for it in home.iterdir())[:16]
-            return {"rows": rows(returned, "measure_link"), "files": [text(it) for it in files]}
+            factors = script.of(rank)
+            with Clocked(self.clock, link, factors).watching():
+                returned = student.measure_link(list(sizes), len(factors), folder=str(home))
+            files = [f"rank {rank} wrote {text(it.name)}" for it in home.iterdir()]
+            return {"rows": rows(returned, "measure_link"), "files": files}
 
-        ranks = self._together(work)
-        return {"ranks": ranks, "csv": file_text(self._home(0) / "allreduce_times.csv")}
+        ranks = self._together(world, work)
+        return {
+            "rows": ranks[0]["rows"],
+            "alike": all(it["rows"] == ranks[0]["rows"] for it in ranks),
+            "csv": file_text(self._home(0) / FILE),
+            "files": [file for it in ranks[1:] for file in it["files"][:8]],
+        }
 
     def _home(self, rank: int) -> Path:
         return self.folder / f"rank{rank}"
@@ -140,13 +145,14 @@ class Rig(worker.Rig):
     def _model(self, story: Story, rank: int) -> DistributedDataParallel:
         torch.manual_seed(self.seed + rank)
         network = self.given("Net")(FEATURES, story.width, classes=CLASSES)
+        next(it for it in network.parameters() if it.dim() == 1).requires_grad_(False)
         return DistributedDataParallel(network, bucket_cap_mb=story.bucket_mb)
 
     def _batch(self, rank: int) -> tuple[Tensor, Tensor]:
-        torch.manual_seed(self.seed + WORLD + rank)
+        torch.manual_seed(self.seed + 2 + rank)
         return torch.randn(ROWS, FEATURES), torch.randint(0, CLASSES, (ROWS,))
 
-    def _together(self, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
+    def _together(self, world: int, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
         def begin(rank: int) -> dict[str, Any]:
             torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
             dist.init_process_group("gloo")
@@ -154,7 +160,7 @@ class Rig(worker.Rig):
             return work(rank)
 
         return group_processes.together(
-            WORLD, lambda rank: {"LOCAL_RANK": rank}, begin, self.folder, SECONDS
+            world, lambda rank: {"LOCAL_RANK": rank}, begin, self.folder, SECONDS
         )
 
 
