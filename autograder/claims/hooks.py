@@ -83,7 +83,7 @@ def _rounding_reason(own: Any, expected: Any) -> str:
     if ratio > SUM:
         return "these are sums: a hook divides by the number of processes itself"
     if ratio < HALF:
-        return "these are half of the means: divided twice"
+        return "these are half of the means: you divide twice"
     if not np.isfinite(own).all():
         return "sums of large gradients are infinite in float16: divide before the sum"
     return "a mean is made of other gradients, or in another precision"

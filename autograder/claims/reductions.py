@@ -28,7 +28,7 @@ GRADIENT, FULL, CALLED, BLOCKING, WAITED = "gradient", "full", "call", "blocking
 UNSENT = "nothing is sent while backward goes on"
 LATE = "a full bucket waits for later gradients, or for finish()"
 UNEQUAL = "gradients are not averaged in each step, or a result is used before wait()"
-RESET = "are counters set back in finish()?"
+RESET = "are counters reset after each step?"
 
 
 def reduced(*figures: str) -> dict[str, Any]:
@@ -49,9 +49,9 @@ class Reductions(Group):
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return f"the ranks have different weights: {UNEQUAL}"
         if ratio <= APART:
-            return "the model is what it was: gradients are not in .grad when finish() returns, or a copy is trained"
+            return "the weights did not change: .grad is empty when finish() returns, or a copy is trained"
         if outputs.furthest(own["first0"], expected["first0"]) <= APART:
-            return "right in step 1, wrong later: what counts the gradients of a bucket is not refilled after a step"
+            return "right in step 1, wrong later: reset the counters of missing gradients after each step"
         if SUMS[0] < ratio < SUMS[1]:
             return "steps go twice as far: gradients are added up and not averaged"
         return "gradients differ from the mean: sent before they exist, or left unchanged"
@@ -68,7 +68,10 @@ class Reductions(Group):
                 apart = outputs.furthest(own, expected)
                 measured = f"rank {rank}: off by up to {apart:.1e} of the largest number of rank 0"
                 if not np.array_equal(own, expected):
-                    return measured, "not all was sent: frozen parameters and buffers count as well"
+                    return (
+                        measured,
+                        "something was not sent: frozen parameters and buffers count as well",
+                    )
             return measured, ""
 
         self._claim(name, says, "outputs", problem, try_, compared=figure)

@@ -99,7 +99,7 @@ def _matches(words, text):
 
 WEIGHTS = {
     "different": ({"weights1": START + 2}, "different weights"),
-    "unmoved": ({"weights0": START, "weights1": START}, "the model is what it was"),
+    "unmoved": ({"weights0": START, "weights1": START}, "the weights did not change"),
     "later": ({"weights0": START + 3, "weights1": START + 3}, "right in step 1, wrong later"),
     "sums": (dict.fromkeys(("weights0", "weights1", "first0"), START + 1.9), "added up"),
     "others": (

@@ -21,33 +21,28 @@ part = Part(
 )
 SEE = 'see "What usually goes wrong" in the part 3 handout'
 ALL = ((True, True),) * 3
-SOME = ((True, True), (False, True), (True, True))
-"""In the second step only rank 1 uses all parameters."""
+SOME = ((True,) * 3, (False, True, True), (True,) * 3)
+"""In the second step rank 0 does not use all parameters. A third process shows who divides by 2."""
 
 # --- buckets ----------------------------------------------------------------------------------------------------------
-
-
-def run(student: Student, rig: Rig, uses: Any, *, exact: bool = False, **options: Any) -> Answer:
-    training = rig.reducing(uses, exact=exact)
-    return training.together(student, **options) if rig.side == "student" else training.alone()
 
 
 @part.probe(pair=True, **reduced("begun"), takes=["BucketedDDP"])
 def trained(student: Student, rig: Rig) -> Answer:
     """Three steps in two processes; what is expected is one process on the batches of both."""
-    return run(student, rig, ALL)
+    return rig.reduced(student, ALL)
 
 
 @part.probe(pair=True, **reduced("begun"), takes=["BucketedDDP"])
 def late(student: Student, rig: Rig) -> Answer:
     """The same, in float64, where a gradient fits exactly; what a call makes arrives when it is waited for."""
-    return run(student, rig, ALL, exact=True, late=True)
+    return rig.reduced(student, ALL, exact=True, late=True)
 
 
 @part.probe(pair=True, **reduced("begun"), takes=["BucketedDDP"])
 def uneven(student: Student, rig: Rig) -> Answer:
-    """The same, where rank 0 does not use all parameters in the second step."""
-    return run(student, rig, SOME)
+    """The same with three processes, where rank 0 does not use all parameters in the second step."""
+    return rig.reduced(student, SOME)
 
 
 TRAINED = ["trains_as_one"]
@@ -55,11 +50,11 @@ BUCKETS = [464, 384, 1152, 672]
 """Bytes in float64, where bucket_bytes is 672: the last gradient fits into the last bucket, exactly."""
 group, arriving, using = (Reductions(part, probe, SEE) for probe in (trained, late, uneven))
 unused = Reductions(
-    part, uneven, f"write the mean into .grad also where this process had none; {SEE}"
+    part,
+    uneven,
+    f"write the mean into .grad also where this process had none; here are three processes; {SEE}",
 )
 group.trains_as_one("trains_as_one")
-
-
 group.starts_alike(
     "starts_from_rank_0",
     "begun",
@@ -70,8 +65,8 @@ arriving.sends(
     "sends_each_gradient_once",
     BUCKETS,
     "A step reduces each gradient once, in the buckets of the handout, and nothing else.",
-    "each trainable parameter, once, fills buckets in reverse order, until the next does not fit (a gradient may fit "
-    "exactly: here bucket_bytes is 672, and numbers are float64)",
+    "trainable parameters, each once, fill buckets in reverse order until the next does not fit; a gradient may fit "
+    "exactly (here bucket_bytes is 672, and numbers are float64)",
     "one all_reduce for each bucket, of one flat tensor",
     TRAINED,
 )
@@ -84,19 +79,19 @@ arriving.overlaps(
 )
 arriving.waits_for_all(
     "waits_for_every_bucket",
-    "Two processes arrive at the weights of one where results arrive only when they are waited for.",
+    "The weights are also right if the result of a call is not there before wait().",
     "keep what all_reduce returns, and call wait() of each in finish()",
     needs=TRAINED,
 )
 using.same_order(
     "same_order_on_all_ranks",
-    "The processes make the same calls in the same order, also where they use different parameters.",
+    "All processes make the same calls in the same order, even if they use different parameters.",
     "reduce bucket k + 1 after bucket k, also if it is ready earlier",
     TRAINED,
 )
 unused.trains_as_one(
     "counts_unused_as_zero",
-    says="A parameter that a process did not use counts as zeros there.",
+    says="A parameter that a process did not use counts as zeros there, also with three processes.",
     needs=["same_order_on_all_ranks"],
 )
 
@@ -110,15 +105,14 @@ ERRORS = {"float16": (1e-4, 2e-3), "bfloat16": (1e-3, 1.2e-2)}
 @part.probe(pair=True, **averaged(*ERRORS), takes=["compressing"])
 def hooked(student: Student, rig: Rig) -> Answer:
     """DistributedDataParallel with the hook; gradients are drawn: ordinary, large and tiny ones."""
-    steps = rig.compressing()
-    return steps.together(student) if rig.side == "student" else steps.alone()
+    return rig.averaged(student)
 
 
 hooks = Hooks(part, hooked, SEE)
 hooks.rounds(
     "rounds_and_no_more",
     ERRORS,
-    "The hook's means are rounded as dtype is and no more: large and tiny ones, the same in all processes.",
+    "The hook's means are as exact as dtype allows, also large and tiny ones, and alike in all processes.",
     "send bucket.buffer().div(n).to(dtype)",
 )
 hooks.collectives(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from functools import wraps
 from types import ModuleType
 from typing import Any
@@ -38,22 +38,23 @@ class Reducing:
         self._most = EXACT_BYTES if exact else BUCKET_BYTES
         self._seed, self._folder, self._make = rig.seed, rig.folder, rig.given("Branches")
         self._uses = uses
-        shape = (WORLD, len(uses), ROWS)
+        self._world = len(uses[0])
+        shape = (self._world, len(uses), ROWS)
         self._inputs = _drawn(rig, (*shape, FEATURES)).to(self._dtype)
         self._targets = _drawn(rig, (*shape, CLASSES)).to(self._dtype)
 
     def alone(self) -> dict[str, Any]:
         """Train in one process on the batches of all, from the weights of rank 0."""
         net = self._net(0)
-        figures = {"begun": flat(net.state_dict())}
-        optimizer, start = _optimizer(net), _weights(net)
+        own: dict[str, Any] = {"begun": flat(net.state_dict()), "steps": [], "events": []}
+        optimizer = _optimizer(net)
         for step in range(len(self._uses)):
             optimizer.zero_grad()
-            losses = [self._loss(net, rank, step) for rank in range(WORLD)]
-            (sum(losses[1:], losses[0]) / WORLD).backward()
+            losses = [self._loss(net, rank, step) for rank in range(self._world)]
+            torch.stack(losses).mean().backward()
             optimizer.step()
-            figures.setdefault("first", _weights(net))
-        return _answer(start, [{**figures, "weights": _weights(net)}] * WORLD, [[]] * WORLD)
+            own.setdefault("first", _weights(net))
+        return _answer(FIGURES, [{**own, "weights": _weights(net)}] * WORLD, start=self._start())
 
     def together(self, student: ModuleType, *, late: bool = False) -> dict[str, Any]:
         """Let each process train; results of collective calls may come *late*, when they are waited for."""
@@ -62,10 +63,11 @@ class Reducing:
             dist.init_process_group("gloo")
             return self._trained(student, rank, late=late)
 
-        ranks = _forked(work, self._folder)
-        steps = [own.pop("steps") for own in ranks]
-        events = [own.pop("events") for own in ranks]
-        return _answer(_weights(self._net(0)), ranks, steps, events)
+        ranks = _forked(self._world, work, self._folder)[:WORLD]
+        return _answer(FIGURES, ranks, start=self._start())
+
+    def _start(self) -> Any:
+        return _weights(self._net(0))
 
     def _trained(self, student: ModuleType, rank: int, *, late: bool) -> dict[str, Any]:
         net, events = self._net(rank), list[list[str]]()
@@ -78,7 +80,7 @@ class Reducing:
             model = student.BucketedDDP(net, self._most)
         figures = {"begun": flat(net.state_dict())}
         optimizer = _optimizer(net)
-        with Collectives() as collectives, _arriving(note, late=late):
+        with Collectives() as collectives, Late(note) if late else nullcontext():
             for step in range(len(self._uses)):
                 events.append([])
                 filling.begin()
@@ -160,39 +162,21 @@ def _refused(*_: Any, **__: Any) -> Any:
     raise BadReturn(message, "ruled out")
 
 
-@contextmanager
-def _arriving(note: Callable[[str], None], *, late: bool) -> Iterator[None]:
-    """Let results come late, or as they do."""
-    if late:
-        with Late(note):
-            yield
-    else:
-        yield
-
-
 def _calls(step: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"kind": call["kind"], "bytes": call["bytes"]} for call in step[:MOST]]
 
 
-def _forked(work: Callable[[int], dict[str, Any]], folder: Any) -> list[dict[str, Any]]:
+def _forked(world: int, work: Callable[[int], dict[str, Any]], folder: Any) -> list[dict[str, Any]]:
     torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
-    return group_processes.together(WORLD, lambda rank: {"LOCAL_RANK": rank}, work, folder, SECONDS)
+    return group_processes.together(world, lambda rank: {"LOCAL_RANK": rank}, work, folder, SECONDS)
 
 
-def _answer(
-    start: Any, ranks: Sequence[dict[str, Any]], steps: Any, events: Any = ((), ())
-) -> dict[str, Any]:
-    return {
-        "start": start,
-        "ranks": [
-            {"steps": own, "events": list(noted)} for own, noted in zip(steps, events, strict=True)
-        ],
-        **{
-            f"{name}{rank}": np.array(own[name])
-            for rank, own in enumerate(ranks)
-            for name in FIGURES
-        },
-    }
+def _answer(figures: Iterable[str], ranks: Sequence[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """Return what each rank saw, and its *figures* as arrays."""
+    seen = [{name: own[name] for name in ("steps", "events")} for own in ranks]
+    names = [(name, rank) for rank in range(WORLD) for name in figures]
+    arrays = {f"{name}{rank}": np.array(ranks[rank][name]) for name, rank in names}
+    return {**more, "ranks": seen, **arrays}
 
 
 # --- a hook for DistributedDataParallel -------------------------------------------------------------------------------
@@ -216,11 +200,8 @@ class Sum(nn.Module):
 
     def forward(self, gradients: Sequence[Tensor]) -> Tensor:
         """Add up weights times gradients."""
-        products = [
-            (weight * gradient).sum()
-            for weight, gradient in zip(self.weights, gradients, strict=True)
-        ]
-        return torch.stack(products).sum()
+        pairs = zip(self.weights, gradients, strict=True)
+        return torch.stack([(weight * gradient).sum() for weight, gradient in pairs]).sum()
 
 
 class Compressing:
@@ -242,64 +223,42 @@ class Compressing:
 
     def alone(self) -> dict[str, Any]:
         """Return the means, in float64."""
-        means = {
-            dtype: np.concatenate(
-                [
-                    np.mean(pair, axis=0).ravel()
-                    for step in steps
-                    for pair in zip(*step, strict=True)
-                ]
-            )
-            for dtype, steps in self._drawn.items()
-        }
-        return {
-            "ranks": [{"steps": [], "events": []}] * WORLD,
-            **{f"{dtype}{rank}": mean for dtype, mean in means.items() for rank in range(WORLD)},
-        }
+        own: dict[str, Any] = {"steps": [], "events": []}
+        for dtype, steps in self._drawn.items():
+            means = [np.mean(pair, axis=0) for step in steps for pair in zip(*step, strict=True)]
+            own[dtype] = np.concatenate([mean.ravel() for mean in means])
+        return _answer(RANGES, [own] * WORLD)
 
     def together(self, student: ModuleType) -> dict[str, Any]:
         """Let DDP average with the student's hook."""
 
         def work(rank: int) -> dict[str, Any]:
             dist.init_process_group("gloo")
-            averaged = [self._averaged(student, rank, dtype) for dtype in RANGES]
-            return {
-                "steps": averaged[0]["steps"] + averaged[1]["steps"],
-                "events": averaged[0]["events"] + averaged[1]["events"],
-                **{dtype: own["gradients"] for dtype, own in zip(RANGES, averaged, strict=True)},
-            }
+            own: dict[str, Any] = {"steps": [], "events": []}
+            for dtype in RANGES:
+                own[dtype] = self._averaged(student, rank, dtype, own)
+            return own
 
-        ranks = _forked(work, self._folder)
-        return {
-            **{
-                f"{dtype}{rank}": np.array(own.pop(dtype))
-                for dtype in RANGES
-                for rank, own in enumerate(ranks)
-            },
-            "ranks": ranks,
-        }
+        return _answer(RANGES, _forked(WORLD, work, self._folder))
 
-    def _averaged(self, student: ModuleType, rank: int, dtype: str) -> dict[str, Any]:
-        events, steps, gradients = list[list[str]](), [], []
-
-        def note(event: str) -> None:
-            events[-1].append(event)
-
+    def _averaged(
+        self, student: ModuleType, rank: int, dtype: str, seen: dict[str, Any]
+    ) -> list[float]:
+        """Return all means; what is *seen* counts from the third step on, when buckets are final."""
+        events, gradients = list[str](), list[float]()
         model = DistributedDataParallel(Sum(), bucket_cap_mb=CAP_MB)
-        model.register_comm_hook(None, _noted(student.compressing(getattr(torch, dtype)), note))
-        for step in self._drawn[dtype]:
-            events.append([])
+        hook = student.compressing(getattr(torch, dtype))
+        model.register_comm_hook(None, _noted(hook, events.append))
+        for number, step in enumerate(self._drawn[dtype]):
+            events.clear()
             model.zero_grad()
-            with Collectives() as collectives, Late(note):
+            with Collectives() as collectives, Late(events.append):
                 model([torch.from_numpy(each).float() for each in step[rank]]).backward()
-            steps.append(_calls(collectives.calls))
-            gradients.append(flat([it.grad for it in model.parameters()]).tolist())
-        settled = steps[2:], [own[:MOST] for own in events[2:]]
-        return {
-            "steps": settled[0],
-            "events": settled[1],
-            "gradients": [number for own in gradients for number in own],
-        }
+            if number > 1:
+                seen["steps"].append(_calls(collectives.calls))
+                seen["events"].append(events[:MOST])
+            gradients += flat([it.grad for it in model.parameters()]).tolist()
+        return gradients
 
 
 def _noted(hook: Any, note: Callable[[str], None]) -> Any:
@@ -320,10 +279,14 @@ def _noted(hook: Any, note: Callable[[str], None]) -> Any:
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
-    def reducing(self, uses: Uses, *, exact: bool = False) -> Reducing:
-        """Return a training for two processes."""
-        return Reducing(self, uses, exact=exact)
+    def reduced(
+        self, student: ModuleType, uses: Uses, *, exact: bool = False, late: bool = False
+    ) -> dict[str, Any]:
+        """Train in processes, or in one where that is what is expected."""
+        training = Reducing(self, uses, exact=exact)
+        return training.together(student, late=late) if self.side == "student" else training.alone()
 
-    def compressing(self) -> Compressing:
-        """Return gradients for a hook of DistributedDataParallel."""
-        return Compressing(self)
+    def averaged(self, student: ModuleType) -> dict[str, Any]:
+        """Average gradients by the hook, or exactly."""
+        steps = Compressing(self)
+        return steps.together(student) if self.side == "student" else steps.alone()
