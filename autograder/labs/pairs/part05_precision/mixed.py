@@ -44,14 +44,14 @@ def train(student: Student, window: Window, dtype: str = "bfloat16") -> dict[str
 
 
 def trained(student: Student, rig: Rig, dtype: str, factor: float, scale: float) -> Answer:
-    """Train by a loss that is so many times as large, and so are its gradients."""
+    """Train by a loss that is *factor* times as large, as its gradients are; the losses are divided by it again."""
     window = rig.window(scale=scale)
     criterion, start = window.criterion, window.weights()
     window.criterion = lambda *both: factor * criterion(*both)  # type: ignore[assignment]
     losses = train(student, window, dtype)["losses"]
     return {
         "start": start,
-        "losses": rig.series(losses, "losses"),
+        "losses": rig.series(losses, "losses") / factor,
         "weights": window.weights(),
         "graph": bool(getattr(losses, "requires_grad", False)),
         "dtype": str(getattr(losses, "dtype", "")).removeprefix("torch."),
