@@ -1,9 +1,238 @@
 """Part 2: profiling. What a profile says: of some steps, of memory at one moment, of each module."""
 
-from autograder.labs.pairs.part02_profiling.part import part
+from __future__ import annotations
 
-# In the order of the checks.
-# isort: off
-from autograder.labs.pairs.part02_profiling import steps, modules, memory
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["memory", "modules", "part", "steps"]
+from autograder.checks import outputs
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    CELL,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Student,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+from autograder.labs.pairs.part02_profiling import judges
+from autograder.traces.words import many
+
+if TYPE_CHECKING:
+    from autograder.labs.pairs.part02_profiling.rig import Rig
+else:
+    Rig = Any
+
+part = Part("part02_profiling", writes=["profile_steps", "profile_memory", "profile_model"])
+SEE = 'see "What usually goes wrong" in the part 2 handout'
+ROWS = list_of(map_of(CELL))
+TOP = {
+    "rows": ROWS,
+    "written": map_of(list_of(NUMBER)),
+    "calls": map_of(list_of(INTEGER)),
+    "timed": BOOLEAN,
+}
+"""Of the top operators: rows that were returned, what the file says, and trusted counts."""
+
+# --- profile_steps ----------------------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    values={
+        **CASES,
+        **TOP,
+        "active": INTEGER,
+        "sizes": list_of(INTEGER),
+        "files": list_of(TEXT),
+        "steps": list_of(record(number=INTEGER, rows=list_of(INTEGER))),
+        "has_memory": BOOLEAN,
+        "prepared": list_of(INTEGER),
+    },
+    arrays=NUMBERS,
+)
+def stepped(student: Student, rig: Rig) -> Any:
+    """More batches than one cycle of a schedule, which would begin again."""
+    active, folder = rig.integer(2, 4), rig.made_folder()
+    steps, rows, calls, prepared = rig.steps(2 * active + 5), [], {}, []
+    if rig.side == "student":
+        with steps.watching() as prepared:
+            returned = student.profile_steps(steps.step, steps.batches, str(folder), active)
+        rows = rig.rows(returned, "profile_steps")
+    else:
+        calls = rig.trusted.calls_of_steps(steps, active)
+    answers, written = rig.answers(), rig.written(folder / "step_trace.json")
+    answers.add("rows of the batches", steps.taken)
+    answers.add("weights", steps.weights())
+    return {
+        **answers.values(),
+        "rows": rows,
+        "written": written.operators(),
+        "calls": calls,
+        "timed": rig.device.type == "cpu",
+        "active": active,
+        "sizes": steps.sizes,
+        "files": sorted(each.name for each in folder.iterdir()),
+        "steps": written.steps(),
+        "has_memory": written.has_memory,
+        "prepared": prepared,
+    }
+
+
+LOOP = "for batch in batches: step(batch), then prof.step()"
+PLAN = "schedule(wait=1, warmup=1, active=active, repeat=1)"
+
+
+@part.check(basis="outputs")
+def every_batch_once(stepped: Pair) -> Verdict:
+    """profile_steps calls step once for each batch, in order."""
+    why = {
+        "rows": "batches are left out, repeated, or in another order",
+        "": "the same batches give other weights",
+    }
+    return outputs.same(stepped, 1e-5, why=why, try_=LOOP)
+
+
+@part.check(basis="outputs", needs=[every_batch_once])
+def trace_holds_the_steps(stepped: Pair) -> Verdict:
+    """step_trace.json holds the recorded steps and no others, with shapes and memory, and is the only file."""
+    own, expected = stepped.student.values, stepped.baseline.values
+    active = expected["active"]
+    if problem := judges.trace_problem(own, expected["sizes"], active):
+        is_extra = len(own["files"]) > 1 and "step_trace.json" in own["files"]
+        try_ = "write other files elsewhere" if is_extra else f"{PLAN}; {LOOP}; {SEE}"
+        return Failed(*problem, try_)
+    return Passed(f"steps 2 to {active + 1}")
+
+
+# --- profile_model, and the rows that both return ---------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    values={
+        **TOP,
+        "ranges": list_of(record(name=TEXT, inside=list_of(TEXT), computes=BOOLEAN)),
+        "modules": map_of(INTEGER),
+        "computing": list_of(TEXT),
+        "passes": map_of(INTEGER),
+    },
+)
+def modelled(student: Student, rig: Rig) -> Any:
+    folder, rows, calls, modules = rig.made_folder(), [], {}, {}
+    model, ids = rig.language_model(4)
+    passes = rig.passes(model)
+    if rig.side == "student":
+        returned = student.profile_model(model, ids, str(folder))
+        rows = rig.rows(returned, "profile_model")
+    else:
+        calls = rig.trusted.calls_of_model(model, ids)
+        modules = rig.calls_of_modules(model, ids)
+    written = rig.written(folder / "model_trace.json")
+    return {
+        "rows": rows,
+        "written": written.operators(),
+        "calls": calls,
+        "timed": rig.device.type == "cpu",
+        "ranges": written.ranges(),
+        "modules": modules,
+        "computing": rig.with_weights(model),
+        "passes": passes,
+    }
+
+
+@part.check(basis="outputs", compared="operators and calls of a trusted profile")
+def names_the_top_operators(stepped: Pair, modelled: Pair) -> Verdict:
+    """Rows name the operators with the most self time; calls match a trusted profile, and times match the file."""
+    of = {"profile_steps": (stepped, 10), "profile_model": (modelled, 20)}
+    for function, (pair, count) in of.items():
+        own, right = pair.student.values, pair.baseline.values
+        problem = judges.time_rows_problem(
+            own["rows"], own["written"], right["calls"], count, timed=right["timed"]
+        )
+        if problem:
+            measured, why = problem
+            try_ = f"self_cpu_time_total and count of key_averages(), names with aten:: only; {SEE}"
+            try_ = "sort by the time that you show" if judges.is_order(measured) else try_
+            return Failed(f"{function}: {measured}", why, try_)
+    return Passed("30 rows")
+
+
+@part.check(basis="outputs", compared="ranges of a trusted profile")
+def ranges_name_modules(modelled: Pair) -> Verdict:
+    """model_trace.json has the ranges forward and backward, and inside forward one around each call of a submodule."""
+    problem = judges.ranges_problem(modelled.student.values, modelled.baseline.values)
+    try_ = f"record_function(name), entered in a forward pre-hook and left in a forward hook; {SEE}"
+    return Failed(*problem, try_) if problem else Passed("each call of each submodule")
+
+
+@part.probe(values={"models": list_of(map_of(TEXT))})
+def left_behind(student: Student, rig: Rig) -> Any:
+    """A model that works, one that raises an exception in its first step, and one in its third."""
+    return {"models": [rig.left_behind(student.profile_model, call) for call in (0, 1, 3)]}
+
+
+@part.check(basis="report")
+def leaves_no_hooks(left_behind: Observation) -> Verdict:
+    """profile_model leaves no hook of its own and no range open, also after an exception; hooks of the caller stay."""
+    for model in left_behind.values["models"]:
+        for kind, (measured, why, try_) in judges.LEFT.items():
+            if left := model.get(kind):
+                return Failed(measured.format(left) + model["case"], why, try_)
+    return Passed("none, with and without an exception")
+
+
+# --- profile_memory ---------------------------------------------------------------------------------------------------
+
+WAY = record(peak=INTEGER, kept=INTEGER, sum=INTEGER, left=INTEGER, operators=map_of(INTEGER))
+MODEL = record(name=TEXT, peak=optional(NUMBER), calls=INTEGER, rows=ROWS, ways=list_of(WAY))
+
+
+@part.probe(pair=True, values={"models": list_of(MODEL)})
+def remembered(student: Student, rig: Rig) -> Any:
+    """The trusted side works in each way in which a mean square may be written."""
+    models = []
+    for name, model, inputs in rig.models():
+        peak, rows, ways = None, [], []
+        passes = rig.passes(model)
+        if rig.side == "student":
+            returned = student.profile_memory(model, inputs, str(rig.made_folder()))
+            answer = rig.returned("profile_memory", returned)
+            peak = rig.number(answer["peak_bytes"])
+            rows = rig.rows(answer["rows"], "profile_memory")
+        else:
+            ways = rig.trusted.memory(model, inputs, rig.folder / "trusted.json")
+        calls = passes["forward"]
+        models.append({"name": name, "peak": peak, "calls": calls, "rows": rows, "ways": ways})
+    return {"models": models}
+
+
+@part.check(basis="outputs", compared="bytes of a trusted profile")
+def peak_to_the_byte(remembered: Pair) -> Verdict:
+    """profile_memory returns the peak to the byte, and the bytes of the ten operators that allocate most."""
+    both = (side.values["models"] for side in (remembered.student, remembered.baseline))
+    for own, right in zip(*both, strict=False):
+        ways = right["ways"]
+        try_ = f'max(accumulate(event["args"]["Bytes"] for each [memory] event)); {SEE}'
+        problem = judges.peak_problem(own["peak"], ways)
+        if own["calls"] != 1:
+            measured = f"the model was called {many(own['calls'], 'time')}"
+            problem = measured, "rows and peak are read from one recording"
+        elif not problem:
+            try_ = "sort by self_cpu_memory_usage, largest first"
+            same = [way["operators"] for way in ways if way["peak"] == own["peak"]]
+            problems = [judges.memory_rows_problem(own["rows"], operators) for operators in same]
+            problem = () if () in problems else problems[0]
+        if problem:
+            return Failed(f"{own['name']}: {problem[0]}", problem[1], try_)
+    return Passed(f"{len(remembered.baseline.values['models'])} models")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.profiler import record_function
+from torch.autograd.profiler import profile, record_function
 
 from autograder.labs.pairs.part02_profiling.rig.trusted import Trusted, forget, squares, step
 from autograder.labs.pairs.part02_profiling.rig.written import FEATURES, WIDTH, Written
@@ -45,18 +46,15 @@ class Steps:
     @contextlib.contextmanager
     def watching(self) -> Iterator[list[int]]:
         """Note how many batches were taken whenever a profiler gets ready: before it warms up, or records."""
-        kind: Any = torch.autograd.profiler.profile
-        prepare, taken = kind._prepare_trace, list[int]()
+        taken = list[int]()
+        prepare: Any = profile._prepare_trace
 
         def prepared(own: Any) -> Any:
             taken.append(len(self.taken))
             return prepare(own)
 
-        kind._prepare_trace = prepared
-        try:
+        with patch.object(profile, "_prepare_trace", prepared):
             yield taken
-        finally:
-            kind._prepare_trace = prepare
 
 
 class Logits(nn.Module):
@@ -80,48 +78,38 @@ class Broken(nn.Module):
         super().__init__()
         self.inner = inner
         self.left = call
-        self.reached = False
 
     def forward(self, *given: Any) -> Any:
         """Call what it stands for."""
         self.left -= 1
         if not self.left:
-            self.reached = True
             raise ArithmeticError("this call does not work")
         return self.inner(*given)
 
 
-class Open:
-    """Counts the ranges that were entered and not left."""
+@contextlib.contextmanager
+def open_ranges() -> Iterator[Counter[str]]:
+    """Count the ranges that are entered, by whomever, and not left."""
+    count = Counter[str]()
+    kind: Any = record_function
+    enter, leave = kind.__enter__, kind.__exit__
 
-    count = 0
+    def entered(own: Any) -> Any:
+        count["open"] += 1
+        return enter(own)
 
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        """Watch record_function, whoever uses it."""
-        kind: Any = record_function
-        enter, leave = kind.__enter__, kind.__exit__
+    def left(own: Any, *error: Any) -> Any:
+        count["open"] -= 1
+        return leave(own, *error)
 
-        def entered(own: Any) -> Any:
-            self.count += 1
-            return enter(own)
-
-        def left(own: Any, *error: Any) -> Any:
-            self.count -= 1
-            return leave(own, *error)
-
-        kind.__enter__, kind.__exit__ = entered, left
-        try:
-            yield
-        finally:
-            kind.__enter__, kind.__exit__ = enter, leave
+    with patch.multiple(kind, __enter__=entered, __exit__=left):
+        yield count
 
 
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
     written = Written
-    open_ranges = Open
 
     @property
     def trusted(self) -> Trusted:
@@ -145,19 +133,31 @@ class Rig(worker.Rig):
         model = self.draw(self.given("TinyLM")(vocabulary=53, blocks=blocks))
         return model, self.tensor(self.random.integers(0, 53, (2, self.integer(9, 15))), "int64")
 
-    def broken_model(self, call: int) -> tuple[nn.Module, Tensor]:
-        """Return one of which an MLP raises an exception in that call."""
+    def left_behind(self, profile_model: Callable[..., Any], call: int) -> dict[str, str]:
+        """Profile a model that raises an exception in this call, or never; name what is left of it, by its kind."""
         model, ids = self.language_model(2)
         block: Any = model.blocks[1]  # type: ignore[index]
-        block.mlp = Broken(block.mlp, call)
+        block.mlp = broken = Broken(block.mlp, call)
         block.norm1.register_forward_hook(Hook(lambda *_: None))
         block.norm1.register_forward_pre_hook(Hook(lambda *_: None))
-        return model, ids
-
-    @staticmethod
-    def reached(model: nn.Module) -> bool:
-        """Whether a broken model was called often enough."""
-        return any(getattr(module, "reached", False) for module in model.modules())
+        hooks, raised = self.hooks_on(model), False
+        model.train(call != 0)
+        with open_ranges() as ranges:
+            try:
+                profile_model(model, ids, str(self.made_folder()))
+            except ArithmeticError:
+                raised = True
+        mode = "eval" if call else "train"  # the other one
+        after = self.hooks_on(model)
+        kinds = {
+            "hooks": _modules(after - hooks),
+            "missing": _modules(hooks - after),
+            "mode": mode * any(it.training == (mode == "train") for it in model.modules()),
+            "open": str(ranges["open"] or ""),
+            "on": "a profiler" * self.profiles.profiling(),
+            "caught": "it" * (call > 0 >= broken.left and not raised),
+        }
+        return kinds | {"case": f" after an exception in step {call}" * bool(call)}
 
     def models(self) -> list[tuple[str, nn.Module, Tensor]]:
         """Return models that make one tensor of inputs; each has worked once, so nothing is made for the first time."""
@@ -191,17 +191,18 @@ class Rig(worker.Rig):
         return dict(counts)
 
     @staticmethod
-    def calls_counted(model: nn.Module) -> list[int]:
-        """Return a list that grows with each call of the model."""
-        calls = list[int]()
-        forward = model.forward
+    def passes(model: nn.Module) -> Counter[str]:
+        """Return what counts the calls of a model, and the backward passes through it, from now on."""
+        passes, forward = Counter(forward=0, backward=0), model.forward
 
         def counted(*given: Any, **named: Any) -> Any:
-            calls.append(1)
+            passes["forward"] += 1
             return forward(*given, **named)
 
         model.forward = counted  # no hook: one may be removed
-        return calls
+        first = next(model.parameters())
+        first.register_post_accumulate_grad_hook(Hook(lambda _: passes.update(["backward"])))
+        return passes
 
     @staticmethod
     def with_weights(model: nn.Module) -> list[str]:
@@ -214,9 +215,14 @@ class Rig(worker.Rig):
     def hooks_on(model: nn.Module) -> set[str]:
         """Name what each module has been given: hooks, which are numbered, or a forward of its own."""
         return {
-            f"{name[:200]}: {key}{number}"
+            f"'{name[:200]}': {key}{number}"
             for name, module in model.named_modules()
             for key, value in vars(module).items()
             if "hooks" in key or key == "forward"
             for number in (value or () if "hooks" in key else [""])
         }
+
+
+def _modules(hooks: set[str]) -> str:
+    """Name the first few modules that these hooks are on."""
+    return ", ".join(sorted({it.split(":")[0] for it in hooks})[:3])
