@@ -27,8 +27,8 @@ class Metered:
     most: int = 0
 
     def synchronize(self) -> None:
-        """Wait for what is queued."""
-        self.clock.advance(self.queued, busy=1)
+        """Wait for what is queued; a clock of computing stands still."""
+        self.clock.advance(self.queued)
         self.queued = 0.0
 
     def allocated(self) -> int:

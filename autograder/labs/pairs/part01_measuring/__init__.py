@@ -47,39 +47,48 @@ def nothing() -> None:
 # --- benchmark --------------------------------------------------------------------------------------------------------
 
 
+OWN, BARE, COLD = "with both numbers given", "where no numbers are given", "with warmup=0"
+CALLS = {BARE: {}, COLD: {"iterations": 3, "warmup": 0}}
+"""What else benchmark is called with, to count the calls of fn."""
+
+
 @part.probe(
     pair=True,
     takes=["benchmark"],
     values={
         "row": ROW,
         "name": TEXT,
-        "calls": INTEGER,
+        "calls": map_of(INTEGER),
         "cold": list_of(NUMBER),
         "times": list_of(NUMBER),
-        "alone": INTEGER,
     },
 )
 def cold_and_warm_calls(student: Student, rig: Rig) -> Any:
     """Cold calls take five times as long; each of the others takes a time of its own."""
     metered, name = rig.metered(), f"function {rig.integer(100, 999)}"
     warmup, iterations = rig.integer(4, 12), rig.integer(20, 60)
-    unit, calls = rig.seconds(0.01, 0.03, 1)[0], [0]
+    unit = rig.seconds(0.01, 0.03, 1)[0]
     cold = [5 * unit] * warmup
     times = [unit * it for it in rig.seconds(0.8, 5.0, iterations)]
-    call, row = metered.function([*cold, *times]), figures(rig, None)
+    script = {"cold": cold, "times": times}
+    if rig.side != "student":
+        calls = {OWN: warmup + iterations, BARE: 110, COLD: 3}
+        return {**script, "name": name, "calls": calls, "row": figures(rig, None)}
+    calls = dict.fromkeys((OWN, *CALLS), 0)
 
-    def counted() -> None:
-        calls[0] += 1
-        call()
+    def counted(kind: str, call: Any = nothing) -> Any:
+        def run() -> None:
+            calls[kind] += 1
+            call()
 
-    if rig.side == "student":
-        result = student.benchmark(name, counted, metered, iterations=iterations, warmup=warmup)
-        row, name = figures(rig, result), rig.text(getattr(result, "name", "missing"))
-    alone = list[None]()
-    if rig.side == "student":
-        student.benchmark(name, lambda: alone.append(None), metered)
-    expected = {"name": name, "calls": calls[0] or warmup + iterations, "alone": len(alone) or 110}
-    return {**expected, "row": row, "cold": cold, "times": times}
+        return run
+
+    call = counted(OWN, metered.function([*cold, *times]))
+    result = student.benchmark(name, call, metered, iterations=iterations, warmup=warmup)
+    for kind, numbers in CALLS.items():
+        student.benchmark(name, counted(kind), metered, **numbers)
+    name = rig.text(getattr(result, "name", "missing"))
+    return {**script, "name": name, "calls": calls, "row": figures(rig, result)}
 
 
 @part.check(basis="scripted")
@@ -87,13 +96,10 @@ def times_each_call(cold_and_warm_calls: Pair) -> Verdict:
     """benchmark returns mean and standard deviation of the timed calls alone, and makes no other calls."""
     reported, script = cold_and_warm_calls.student.values, cold_and_warm_calls.baseline.values
     row, times = reported["row"], script["times"]
-    warmup = len(script["cold"])
-    if reported["calls"] != script["calls"]:
-        measured = f"{reported['calls']} calls; expected {warmup} + {len(times)}"
-        return Failed(measured, "warmup calls come first, then iterations timed calls", SEE)
-    if reported["alone"] != script["alone"]:
-        measured = f"{reported['alone']} calls where no numbers are given"
-        return Failed(measured, "10 calls to warm up and 100 timed ones are expected", SIGNATURE)
+    for kind, right in script["calls"].items():
+        if (calls := reported["calls"].get(kind)) != right:
+            why = "warmup calls come first, then iterations timed calls, and no others"
+            return Failed(f"{calls} calls {kind}; expected {right}", why, SIGNATURE)
     if (reported["name"], row["iterations"]) != (script["name"], len(times)):
         measured = f"name '{reported['name']}', iterations {row['iterations']}"
         why = f"expected '{script['name']}' and {len(times)}"
@@ -114,15 +120,13 @@ def times_each_call(cold_and_warm_calls: Pair) -> Verdict:
 def queued_calls(student: Student, rig: Rig) -> Any:
     """Calls that return early and leave work on the device, where other work is queued before."""
     iterations, (share, unit) = rig.integer(10, 20), rig.seconds(0.3, 0.7, 2)
-    times = [unit * it / 20 for it in rig.seconds(0.8, 1.2, iterations)]
-    metered, row = rig.metered(queued=0.03 * rig.integer(20, 40)), figures(rig, None)
+    times = [unit / 20] * iterations  # what is made of different times is judged above
+    metered, result = rig.metered(queued=0.03 * rig.integer(20, 40)), None
     script = {"times": times, "share": share, "before": metered.queued}
     if rig.side == "student":
         call = metered.function(times, queued=share)
-        row = figures(
-            rig, student.benchmark("queued", call, metered, iterations=iterations, warmup=0)
-        )
-    return {**script, "row": row}
+        result = student.benchmark("queued", call, metered, iterations=iterations, warmup=0)
+    return {**script, "row": figures(rig, result)}
 
 
 @part.check(basis="scripted")
@@ -172,9 +176,10 @@ def peaks(student: Student, rig: Rig) -> Any:
 
 
 def _needing(metered: Any, sizes: Mapping[str, int]) -> Any:
-    """Return a function: the last of its timed calls needs most, as each keeps a little."""
-    warm = sizes["timed"] - (TIMED - 1) * sizes["each"]
-    left = [(warm, 0), (sizes["cold"], sizes["kept"])]
+    """Return a function: the last timed call but one needs most, as each keeps a little, and the last one less."""
+    warm = sizes["timed"] - (TIMED - 2) * sizes["each"]
+    timed = [(warm // 2, sizes["each"]), *[(warm, sizes["each"])] * (TIMED - 1)]
+    left = [*timed, (warm, 0), (sizes["cold"], sizes["kept"])]
 
     def call() -> Output:
         metered.clock.advance(0.01)
@@ -193,13 +198,13 @@ def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
     problem = judges.peak_problem(rows[0], script)
     if problem:
         return Failed(problem, "the peak is not that of the timed calls", SEE)
-    if rows[1]["memory_peak"] is not None:
-        measured = f"memory_peak is {rows[1]['memory_peak']:.0f} where meter.peak() is None"
-        return Failed(
-            measured, "the peak is unknown there", "return None where meter.peak() is None"
-        )
-    if rows[2]["memory_peak"] != 0:
-        measured = f"memory_peak is {rows[2]['memory_peak']} where meter.peak() is 0"
+    unknown, none = (row["memory_peak"] for row in rows[1:])
+    if unknown is not None:
+        measured = f"memory_peak is {unknown:.0f} where meter.peak() is None"
+        try_ = "return None where meter.peak() is None"
+        return Failed(measured, "the peak is unknown there", try_)
+    if none != 0:
+        measured = f"memory_peak is {none} where meter.peak() is 0"
         return Failed(measured, "0 bytes are known", "ask whether meter.peak() is None")
     return Passed(f"{script['timed']} B, and None where it is unknown")
 
