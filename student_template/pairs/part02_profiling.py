@@ -76,7 +76,7 @@ def profile_memory(model: nn.Module, inputs: Tensor, folder: str) -> dict:
 
 # %%
 def profile_model(model: nn.Module, input_ids: Tensor, folder: str) -> list[dict]:
-    """Take two steps to warm up and profile one; return its top twenty operators.
+    """Take two whole steps to warm up and profile one; return its top twenty operators.
 
     A step is model.zero_grad(), model(input_ids, labels=input_ids).loss and its backward(). In the third one there are
     ranges "forward" and "backward", one after the other, and inside "forward" one for each call of a submodule, named

@@ -131,7 +131,7 @@ def queued_calls(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="scripted")
 def waits_for_the_device(queued_calls: Pair) -> Verdict:
-    """A call pays for the work that it leaves on the device, and not for work that was queued before it."""
+    """The time of a call includes the work that it leaves on the device, and no work that was queued before it."""
     row, script = queued_calls.student.values["row"], queued_calls.baseline.values
     problem = judges.wait_problem(row, script["times"], script["share"], script["before"])
     try_ = "synchronize(), read the clock, call, synchronize(), read the clock"
@@ -191,7 +191,7 @@ def _needing(metered: Any, sizes: Mapping[str, int]) -> Any:
 
 @part.check(basis="scripted")
 def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
-    """memory_peak is what the timed calls need beyond what was held before them; None where the meter knows nothing."""
+    """memory_peak is what the timed calls need beyond what was held before them, and None if meter.peak() is None."""
     rows, script = peaks.student.values["rows"], peaks.baseline.values["script"]
     if len(rows) != 3:
         return Failed(f"{len(rows)} results", "each call of benchmark returns one", SEE)
@@ -205,7 +205,9 @@ def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
         return Failed(measured, "the peak is unknown there", try_)
     if none != 0:
         measured = f"memory_peak is {none} where meter.peak() is 0"
-        return Failed(measured, "0 bytes are known", "ask whether meter.peak() is None")
+        return Failed(
+            measured, "a peak of 0 bytes is a known peak", "ask whether meter.peak() is None"
+        )
     return Passed(f"{script['timed']} B, and None where it is unknown")
 
 
@@ -287,9 +289,9 @@ two.same(
     name="knows_the_noise",
     says='speedup returns the ratio, its interval, and "cannot tell" where 1 lies in the interval.',
     why={
-        "by chance, entry 4": "entry 4 is the verdict; the ratio alone decides nothing: 1 lies in the interval",
+        "by chance, entry 4": "entry 4 is the verdict: 1 lies in the interval, and the ratio alone decides nothing",
         "entry 4": "entry 4 is the verdict: faster if low > 1, slower if high < 1, else cannot tell",
-        "entry 1": "entry 1 is the ratio: the ratio is the baseline's mean over the candidate's",
+        "entry 1": "entry 1 is the ratio: the baseline's mean over the candidate's",
         "entry": "entries 2 and 3 are low and high: s squared is the sum of "
         "(std_time / mean_time) squared / iterations; each result has its own iterations",
         "": "speedup returns ratio, low, high, verdict",

@@ -69,14 +69,17 @@ def peak_problem(row: Mapping[str, Any], script: Mapping[str, int]) -> str:
     held, cold, kept, timed = (script[name] for name in ("held", "cold", "kept", "timed"))
     after, each = held + kept, script["each"]
     last = (timed - 3 * each) // 2 + 4 * each
-    whole = "that holds what was allocated before the timed calls: take it off"
+    whole = "that includes what was allocated before the timed calls: subtract it"
     slips: list[Slip] = [
         (cold, "that is the cold call's: reset the peak after the warm-up"),
         (cold - kept, "that is the cold call's: reset the peak after the warm-up"),
         (held + cold, "that is the peak since the process began: reset it after the warm-up"),
         (after + timed, whole),
-        (kept + timed, "that holds what the warm-up kept: read allocated() after it"),
-        (timed + script["output"], "the output of a call is kept during the next: call fn() alone"),
+        (kept + timed, "that includes what the warm-up kept: read allocated() after it"),
+        (
+            timed + script["output"],
+            "the output of a call is kept during the next call: write fn() and keep no result",
+        ),
         (timed - 5 * each, "read allocated() before the timed calls, and not after them"),
         (timed / 1e6, "that is in megabytes"),
         (last, "that is the last call's: reset the peak once, before all timed calls"),

@@ -14,7 +14,7 @@ NO_OPERATOR = "this work calls no such operator"
 SLIPS = {
     "sum": "it is the sum of all that was allocated: what was freed in between counts twice",
     "kept": "a variable keeps the outputs alive until the end",
-    "left": "it is what is left at the end: gradients, without what was freed on the way",
+    "left": "it is what is left at the end: the gradients, without what was freed before",
 }
 """A usual mistake about a peak -> why."""
 GOES_UP, IS_MISSING = "goes up between two rows", "is missing"
@@ -34,7 +34,7 @@ def time_rows_problem(
         name, right = row["operator"], calls[row["operator"]]
         if row["calls"] not in right:
             measured = f"{name} has {row['calls']:g} calls; {right[0]} are right"
-            return measured, "calls are those of the recorded steps alone, all of them"
+            return measured, "all calls of the recorded steps count, and no others"
         own = written.get(name, (0.0, 0.0))[1]
         if timed and abs(row["self_us"] - own) > _room(own):
             measured = f"{name} has {row['self_us']:.1f} us; {own:.1f} us are in the file"
@@ -53,7 +53,7 @@ def memory_rows_problem(rows: Sequence[Row], right: Mapping[str, int]) -> Proble
         if size == right[name]:
             return ()
         measured = f"{name} has {size:,.0f} B; {right[name]:,} B are right"
-        return measured, "these are the bytes that an operator allocates by itself"
+        return measured, "self_bytes are the bytes that an operator allocates by itself"
 
     return _rows_problem(rows, ("self_bytes",), right, 10, differs, right)
 
@@ -197,7 +197,7 @@ def _work_problem(own: Mapping[str, Any], computing: Container[str]) -> Problem:
         it["name"] for it in own["ranges"] if it["name"] in computing and not it["computes"]
     ]:
         measured = f"no operator runs in a range '{idle[0]}'"
-        return measured, "a range is entered before the work and left after it"
+        return measured, "enter the range before the work, and leave it after the work"
     return ()
 
 
@@ -210,7 +210,7 @@ LEFT = {
     ),
     "mode": (
         "the model is in {} mode, and was not before",
-        "it stays in the mode that it came in, train or eval",
+        "the model must keep the mode that it came in",
         "leave its mode alone",
     ),
     "open": (

@@ -157,7 +157,7 @@ WHY = {
 @part.check(basis="outputs")
 def stack_answers_alike(stacks: Pair) -> Verdict:
     """CheckpointedStack and its gradients match the plain layers: dropout, eval mode, more segments than layers."""
-    why = "a layer is left out, runs twice, or the wrong one is recomputed: a lambda in a loop calls the last"
+    why = "a layer is left out or runs twice, or the wrong one runs again: a lambda in a loop calls the last"
     return outputs.same(
         stacks,
         NEAR,
@@ -249,8 +249,8 @@ blocks.trains_alike(
     5,
     1e-3,
     name="blocks_train_alike",
-    says="After 5 AdamW steps with dropout the model is the one that the plain model becomes, with the same names; "
-    "it takes caches.",
+    says="After 5 AdamW steps with dropout the weights are those of the plain model, under the same names; "
+    "the model still takes caches.",
     why="a block is computed again with the forward of a different block, or with different random numbers",
     try_="in each chosen block, put checkpoint around its forward, bound by functools.partial",
 )
