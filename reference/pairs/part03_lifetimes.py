@@ -75,7 +75,8 @@ def evaluate(model: nn.Module, criterion, batches: Iterable[tuple[Tensor, Tensor
 def train(model: nn.Module, optimizer, criterion, batches: Iterable[tuple[Tensor, Tensor]]) -> Tensor:
     """Take one step for each batch, by the gradient of that batch alone; return the losses, (n,), without a graph.
 
-    Parameters may have gradients from before the call: they do not count. No value is brought to the host.
+    Parameters may have gradients from before the call: they do not count. No value is brought to the host. Only one
+    graph is alive at a time.
     """
     # TODO: loss.item() would wait for the device in each step. loss.detach() does not.
     ### BEGIN SOLUTION

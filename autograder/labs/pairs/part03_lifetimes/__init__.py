@@ -1,9 +1,359 @@
-"""Part 3: lifetimes. What a loop keeps alive: chunks, graphs, losses, micro-batches."""
+"""Part 3: lifetimes. Four loops that need the memory of one step, whatever the number of steps."""
 
-from autograder.labs.pairs.part03_lifetimes.part import part
+from __future__ import annotations
 
-# In the order of the checks.
-# isort: off
-from autograder.labs.pairs.part03_lifetimes import chunks, evaluation, training
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["chunks", "evaluation", "part", "training"]
+import numpy as np
+
+from autograder.checks import outputs
+from autograder.claims.exercise import Exercise
+from autograder.claims.graphs import FETCHES, WAITS
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    INTEGER,
+    NUMBERS,
+    TEXT,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Student,
+    Verdict,
+    list_of,
+)
+from autograder.labs.pairs.part03_lifetimes import judges
+
+if TYPE_CHECKING:
+    from autograder.labs.pairs.part03_lifetimes.rig import Rig
+else:
+    Rig = Any
+
+part = Part(
+    "part03_lifetimes",
+    writes=["summarize", "evaluate", "train", "accumulate"],
+    warm=["torch._dynamo"],  # 83 MB, which checkpoint() would add to a student's peak
+)
+SEE = 'see "What usually goes wrong" in the part 3 handout'
+
+# --- summarize: one chunk after the other -----------------------------------------------------------------------------
+
+
+def turned(chunk: Any) -> Any:
+    """Transform rows by what their chunk is, without any rounding."""
+    return chunk * (1 - 2 * (len(chunk) % 2))
+
+
+def chunked(given: Mapping[str, Any]) -> Iterator[Any]:
+    """Make each chunk when it is asked for."""
+    for _ in range(given["repeats"]):
+        for chunk in given["rows"].split(given["sizes"]):
+            yield chunk if given["repeats"] == 1 else chunk.clone()
+
+
+def summarized(written: Any, given: Mapping[str, Any]) -> Any:
+    """Call it, and give both results their names."""
+    returned = written(chunked(given), turned)
+    is_pair = isinstance(returned, tuple | list) and len(returned) == len(judges.NAMES)
+    return dict(zip(judges.NAMES, returned, strict=True)) if is_pair else returned
+
+
+NO_TENSORS = "a call is given an iterator and a function, but no tensor"
+summary = Exercise(
+    "summarize",
+    part,
+    call=summarized,
+    holes=dict.fromkeys(("writes_into_its_inputs", "read_as_contiguous"), NO_TENSORS),
+)
+NEGATIVE, CANCEL, NAN = "all negative", "large numbers that cancel", "NaN in one column"
+EMPTY = "the first chunk has no rows"
+
+
+@summary.inputs
+def draw_rows(
+    random: np.random.Generator,
+    rows: Any = (1, 40),
+    columns: Any = (1, 9),
+    chunks: Any = (1, 7),
+    repeats: Any = 1,
+    kind: Any = "",
+) -> dict[str, Any]:
+    values = random.normal(size=(rows, columns)) + random.uniform(-2, 2, columns)
+    ends = np.sort(random.integers(0, rows + 1, chunks - 1))
+    if kind == EMPTY:
+        ends[0] = 0
+    sizes = np.diff(ends, prepend=0, append=rows)
+    signs = np.repeat(1 - 2 * (sizes % 2), sizes)[:, None]  # as each chunk is turned
+    if kind == NEGATIVE:
+        values = signs * (-1 - abs(values))
+    if kind == CANCEL:
+        values[[0, -1]] = signs[[0, -1]] * [[1e9], [-1e9]]
+    if kind == NAN:
+        values[random.integers(rows), 0] = np.nan
+    return {"rows": values, "sizes": sizes.tolist(), "repeats": repeats}
+
+
+FULL = {"rows": (20, 40), "columns": (3, 9), "chunks": 5}
+summary.same(
+    {
+        **{kind: {**FULL, "kind": kind} for kind in (NEGATIVE, NAN, EMPTY)},
+        CANCEL: {**FULL, "chunks": 1, "kind": CANCEL},
+        f"{CANCEL}, in two chunks": {**FULL, "kind": CANCEL},
+    },
+    gradients=(),
+    dtypes=("float64", "bfloat16"),
+    slips={"chunks count by their rows: the means of chunks were averaged": judges.mean_of_means},
+    name="summarize_is_right",
+    says="summarize returns mean and maximum of each column: one row, chunks without rows, NaN, numbers that cancel.",
+    why={
+        NEGATIVE: "the largest of negative numbers is negative: 0 is no start for a maximum",
+        CANCEL: "sums in the chunks' dtype lose small numbers beside large ones",
+        NAN: "NaN in a column makes its mean and its maximum NaN",
+        EMPTY: "a chunk may have no rows, the first one as well",
+        "bfloat16": "results are in the chunks' dtype, and sums in float64",
+        "float64": "results are in the chunks' dtype",
+        "": "mean and maximum are taken over all rows of all transformed chunks",
+    },
+    try_=f"total = total + values.sum(0, dtype=torch.float64), and torch.maximum; {SEE}",
+)
+summary.needs_less_memory(
+    0.1,
+    {"rows": 1000, "columns": 64, "chunks": 1, "repeats": 400},
+    {"rows": 4, "columns": 2, "chunks": 1, "repeats": 2},
+    name="summarize_holds_one_chunk",
+    says="summarize of 400 chunks needs at most 10% of the slow version's memory, measured from outside.",
+    why="chunks or their results are kept until the end, in a list or by torch.cat",
+    try_="for chunk in chunks: add to the sums, and keep no chunk",
+)
+
+
+# --- evaluate: no graph, and a model that is left as it came ----------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    values={**CASES, "left": list_of(TEXT), "graphs": list_of(BOOLEAN)},
+    arrays=NUMBERS,
+)
+def evaluated(student: Student, rig: Rig) -> Any:
+    """A model that comes in train mode, and one in eval mode; the batches come once."""
+    answers, left, graphs = rig.answers(student), list[str](), list[bool]()
+    for mode in ("train", "eval"):
+        net = rig.net(norm=True, dropout=0.3)
+        batches = rig.clear_batches(net, (9, 2, 14, 6))
+        before = rig.kept(net.train(mode == "train"))
+        returned = answers.tried(student.evaluate, net, rig.criterion, iter(batches))
+        answers.add(f"a model in {mode} mode", returned)
+        left += rig.left(net, before, returned)
+        graphs += net.graphs
+    return {**answers.values(), "left": left, "graphs": graphs}
+
+
+NO_GRAPH = "with torch.no_grad(): around the loop"
+
+
+@part.check(basis="outputs")
+def evaluate_is_right(evaluated: Pair) -> Verdict:
+    """evaluate returns losses and classes of eval mode, and leaves the model in the mode it was in, train or eval."""
+    why = "dropout and BatchNorm differ in train mode; return one loss for each batch, one class for each row"
+    try_ = f"model.eval(), criterion(outputs, labels), outputs.argmax(dim=1); {SEE}"
+    verdict = outputs.same(evaluated, judges.NEAR, why=why, try_=try_)
+    left = evaluated.student.values["left"]
+    if isinstance(verdict, Failed) or not left:
+        return verdict
+    return Failed(left[0], *judges.LEFT.get(left[0], ("the model must stay as it was", try_)))
+
+
+@part.outputs
+def many_batches(student: Student, rig: Rig) -> Any:
+    """Without the classes: among so many rows, two outputs may be equal but for rounding."""
+    answers, net = rig.answers(), rig.net(features=64, width=256, classes=64)
+    batches = rig.repeated(net, 2048, 60)
+    rig.return_memory_at_once()
+    losses, _ = student.evaluate(net, rig.criterion, batches)
+    answers.add("losses of 60 batches", losses)
+    return answers.values()
+
+
+@part.probe(pair=True)
+def few_batches(student: Student, rig: Rig) -> Any:
+    net = rig.net()
+    student.evaluate(net, rig.criterion, rig.repeated(net, 4, 2))
+    return {}
+
+
+@part.check(basis="outputs", needs=[evaluate_is_right])
+def evaluate_keeps_no_graph(many_batches: Pair, few_batches: Pair, evaluated: Pair) -> Verdict:
+    """evaluate of 60 batches needs at most 10% of the slow version's memory, measured from outside."""
+    why, try_ = (
+        "each loss keeps the graph of its batch alive: eval() changes layers, not autograd",
+        NO_GRAPH,
+    )
+    if not any(evaluated.student.values["graphs"]):
+        why, try_ = "batches or outputs are kept until the end", "keep losses and classes alone"
+    return judges.needs_less(many_batches, few_batches, 0.1, why, try_)
+
+
+@part.check(basis="report", needs=[evaluate_is_right])
+def evaluate_builds_no_graph(evaluated: Pair) -> Verdict:
+    """evaluate computes without autograd: no output of the model has a graph."""
+    graphs = evaluated.student.values["graphs"]
+    measured = f"{sum(graphs)} of {len(graphs)} outputs of the model have a graph"
+    why = "the graph is built for each batch and thrown away: detach() comes too late"
+    return Failed(measured, why, NO_GRAPH) if any(graphs) else Passed(measured)
+
+
+# --- train: nothing is kept, nothing is fetched -----------------------------------------------------------------------
+
+STEPS = 5
+ALIVE = 2  # batches: that of the step, and one that was drawn ahead
+WEIGHTS = ("start", "weights", *judges.TRAINED)
+
+
+@part.probe(
+    pair=True,
+    values={
+        **CASES,
+        "keeps_graph": BOOLEAN,
+        "fetches": FETCHES,
+        "draws": list_of(INTEGER),
+        "alive": INTEGER,
+        "graphs": INTEGER,
+    },
+    arrays={**NUMBERS, **dict.fromkeys(WEIGHTS, ("float64", 1))},
+)
+def trained(student: Student, rig: Rig) -> Any:
+    """Five steps with momentum; the parameters come with gradients from before."""
+    answers, training = rig.answers(), rig.training(STEPS)
+    slips = {slip: training.slipped(slip) for slip in judges.TRAINED}
+    start = training.weights()
+    draws = training.draws()
+    with rig.fetches(student) as fetches:
+        losses = student.train(*training.given())
+    answers.add("losses", losses)
+    return {
+        **answers.values(),
+        "keeps_graph": bool(getattr(losses, "requires_grad", False)),
+        "fetches": fetches.values(),
+        "draws": draws[:1],
+        "alive": training.most,
+        "graphs": training.net.most_alive,
+        "start": start,
+        "weights": training.weights(),
+        **slips,
+    }
+
+
+STEP = "optimizer.zero_grad(), loss, backward(), optimizer.step(), losses.append(loss.detach())"
+
+
+@part.check(basis="outputs", compared="losses and weights")
+def train_is_right(trained: Pair) -> Verdict:
+    """After five steps with momentum, train has moved the weights as the slow version moves them; losses are (n,)."""
+    why = judges.slip(trained) or "each step uses the gradient of its own batch alone"
+    verdict = judges.moved_alike(trained, why, f"{STEP}; {SEE}")
+    if isinstance(verdict, Failed):
+        return verdict
+    if trained.student.values["draws"] == [STEPS]:
+        measured = f"all {STEPS} batches were drawn before the model was called"
+        return Failed(measured, "a list keeps all batches alive", "for inputs, labels in batches:")
+    if (alive := trained.student.values["alive"]) > ALIVE:
+        measured = f"{alive} of {STEPS} batches were alive when the next one was drawn"
+        return Failed(
+            measured, "something keeps batches that are no longer needed", "keep the loss alone"
+        )
+    if trained.student.values["keeps_graph"]:
+        return Failed("the losses that are returned have a graph", "they are not detached", STEP)
+    return judges.retained(trained.student.values["graphs"]) or verdict
+
+
+@part.check(basis="report", needs=[train_is_right])
+def train_waits_for_nothing(trained: Pair) -> Verdict:
+    """train brings no tensor's value to the host."""
+    fetches = trained.student.values["fetches"]
+    measured = "; ".join(f"line {it['line']}: {it['call']}" for it in fetches[:4])
+    try_ = "losses.append(loss.detach()) in the loop, torch.stack(losses) after it"
+    return Failed(measured, WAITS, try_) if fetches else Passed("none")
+
+
+# --- accumulate: one graph at a time ----------------------------------------------------------------------------------
+
+ALONE, BEFORE = "a part without a label that counts", "gradients from before"
+BATCHES = {
+    # Rows, parts, and rows in a row whose labels are -100.
+    "37 rows in 4 parts": (37, 4, slice(0)),
+    ALONE: (37, 4, slice(9, 20)),
+    "3 rows in 5 parts": (3, 5, slice(0)),
+    "one part": (8, 1, slice(0)),
+    BEFORE: (12, 3, slice(0)),
+}
+
+
+@part.probe(pair=True, values={**CASES, "calls": list_of(INTEGER)}, arrays=NUMBERS)
+def accumulated(student: Student, rig: Rig) -> Any:
+    answers, calls = rig.answers(student), []
+    for case, (rows, parts, ignored) in BATCHES.items():
+        step = rig.one_step(rows, ignored, before=case == BEFORE)
+        returned = answers.tried(student.accumulate, *step.given(), parts)
+        answers.add(f"{case}, loss", returned)
+        answers.add(f"{case}, update", step.update())
+        calls.append(len(step.net.graphs))
+    return {**answers.values(), "calls": calls}
+
+
+LARGE_PARTS = 16
+SUM = 'cross_entropy(model(x), y, reduction="sum") / counted, and backward() for each part'
+
+
+@part.check(basis="outputs")
+def accumulate_is_right(accumulated: Pair) -> Verdict:
+    """accumulate takes one step by the whole batch's gradient and returns its mean loss: labels of -100, few rows."""
+    why = {
+        ALONE: "the mean over a part whose labels are all -100 is 0 / 0, which is NaN",
+        BEFORE: "gradients from before the call were added: zero_grad() comes before the first part",
+        "": "the loss is not that of all rows: are some left out, or labels of -100 counted?",
+    }
+    verdict = outputs.same(accumulated, judges.NEAR, why=why, try_=f"{SUM}; {SEE}")
+    calls = zip(BATCHES.items(), accumulated.student.values["calls"], strict=False)
+    for (case, (_, parts, _)), count in calls:
+        if isinstance(verdict, Passed) and count > parts:
+            return _too_many(case, count, parts)
+    return verdict
+
+
+def _too_many(case: str, count: int, parts: int) -> Failed:
+    measured = f"{case}: the model was called {count} times"
+    return Failed(measured, f"at most {parts} micro-batches", "inputs.chunk(parts)")
+
+
+@part.probe(pair=True, values={**CASES, "calls": INTEGER, "graphs": INTEGER}, arrays=NUMBERS)
+def large_batch(student: Student, rig: Rig) -> Any:
+    answers = rig.answers()
+    step = rig.one_step(16_384, slice(0), features=16, width=256)
+    rig.return_memory_at_once()
+    answers.add("loss", student.accumulate(*step.given(), LARGE_PARTS))
+    answers.add("update", step.update())
+    return {
+        **answers.values(),
+        "calls": len(step.net.graphs),
+        "graphs": step.net.most_alive,
+    }
+
+
+@part.probe(pair=True)
+def small_batch(student: Student, rig: Rig) -> Any:
+    student.accumulate(*rig.one_step(4, slice(0)).given(), 2)
+    return {}
+
+
+@part.check(basis="outputs", needs=[accumulate_is_right])
+def accumulate_needs_little(large_batch: Pair, small_batch: Pair) -> Verdict:
+    """accumulate of 16,384 rows in 16 parts needs at most 25% of the whole batch's memory, measured from outside."""
+    why = "the graphs of several parts are alive at once: their losses are added up, and backward() comes at the end"
+    verdict = judges.needs_less(large_batch, small_batch, 0.25, why, SUM)
+    calls, graphs = (large_batch.student.values[name] for name in ("calls", "graphs"))
+    if calls > LARGE_PARTS:
+        return _too_many("16,384 rows in 16 parts", calls, LARGE_PARTS)
+    return judges.retained(graphs) or verdict if isinstance(verdict, Passed) else verdict

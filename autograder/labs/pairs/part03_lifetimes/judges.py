@@ -7,6 +7,7 @@ from typing import Any
 
 from autograder.checks import memory, numerics, outputs
 from autograder.lab import Failed, Pair, Verdict
+from autograder.traces.words import many
 
 NAMES = ("1, the mean", "2, the maximum")
 """What the results of summarize are called."""
@@ -35,8 +36,8 @@ LEFT = {
 }
 """What a model or a result must not be after evaluate -> why, and what to try."""
 TRAINED = {
-    "uncleared": "step 2 moves by both gradients: they add up until zero_grad()",
-    "stale": "step 1 moves by a gradient from before the call: zero_grad() comes before backward()",
+    "uncleared": "step 2 moves the weights by both gradients: they add up until zero_grad()",
+    "stale": "step 1 moves the weights by a gradient from before the call: zero_grad() comes before backward()",
 }
 """A usual mistake, as the rig makes it -> why."""
 
@@ -69,6 +70,13 @@ def moved_alike(trained: Pair, why: str, try_: str) -> Verdict:
         return moved
     others = "losses are one for each batch, as the criterion returns them, in one tensor"
     return outputs.same(trained, NEAR, why=others, try_=try_)
+
+
+def retained(graphs: int) -> Failed | None:
+    """Fail a loop in which so many *graphs* of earlier steps were alive when the model was called."""
+    measured = f"{many(graphs, 'earlier graph')} alive when the model is called again"
+    why = "a graph is kept after its backward(): retain_graph=True does that"
+    return Failed(measured, why, "backward() without retain_graph") if graphs else None
 
 
 def needs_less(run: Pair, idle: Pair, share: float, why: str, try_: str) -> Verdict:

@@ -21,7 +21,7 @@ Batch = tuple[Tensor, Tensor]
 
 
 class Net(nn.Module):
-    """Two layers; `graphs` says of each output whether it has a graph, `alive` how many earlier graphs are there."""
+    """Two layers; `graphs`: which outputs have a graph; `most_alive`: how many earlier graphs there were."""
 
     def __init__(
         self, features: int, width: int, *, norm: bool, dropout: float, classes: int
@@ -35,11 +35,11 @@ class Net(nn.Module):
         self.graphs = graphs = list[bool]()
         self.register_forward_hook(Hook(lambda *call: graphs.append(call[2].requires_grad)))
 
-        self.alive = alive = list[int]()
+        self.most_alive = 0
         saved = list[StorageWeakRef]()
 
         def noted(_: Any, given: tuple[Tensor]) -> None:
-            alive.append(sum(not it.expired() for it in saved))
+            self.most_alive = max(self.most_alive, sum(not it.expired() for it in saved))
             saved.append(StorageWeakRef(given[0].untyped_storage()))
 
         self.dropout.register_forward_pre_hook(Hook(noted))

@@ -1,9 +1,391 @@
 """Part 5: fewer bits. A training in 16 bits, what is kept for its backward pass, and a product in 8 bits."""
 
-from autograder.labs.pairs.part05_precision.part import part
+from __future__ import annotations
 
-# In the order of the checks.
-# isort: off
-from autograder.labs.pairs.part05_precision import mixed, kept, eight_bits
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
-__all__ = ["eight_bits", "kept", "mixed", "part"]
+import numpy as np
+
+from autograder.checks import numerics, precision, speedup
+from autograder.checks.outputs import same_calls
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Sizes
+from autograder.claims.precision import HALVES, TRAINED, HalfPrecision
+from autograder.lab import (
+    BOOLEAN,
+    NUMBER,
+    TEXT,
+    Answer,
+    Bar,
+    Close,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Rig,
+    Student,
+    Timed,
+    Tolerance,
+    Verdict,
+    Window,
+    optional,
+)
+
+part = Part("part05_precision", writes=["train_mixed"])
+WRONG = 'see "What usually goes wrong" in the part 5 handout'
+
+# --- train_mixed ------------------------------------------------------------------------------------------------------
+
+FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
+LOSSES = {"losses": ("float64", 1)}
+KIND = {"graph": BOOLEAN, "dtype": TEXT}
+CLIP = f"scaler.unscale_(optimizer), then clip_grad_norm_(model.parameters(), 1.0), then scaler.step; {WRONG}"
+
+
+def train(student: Student, window: Window, dtype: str = "bfloat16") -> dict[str, Any]:
+    from autograder.labs.pairs.part05_precision import rig
+
+    return rig.train(student, window, dtype)
+
+
+def trained(student: Student, rig: Rig, dtype: str, factor: float, scale: float) -> Answer:
+    """Train by a loss that is *factor* times as large, as its gradients are; the losses are divided by it again."""
+    window = rig.window(scale=scale)
+    criterion, start = window.criterion, window.weights()
+    window.criterion = lambda *both: factor * criterion(*both)  # type: ignore[assignment]
+    losses = train(student, window, dtype)["losses"]
+    return {
+        "start": start,
+        "losses": rig.series(losses, "losses") / factor,
+        "weights": window.weights(),
+        "graph": bool(getattr(losses, "requires_grad", False)),
+        "dtype": str(getattr(losses, "dtype", "")).removeprefix("torch."),
+    }
+
+
+@part.probe(pair=True, values=KIND, arrays=TRAINED | LOSSES, takes={"train_mixed"})
+def steep(student: Student, rig: Rig) -> Answer:
+    """Every gradient is clipped."""
+    return trained(student, rig, "float16", 4.0, 2.0**8)
+
+
+@part.probe(pair=True, values=KIND, arrays=TRAINED | LOSSES, takes={"train_mixed"})
+def gentle(student: Student, rig: Rig) -> Answer:
+    """None is, and the scale is 1: what is left of earlier gradients shows."""
+    return trained(student, rig, "bfloat16", 0.5, 1.0)
+
+
+@part.check(basis="outputs")
+def follows_fp32(steep: Pair, gentle: Pair) -> Verdict:
+    """train_mixed follows the losses and weights of a float32 training, clipped to a norm of 1, in both dtypes."""
+    for run in (steep, gentle):
+        why, try_ = _apart(run, clipped=run is steep)
+        verdict = numerics.same_trajectory(run, FOLLOWS, why=why, try_=try_)
+        if not isinstance(verdict, Passed):
+            return verdict
+        if run.student.values["graph"]:
+            why = "losses have a graph: each keeps all that its batch computed"
+            return Failed("losses require a gradient", why, "losses.append(loss.detach())")
+        if (dtype := run.student.values["dtype"]) != "float32":
+            why = "losses are one float32 tensor, in either dtype of autocast"
+            return Failed(f"losses are {dtype or 'no tensor'}", why, "torch.stack(losses)")
+    return verdict
+
+
+def _apart(run: Pair, *, clipped: bool) -> tuple[str, str]:
+    ratio = numerics.update(run).ratio
+    if clipped and ratio < 0.1:
+        return "the weights hardly move: gradients were clipped while they were still scaled", CLIP
+    if clipped and ratio > 1.5:
+        return f"the weights move {ratio:.1f} times as far: gradients were not clipped", CLIP
+    return precision.why_apart(run, FOLLOWS), f"compare your loop step by step; {WRONG}"
+
+
+@part.probe(
+    pair=True,
+    arrays=dict.fromkeys(("plain", *HALVES), ("float64", 1)),
+    takes={"train_mixed"},
+)
+def rounding(student: Student, rig: Rig) -> Answer:
+    """A rate of 0: each loss shows how its own forward pass was rounded."""
+
+    def losses(dtype: str) -> Any:
+        return rig.series(train(student, rig.window([8] * 40, lr=0.0), dtype)["losses"], "losses")
+
+    if rig.side == "student":
+        return {"plain": np.zeros(0), **{dtype: losses(dtype) for dtype in HALVES}}
+    halves = {dtype: rig.autocast(dtype, partial(losses, dtype)) for dtype in HALVES}
+    return {"plain": losses("float32"), **halves}
+
+
+@part.check(basis="outputs")
+def rounds_as_half(rounding: Pair) -> Verdict:
+    """Each loss is rounded as autocast rounds it in the dtype that was asked for, float16 or bfloat16."""
+    right = rounding.baseline.arrays
+    try_ = f"torch.autocast(device.type, dtype) around the forward pass and the loss; {WRONG}"
+    for dtype in HALVES:
+        halves = {dtype: right[dtype]}
+        verdict = precision.rounded_as(
+            rounding.student.arrays[dtype], right["plain"], halves, try_=try_
+        )
+        if not isinstance(verdict, Passed):
+            return verdict
+    return verdict
+
+
+STEPS = {
+    "steps": "one batch overflowed, and the scaler skipped its step",
+    "grown": "the scale also changes when it grows: no step was skipped",
+}
+HOOK = f"optimizer.register_step_post_hook counts real steps; {WRONG}"
+
+half = HalfPrecision(part, train, WRONG, takes="train_mixed")
+half.uses_the_scaler_in_order()
+
+
+@part.probe(
+    pair=True,
+    values={"before": NUMBER, **dict.fromkeys(("after", "steps", "grown"), optional(NUMBER))},
+    arrays=TRAINED,
+    takes={"train_mixed"},
+)
+def overflow(student: Student, rig: Rig) -> Answer:
+    """One of six batches overflows; the baseline runs without it. Then every second of four lets the scale grow."""
+    window = rig.window([16] * 6, scale=1024.0, poison=rig.integer(1, 4))
+    start = window.weights()
+    steps = train(student, window, "float16")["steps"]
+    growing = rig.window([16] * 4, scale=16.0)
+    growing.scaler.set_growth_interval(2)
+    return {
+        "grown": rig.number(train(student, growing, "float16")["steps"]),
+        "before": 1024.0,
+        "after": rig.number(window.scaler.get_scale()),
+        "steps": rig.number(steps),
+        "start": start,
+        "weights": window.weights(),
+    }
+
+
+@part.check(basis="outputs")
+def counts_real_steps(overflow: Pair) -> Verdict:
+    """A batch whose gradients are not finite moves nothing, halves the scale, and is no step."""
+    verdict = precision.overflow_skipped(overflow, None, WRONG)
+    for name, why in STEPS.items() if isinstance(verdict, Passed) else ():
+        steps, expected = (side.values[name] for side in (overflow.student, overflow.baseline))
+        if steps != expected:
+            measured = f"steps is {numerics.shown(steps)}; {expected:g} batches moved the weights"
+            return Failed(measured, why, HOOK)
+    return verdict
+
+
+# --- what only a GPU shows --------------------------------------------------------------------------------------------
+
+WIDE, ROWS = 4096, 256
+NEAR_LOSSES = Close(rtol=1e-3, atol=1e-3)  # bfloat16 is 2e-4 apart, weights that stand still 1e-1
+
+
+def draw_rows(random: np.random.Generator) -> Mapping[str, Any]:
+    x = random.normal(size=(ROWS, WIDE)).astype(np.float32)
+    return {"x": x, "labels": random.integers(0, WIDE, ROWS)}
+
+
+@part.timed("call", inputs=draw_rows, within=NEAR_LOSSES)
+def wide(student: Student, inputs: Mapping[str, Any]) -> Any:
+    from autograder.labs.pairs.part05_precision import rig
+
+    return rig.train_wide(student, inputs["x"], inputs["labels"])
+
+
+@part.check(basis="outputs", needs=[follows_fp32])
+def mixed_is_faster(wide: Timed, bar: Bar) -> Verdict:
+    """A wide MLP trains at least {bar} as fast as in float32."""
+    try_ = f"look at rounds_as_half; {WRONG}"
+    why = "the timed calls return different losses from the float32 training"
+    same = same_calls(wide, NEAR_LOSSES, why=why, try_=try_)
+    why = "bound by arithmetic: products run in float32; or the host waits in each step"
+    return speedup.at_least(wide, bar, why=why, try_=try_, same=same)
+
+
+# --- kept_bytes -------------------------------------------------------------------------------------------------------
+
+KINDS = (
+    "linear and ReLU",
+    "ReLU in place",
+    "norm and GELU",
+    "batch norm",
+    "dropout",
+    "one layer twice",
+    "a frozen layer",
+    "views",
+)
+
+
+def asked(written: Any, given: Mapping[str, Any]) -> Any:
+    from autograder.labs.pairs.part05_precision import rig
+
+    return written(*rig.made(**given))
+
+
+def counted(slip: str = "", **given: Any) -> int:
+    from autograder.labs.pairs.part05_precision import rig
+
+    return rig.counted(**given, slip=slip)
+
+
+counts = Exercise("kept_bytes", part, call=asked)
+
+
+@counts.inputs
+def draw_net(
+    random: np.random.Generator,
+    kind: Any = "linear and ReLU",
+    width: Any = range(32, 80, 2),
+    rows: Any = (5, 31),
+    half: Any = "",
+) -> dict[str, Any]:
+    return {"kind": kind, "width": width, "rows": rows, "half": half}
+
+
+counts.same(
+    {
+        f"{kind}{' under autocast' * bool(half)}": {"kind": kind, "half": half}
+        for half in ("", "bfloat16")
+        for kind in KINDS
+    },
+    oracle=counted,
+    within=0.0,
+    name="counts_kept_bytes",
+    says="kept_bytes returns exactly the bytes that are kept, with autocast and without.",
+    slips={
+        "each tensor was counted: several are views of one storage, which is kept once": partial(
+            counted, slip="tensors"
+        ),
+        "parameters, buffers or inputs were counted: they are there anyway": partial(
+            counted, slip="parameters"
+        ),
+        "the 16-bit copies of the weights that autocast makes were left out: they are kept, too": partial(
+            counted, slip="weights"
+        ),
+    },
+    why={
+        "autocast": "autocast keeps 16-bit copies of inputs and weights, and the float32 copy of the output",
+        "": "each storage that is kept counts once and whole; those of parameters, buffers and inputs do not",
+    },
+    try_=f"saved_tensors_hooks, a dict of storages by data_ptr(), and return tensor.detach(); {WRONG}",
+)
+
+
+# --- fp8_linear -------------------------------------------------------------------------------------------------------
+
+HOLES = {
+    "half_precision_and_back": "float16 rounds a hundred times less than FP8 does",
+}
+
+
+def in_a_network(written: Any, given: Mapping[str, Any]) -> Any:
+    """Call it; on request with an x that nobody else keeps."""
+    x = 2 * given["x"] if given["inside"] else given["x"]
+    return written(x, given["weight"], given["bias"])
+
+
+fp8 = Exercise("fp8_linear", part, call=in_a_network, holes=HOLES)
+
+
+@fp8.inputs
+def draw_layer(
+    random: np.random.Generator,
+    rows: Any = (0, 40),
+    inner: Any = (4, 8),  # of 16 numbers: an error of fewer is left to chance
+    outer: Any = (4, 8),
+    shape: Any = "",
+    inside: Any = False,
+) -> dict[str, Any]:
+    inner, outer = 16 * inner, 16 * outer
+    shapes = {"three dimensions": (3, rows, inner), "one vector": (inner,)}
+    x = random.normal(size=shapes.get(shape, (rows, inner)))
+    if shape == "a huge row":
+        x[random.integers(rows)] *= 3e3
+    bias = random.normal(size=outer) if shape == "with a bias" else None
+    weight = random.normal(size=(outer, inner)) / inner**0.5
+    return {"x": x, "weight": weight, "bias": bias, "inside": inside}
+
+
+FORMS: dict[str, Sizes] = {
+    "three dimensions": {"shape": "three dimensions"},
+    "a transposed x of three dimensions": {"shape": "three dimensions", "view": "transposed"},
+    "one vector": {"shape": "one vector"},
+    "with a bias": {"shape": "with a bias"},
+    "a row of x times 3000": {"shape": "a huge row", "rows": 40},
+}
+CHANCE = "all numbers of a result are equal, and the error of one number is left to chance"
+HUGE = "errors of one number are left to chance; a huge row of x has a case of its own"
+SKIPPED = {
+    "equal rows": CHANCE,
+    "one row times 10000": HUGE,
+    "a constant row": "with a scale of its own it is not rounded at all",
+}
+SCALE = f"tensor.abs().amax() / 448, at least some tiny number; {WRONG}"
+fp8.error_between(
+    1e-2,
+    6e-2,
+    FORMS,
+    dtypes=["bfloat16"],
+    skip_families=SKIPPED,
+    name="fp8_is_fp8",
+    says="fp8_linear has the error of FP8, 1e-2 to 6e-2, for large, small and equal numbers.",
+    why={
+        "zeros": "the scale of zeros is 0, and 0 / 0 is NaN",
+        "a row of x": "numbers above 448 do not fit into float8_e4m3fn: they were not scaled",
+        "a transposed x": "x may be any view: x.view() refuses one whose rows are scattered, and reshape copies it",
+        "rows is 0": "a tensor without numbers has no largest one",
+        "times 0.001": "numbers below 0.001 become 0 in float8_e4m3fn: they were not scaled",
+        "times 1000": "numbers above 448 do not fit into float8_e4m3fn: they were not scaled",
+        "": "operands are not divided by their scales, or the product is not multiplied by both",
+    },
+    exact="that is more exact than FP8: the product was computed in 16 or 32 bits",
+    try_=SCALE,
+)
+fp8.error_between(
+    0.0,
+    6e-2,
+    FORMS,
+    of="gradients",
+    dtypes=["bfloat16"],
+    skip_families=SKIPPED,
+    name="fp8_gradients",
+    needs=[],
+    says="x, weight and bias get gradients with an error of at most 6e-2.",
+    why={
+        "gradient of weight": "without a gradient weight never trains; "
+        "it is gradient.t() @ x, by the x that was multiplied",
+        "gradient of x": "the gradient of x is gradient @ weight, by the weight that was multiplied",
+        "": "the gradient of bias is the sum over all rows",
+    },
+    try_=f"an autograd.Function whose backward returns both gradients; {WRONG}",
+)
+fp8.reaches(
+    ("aten::_scaled_mm", "aten::_scaled_mm_v2"),
+    {"rows": 32, "inner": 4, "outer": 3, "view": "transposed"},
+    dtype="float8_e4m3fn",
+    layout=("row-major", "column-major"),
+    without=("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv", "aten::dot"),
+    name="fp8_reaches_the_product",
+    says="The product is computed by torch's scaled product of two float8_e4m3fn matrices, the second column-major.",
+    why={
+        "layout": "a GPU refuses this layout: the first operand is row-major, the second column-major, "
+        "also where x and weight are transposed views",
+        "dtype": "both operands have to be float8_e4m3fn",
+        "": "numbers were rounded to FP8 and back, and multiplied in 16 or 32 bits",
+    },
+    try_="torch._scaled_mm(xq, wq.t(), scale_a=sx, scale_b=sw, out_dtype=x.dtype), with xq and wq contiguous",
+)
+fp8.keeps_less(
+    0.4,  # the reference 28 %, copies in bfloat16 50 %
+    {"rows": 2048, "inner": 16, "outer": 16, "inside": True},
+    name="fp8_holds_less",
+    says="For the backward pass, fp8_linear keeps at most 40 % of what a float32 layer keeps.",
+    why="operands are kept in 16 or 32 bits",
+    try_="ctx.save_for_backward(xq, sx, wq, sw): what was multiplied, in FP8",
+)
