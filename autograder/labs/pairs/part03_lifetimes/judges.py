@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from autograder.checks import memory, numerics, outputs
+from autograder.checks import memory, outputs
 from autograder.lab import Failed, Pair, Verdict
 from autograder.traces.words import many
 
 NAMES = ("1, the mean", "2, the maximum")
 """What the results of summarize are called."""
 NEAR = 1e-5  # of a row's largest number
-UPDATE = 1e-4  # of the update's norm; the mistakes below are off by 1e-2 and more
 NO_GRAD = "with torch.no_grad(): around the loop, which ends with it"
 LEFT = {
     "the model is not in the mode it was in before": (
@@ -35,11 +33,6 @@ LEFT = {
     "a result has a graph": ("it was computed with autograd", NO_GRAD),
 }
 """What a model or a result must not be after evaluate -> why, and what to try."""
-TRAINED = {
-    "uncleared": "step 2 moves the weights by both gradients: they add up until zero_grad()",
-    "stale": "step 1 moves the weights by a gradient from before the call: zero_grad() comes before backward()",
-}
-"""A usual mistake, as the rig makes it -> why."""
 
 
 def mean_of_means(rows: Any, sizes: Any, repeats: int) -> Any:
@@ -51,25 +44,6 @@ def mean_of_means(rows: Any, sizes: Any, repeats: int) -> Any:
     for each in more:
         highest = highest.maximum(each)
     return dict(zip(NAMES, (sum(others, mean) / len(turned), highest), strict=True))
-
-
-def slip(trained: Pair) -> str:
-    """Say which usual mistake moves the weights as the student's code did, or nothing."""
-    for name, why in TRAINED.items():
-        wrong = {**trained.baseline.arrays, "weights": trained.baseline.arrays[name]}
-        slipped = Pair(trained.student, replace(trained.baseline, arrays=wrong))
-        if numerics.update(slipped).error <= UPDATE:
-            return why
-    return ""
-
-
-def moved_alike(trained: Pair, why: str, try_: str) -> Verdict:
-    """Judge the update of the weights, then the losses."""
-    moved = numerics.same_update(trained, UPDATE, why=why, try_=try_)
-    if isinstance(moved, Failed):
-        return moved
-    others = "losses are one for each batch, as the criterion returns them, in one tensor"
-    return outputs.same(trained, NEAR, why=others, try_=try_)
 
 
 def retained(graphs: int) -> Failed | None:

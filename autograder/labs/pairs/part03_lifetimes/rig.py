@@ -88,25 +88,6 @@ class Training:
         self.net.register_forward_pre_hook(Hook(lambda *_: draws.append(self.drawn)))
         return draws
 
-    def slipped(self, slip: str) -> Any:
-        """Return the weights that a usual mistake gives, and begin anew."""
-        before = [(it.detach().clone(), it.grad) for it in self.net.parameters()]
-        net, optimizer, criterion, batches = self.given()
-        for it, (_, gradient) in zip(net.parameters(), before, strict=True):
-            it.grad = None if gradient is None else gradient.clone()
-        for inputs, labels in batches:
-            criterion(net(inputs), labels).backward()
-            optimizer.step()
-            if slip == "stale":
-                optimizer.zero_grad()
-        weights = self.weights()
-        with torch.no_grad():
-            for it, (value, gradient) in zip(net.parameters(), before, strict=True):
-                it.copy_(value)
-                it.grad = gradient
-        self.__post_init__()
-        return weights
-
 
 @dataclass
 class Step:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from autograder.checks import outputs
 from autograder.claims.exercise import Exercise
-from autograder.claims.families import Case, Sizes
-from autograder.lab import CASES, NUMBERS, Pair, Part, Student, Verdict
-
-if TYPE_CHECKING:
-    from autograder.labs.pairs.part06_custom_gradients.rig import Rig
-else:
-    Rig = Any
+from autograder.claims.families import Sizes
+from autograder.lab import Part
 
 part = Part("part06_custom_gradients", warm=["torch._dynamo"])
 SEE = 'see "What usually goes wrong" in the part 6 handout'
@@ -61,17 +54,12 @@ def draw_gates(
     return {"gate": gate, "up": random.normal(size=shape), "then": then}
 
 
-@part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["swiglu"])
-def second_gradients(student: Student, rig: Rig) -> Any:
-    answers = rig.answers(student)
-    for case, sizes in {"gates around 0": {"rows": 5, "columns": 7}, WIDE: LARGE}.items():
-        given = swiglu.given(rig, Case(case, sizes))
-        first = partial(rig.first_gradients, student.swiglu)
-        returned = answers.tried(rig.calls.gradients, first, given, INPUTS, rig.integer(0, 99))
-        each = returned if isinstance(returned, list) else [returned] * len(INPUTS)
-        for name, it in zip(INPUTS, each, strict=True):
-            answers.add(f"{case}, second gradient of {name}", it, rig.calls.rounded(given)[name])
-    return answers.values()
+def differentiate(written: Any, given: Mapping[str, Any]) -> Any:
+    """Return the gradients of a result, whose own gradient depends on the inputs."""
+    import torch
+
+    gate, up = (given[name] for name in INPUTS)
+    return torch.autograd.grad(written(gate, up), (gate, up), gate * up, create_graph=True)
 
 
 swiglu.same(
@@ -91,18 +79,17 @@ swiglu.same(
 )
 
 
-@part.check(basis="outputs", needs=[part.checks["swiglu_matches"].judge])
-def swiglu_twice(second_gradients: Pair) -> Verdict:
-    """The gradients of swiglu have the right gradients themselves."""
-    return outputs.same(
-        second_gradients,
-        1e-5,
-        why="the backward pass has no graph of its own, or one that leaves out what it was computed from",
-        try_="use mul, sigmoid and silu, which have gradients; no torch.no_grad() and no detach(); "
-        "take gate and up from ctx.saved_tensors",
-    )
-
-
+twice = Exercise("swiglu", part, call=differentiate, holes={"detached": "swiglu_matches fails it"})
+twice.inputs(draw_gates)
+twice.same_gradients(
+    {"gates around 0": {"rows": 5, "columns": 7}, WIDE: LARGE},
+    name="swiglu_twice",
+    says="The gradients of swiglu have the right gradients themselves.",
+    needs=["swiglu_matches"],
+    why="the backward pass has no graph of its own, or one that leaves out what it was computed from",
+    try_="use mul, sigmoid and silu, which have gradients; no torch.no_grad() and no detach(); "
+    "take gate and up from ctx.saved_tensors",
+)
 swiglu.keeps_less(
     0.05,
     {"rows": 256, "columns": 512},
