@@ -13,6 +13,7 @@ from autograder.lab import (
     NUMBER,
     NUMBERS,
     TEXT,
+    Device,
     Failed,
     Observation,
     Pair,
@@ -40,7 +41,6 @@ TOP = {
     "rows": ROWS,
     "written": map_of(list_of(NUMBER)),
     "calls": map_of(list_of(INTEGER)),
-    "timed": BOOLEAN,
 }
 """Of the top operators: rows that were returned, what the file says, and trusted counts."""
 
@@ -79,7 +79,6 @@ def stepped(student: Student, rig: Rig) -> Any:
         "rows": rows,
         "written": written.operators(),
         "calls": calls,
-        "timed": rig.device.type == "cpu",
         "active": active,
         "sizes": steps.sizes,
         "files": sorted(each.name for each in folder.iterdir()),
@@ -143,7 +142,6 @@ def modelled(student: Student, rig: Rig) -> Any:
         "rows": rows,
         "written": written.operators(),
         "calls": calls,
-        "timed": rig.device.type == "cpu",
         "ranges": written.ranges(),
         "modules": modules,
         "computing": rig.with_weights(model),
@@ -152,13 +150,13 @@ def modelled(student: Student, rig: Rig) -> Any:
 
 
 @part.check(basis="outputs", compared="operators and calls of a trusted profile")
-def names_the_top_operators(stepped: Pair, modelled: Pair) -> Verdict:
+def names_the_top_operators(stepped: Pair, modelled: Pair, device: Device) -> Verdict:
     """Rows name the operators with the most self time; calls match a trusted profile, and times match the file."""
     of = {"profile_steps": (stepped, 10), "profile_model": (modelled, 20)}
     for function, (pair, count) in of.items():
         own, right = pair.student.values, pair.baseline.values
         problem = judges.time_rows_problem(
-            own["rows"], own["written"], right["calls"], count, timed=right["timed"]
+            own["rows"], own["written"], right["calls"], count, timed=device.kind == "cpu"
         )
         if problem:
             measured, why = problem

@@ -219,7 +219,6 @@ ALIVE = 2  # batches: that of the step, and one that was drawn ahead
         **CASES,
         "keeps_graph": BOOLEAN,
         "fetches": FETCHES,
-        "draws": list_of(INTEGER),
         "alive": INTEGER,
         "graphs": INTEGER,
     },
@@ -229,7 +228,6 @@ def trained(student: Student, rig: Rig) -> Any:
     """Five steps with momentum; the parameters come with gradients from before."""
     answers, training = rig.answers(), rig.training(STEPS)
     start = training.weights()
-    draws = training.draws()
     with rig.fetches(student) as fetches:
         losses = student.train(*training.given())
     answers.add("losses", losses)
@@ -237,7 +235,6 @@ def trained(student: Student, rig: Rig) -> Any:
         **answers.values(),
         "keeps_graph": bool(getattr(losses, "requires_grad", False)),
         "fetches": fetches.values(),
-        "draws": draws[:1],
         "alive": training.most,
         "graphs": training.net.most_alive,
         "start": start,
@@ -259,9 +256,6 @@ def train_is_right(trained: Pair) -> Verdict:
         verdict = outputs.same(trained, judges.NEAR, why=why, try_=try_)
     if isinstance(verdict, Failed):
         return verdict
-    if trained.student.values["draws"] == [STEPS]:
-        measured = f"all {STEPS} batches were drawn before the model was called"
-        return Failed(measured, "a list keeps all batches alive", "for inputs, labels in batches:")
     if (alive := trained.student.values["alive"]) > ALIVE:
         measured = f"{alive} of {STEPS} batches were alive when the next one was drawn"
         return Failed(

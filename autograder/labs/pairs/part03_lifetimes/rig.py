@@ -56,7 +56,6 @@ class Training:
 
     net: Net
     batches: list[Batch]
-    drawn: int = 0
     most: int = 0
     """Of the batches that were drawn, how many were alive when another one was."""
 
@@ -76,17 +75,11 @@ class Training:
 
     def _drawn(self) -> Iterator[Batch]:
         drawn = list[StorageWeakRef]()
-        for self.drawn, batch in enumerate(self.batches, 1):  # noqa: B020
+        for batch in self.batches:
             self.most = max(self.most, sum(not it.expired() for it in drawn))
             inputs, labels = (it.clone() for it in batch)
             drawn.append(StorageWeakRef(inputs.untyped_storage()))
             yield inputs, labels
-
-    def draws(self) -> list[int]:
-        """Return a list that gets, in each call of the network, how many batches have been drawn."""
-        draws = list[int]()
-        self.net.register_forward_pre_hook(Hook(lambda *_: draws.append(self.drawn)))
-        return draws
 
 
 @dataclass
