@@ -50,6 +50,14 @@ class Rows(Dataset[tuple[Tensor, Tensor]]):
         return self.vectors[index], self.labels[index]
 
 
+def network(seed: int, hidden: int = 8, *between: nn.Module) -> nn.Module:
+    """Return a network for `Rows`, with weights that follow from the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        first, last = nn.Linear(FEATURES, hidden), nn.Linear(hidden, CLASSES)
+    return nn.Sequential(first, nn.Tanh(), *between, last)
+
+
 def make_optimizer(parameters: Any) -> torch.optim.Optimizer:
     """Return one that remembers: a step too many is seen."""
     return torch.optim.SGD(parameters, lr=0.1, momentum=0.9)
@@ -89,9 +97,7 @@ class Ranks:
 
     def model(self, rank: int) -> nn.Module:
         """Return the weights that a process starts from; they differ."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._seed + rank)
-            return nn.Sequential(nn.Linear(FEATURES, 8), nn.Tanh(), nn.Linear(8, CLASSES))
+        return network(self._seed + rank)
 
     def alone(self) -> dict[str, Any]:
         """Train in one process, on the batches of all joined; answer as they have to, and beside it what it has
