@@ -177,7 +177,8 @@ def crowded(
     for name in names:
         showing = [panel for panel in panels if all(drawn_as(panel, row.get(name)) for row in rows)]
         if kind == "bars" and not any(panel["bars"] >= len(rows) for panel in showing):
-            return f"{name} is not drawn as one bar for each row, from 0: lines are none, and a cut axis hides its foot"
+            why = "draw bars and not lines, and let the axis begin at 0"
+            return f"{name} is not drawn as one bar for each row, from 0: {why}"
         place = next(
             (panel["place"] for panel in showing if panel["place"] not in taken),
             None,

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import copy
+import importlib
+from collections.abc import Mapping
+from functools import partial
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from autograder.claims.exercise import Exercise
@@ -12,15 +16,15 @@ from autograder.lab import (
     NUMBER,
     TEXT,
     Answer,
-    Observation,
     Pair,
     Student,
     Verdict,
     list_of,
+    map_of,
     record,
 )
 from autograder.labs.distributed.part6_final import configurations
-from autograder.labs.distributed.part6_final.configurations import RESULTS
+from autograder.labs.distributed.part6_final.configurations import NAMES, RESULTS
 from autograder.labs.distributed.part6_final.part import FIGURE, TABLE, Rig, part
 from autograder.model import verdict
 
@@ -29,75 +33,56 @@ if TYPE_CHECKING:
 
 PATTERN = (1.0, 0.7, 1.0, 1.3, 2.9)  # of the epochs after the first; their median is 1.0
 COLD = 4.0
-RESULT = record(
-    seconds=list_of(NUMBER),
-    peak_mb=list_of(NUMBER),
-    **dict.fromkeys(("accuracy", "loss"), NUMBER),
-    **dict.fromkeys(("samples", "steps"), INTEGER),
-)
-SCRIPT = {"samples": INTEGER, "batch": INTEGER, "results": list_of(RESULT), "device": TEXT}
+SCRIPT = {
+    "samples": INTEGER,
+    "batch": INTEGER,
+    "expected": list_of(map_of(NUMBER)),
+    "device": TEXT,
+}
 ASKED = ("amp", "accumulate", "workers", "samples", "batch_size", "epochs")
 RUNS = list_of(record(**dict.fromkeys(ASKED, NUMBER)))
 
 
-def drawn(rig: Rig) -> dict[str, Any]:
-    """Draw what each configuration returns; in the first row the largest peak is not that of rank 0."""
-    batch = 8 * rig.integer(2, 6)
-    results = list[dict[str, Any]]()
-    for seconds in rig.seconds(2.0, 9.0, len(configurations.NAMES)):
-        epochs = [seconds * factor for factor in (COLD, *rig.random.permutation(PATTERN).tolist())]
-        result = {"samples": 240 * batch, "steps": 120, "seconds": epochs}
-        accuracy, loss = rig.seconds(0.5, 0.99, 2)
-        peaks = rig.seconds(300.0, 900.0, 2)
-        results.append({**result, "peak_mb": peaks, "accuracy": accuracy, "loss": loss})
-    (peak,) = rig.seconds(300.0, 900.0, 1)
-    results[0]["peak_mb"] = [peak, 1.15 * peak]
-    device = rig.text(rig.given("device_name")(rig.device))
-    return {"samples": 240 * batch, "batch": batch, "results": results, "device": device}
+def drawn(rig: Rig, batch: int, *, uneven: bool) -> dict[str, Any]:
+    """Draw what a run returns; where it is *uneven*, the largest peak is not that of rank 0."""
+    (seconds,) = rig.seconds(2.0, 9.0, 1)
+    epochs = [seconds * factor for factor in (COLD, *rig.random.permutation(PATTERN).tolist())]
+    accuracy, loss = rig.seconds(0.5, 0.99, 2)
+    first, second = rig.seconds(300.0, 900.0, 2)
+    peaks = [first, 1.15 * first if uneven else second]
+    figures = {"samples": 240 * batch, "steps": 120, "accuracy": accuracy, "loss": loss}
+    return {**figures, "seconds": epochs, "peak_mb": peaks}
 
 
 @part.probe(pair=True, values={**DRAWN, **SCRIPT, "runs": RUNS}, arrays=PICTURE)
 def compared(student: Student, rig: Rig) -> Answer:
     """Runs that return scripted figures, by what they are asked to change; nothing is trained."""
-    script, runs = drawn(rig), list[dict[str, float]]()
+    batch, runs = 8 * rig.integer(2, 6), list[dict[str, float]]()
+    results = [drawn(rig, batch, uneven=name == NAMES[0]) for name in NAMES]
+    expected = [
+        {
+            "throughput": 240 * batch / median(result["seconds"][1:]),
+            "memory_mb": max(result["peak_mb"]),
+            **{name: float(result[name]) for name in ("accuracy", "steps")},
+        }
+        for result in results
+    ]
+    device = rig.text(rig.given("device_name")(rig.device))
 
     def run(**options: Any) -> dict[str, Any]:
         usual = {"amp": False, "accumulate": 1, "workers": 0, "epochs": 1, **options}
         runs.append({name: float(rig.number(usual.get(name)) or 0) for name in ASKED})
         runs[-1]["amp"] = float(bool(usual["amp"]))
         name = configurations.kind(runs[-1])
-        at = (
-            configurations.NAMES.index(name)
-            if name in configurations.NAMES
-            else (len(runs) - 1) % 5
-        )
-        result = script["results"][at]
-        return copy.deepcopy(result)
+        at = NAMES.index(name) if name in NAMES else (len(runs) - 1) % len(NAMES)
+        return copy.deepcopy(results[at])
 
-    asked = script["samples"], script["batch"], rig.device
+    asked = 240 * batch, batch, rig.device
     with rig.figures() as figures:
         rows = student.compare_configurations(run, *asked, folder=str(rig.made_folder()))
     table = written(rig, RESULTS, "compare_configurations", rows, FIGURE, figures)
+    script = {"samples": 240 * batch, "batch": batch, "expected": expected, "device": device}
     return {**script, "runs": runs[:64], **table}
-
-
-@part.probe(values={"runs": INTEGER, "came": TEXT})
-def refused(student: Student, rig: Rig) -> Answer:
-    """A batch that no number of batches divides, but itself and 1."""
-    runs = list[int]()
-    batch = (7, 11, 13, 17)[rig.integer(0, 3)]
-
-    def run(**_: Any) -> dict[str, Any]:
-        runs.append(1)
-        figures = {"accuracy": 0.5, "loss": 1.0, "samples": 100 * batch, "steps": 2}
-        return {"seconds": [4.0, 1.0, 1.0], "peak_mb": [1.0, 1.0], **figures}
-
-    try:
-        student.compare_configurations(run, 100 * batch, batch, rig.device, folder=str(rig.folder))
-        came = "rows were returned"
-    except Exception as error:
-        came = rig.text(type(error).__name__, 60)
-    return {"runs": len(runs), "came": came}
 
 
 START = "begin each row with the baseline's options, and divide its batch by accumulate"
@@ -124,16 +109,27 @@ study.is_measured(
 )
 
 
-@part.check(basis="report")
-def refuses_what_cannot_be_compared(refused: Observation) -> Verdict:
-    """compare_configurations raises ValueError before the first run if ACCUMULATE does not divide the batch."""
-    came, runs = refused.values["came"], refused.values["runs"]
-    measured = f"a batch that 4 does not divide: {came}, after {runs} runs"
-    why = "the rows would be of different trainings" if came != "ValueError" else ""
-    why = why or "a run may take a night, and this is known before" * (runs > 0)
-    return verdict(measured, why, f"if batch_size % ACCUMULATE: raise ValueError(...); {TABLE}")
+def on_a_cpu(written: Any, given: Mapping[str, Any]) -> Any:
+    return written(device=importlib.import_module("torch").device("cpu"), **given)
 
 
+refusing = Exercise("compare_configurations", part, call=on_a_cpu)
+
+
+@refusing.inputs
+def draw_batch(random: np.random.Generator, batch_size: int = 8) -> dict[str, Any]:
+    result = {"seconds": [4.0, 1.0, 1.0], "peak_mb": [1.0, 1.0], "accuracy": 0.5, "steps": 2}
+    return {"run": lambda **_: result, "samples": 700, "batch_size": batch_size}
+
+
+refusing.refuses(
+    {"a batch of 7": {"batch_size": 7}, "a batch of 30": {"batch_size": 30}},
+    before="run",
+    name="refuses_what_cannot_be_compared",
+    says="compare_configurations raises ValueError before the first run if ACCUMULATE does not divide the batch.",
+    why="4 does not divide the batch, so the rows would be of different trainings; a run may take a night",
+    try_=f"if batch_size % ACCUMULATE: raise ValueError(...); {TABLE}",
+)
 study.is_written()
 study.is_drawn(
     FIGURE,
@@ -143,7 +139,8 @@ study.is_drawn(
         "memory_mb": r"MB|[Mm]egabyte",
     },
     says=f"compare_configurations draws throughput, speedup and memory of its rows, and writes {FIGURE}.",
-    try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
+    try_="in each panel one bar per row, from 0 to what the row says; set_ylabel with the unit",
+    apart="bars",
 )
 
 # --- more processes ---------------------------------------------------------------------------------------------------
@@ -183,14 +180,11 @@ predict.same(
     },
     try_='see "More processes" in the part 6 handout',
     slips={
-        "each bucket pays 2 (n - 1) latencies, not all of them together": lambda **it: (
-            configurations.predicted("one latency", **it)
-        ),
-        "a ring goes round twice: 2 (n - 1) rounds": lambda **it: configurations.predicted(
-            "once around", **it
-        ),
-        "in strong scaling only hideable_ms / n can hide it": lambda **it: configurations.predicted(
-            "hides the whole", **it
-        ),
+        words: partial(configurations.predicted, slip)
+        for slip, words in {
+            "one latency": "each bucket pays 2 (n - 1) latencies, not all of them together",
+            "once around": "a ring goes round twice: 2 (n - 1) rounds",
+            "hides the whole": "in strong scaling only hideable_ms / n can hide it",
+        }.items()
     },
 )

@@ -1,10 +1,13 @@
-"""The files that are handed in: the table and its figure, two traces, and documents."""
+"""The files that are handed in: the table and its figure, two traces, and documents with figures of the table."""
 
 from __future__ import annotations
 
+import re
+
+from autograder.checks import rendered, report
 from autograder.checks.trace import has_gpu
 from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
-from autograder.labs.distributed.part6_final import configurations, documents
+from autograder.labs.distributed.part6_final import configurations
 from autograder.labs.distributed.part6_final.comparison import study
 from autograder.labs.distributed.part6_final.configurations import RESULTS
 from autograder.labs.distributed.part6_final.part import FIGURE, TABLE, part
@@ -17,30 +20,83 @@ csv_is_consistent = study.is_consistent(
 )
 study.is_pictured(FIGURE)
 
+# --- traces -----------------------------------------------------------------------------------------------------------
+
+COLLECTIVE = re.compile(r"(?:gloo|nccl):")
+STEPS = 3
+
 
 @part.check(basis="artefact")
 def profiles_before_and_after(before_trace: Trace, after_trace: Trace) -> Verdict:
     """Both traces are of rank 0 of a group and hold 3 steps; afterwards a step has fewer collectives."""
-    return verdict(
-        *documents.profiled(before_trace, after_trace),
-        "submit the traces that part6_final.py wrote",
-    )
+    try_ = "submit the traces that part6_final.py wrote"
+    calls = []
+    for trace in (before_trace, after_trace):
+        group = trace.signals.get("rank", "unknown")
+        ranges = [row.count for row in trace.rows("ranges") if COLLECTIVE.match(row.name)]
+        calls.append(sum(ranges) / max(1, trace.step_count))
+        measured = f"{trace.file} is of rank {group}, with {trace.step_count} steps"
+        measured = f"{measured} and {sum(ranges)} collectives"
+        if not re.fullmatch(r"0 of ([2-9]|\d\d+)", group):
+            return Failed(measured, "expected rank 0 of two or more processes", try_)
+        if trace.step_count < STEPS or not ranges:
+            return Failed(measured, f"expected {STEPS} steps or more, with collectives", try_)
+    measured = f"{calls[0]:.3g} collectives in a step before, {calls[1]:.3g} after"
+    why = "the traces are swapped, or each batch of a step communicates"
+    return verdict(measured, why * (calls[1] >= calls[0]), try_)
 
 
+# --- documents --------------------------------------------------------------------------------------------------------
+
+HEADINGS = {
+    "What limits the baseline": r"limit|baseline",
+    "What each optimization is worth": r"each|optimi[sz]ation",
+    "What all of them are worth": r"\ball\b|together",
+    "Communication": r"communicat",
+    "More processes": r"more processes|scal",
+    "What the figures do not show": r"not show",
+}
+LEAST, MOST = 800, 1300  # words
+FIGURES, ROWS, MEASURES = 6, 4, 3  # at least
 NAMED = "write figures by their names, {+ AMP.speedup}, under the headings of the template"
 
 
 @part.check(basis="artefact")
 def analysis_has_its_form(analysis: Text, distributed_results: Table) -> Verdict:
     """analysis.md has its headings, 800 to 1300 words, and names 6 figures or more, of 4 rows."""
-    return verdict(*documents.analysed(analysis, distributed_results), NAMED)
+    measured, why = report.incomplete(analysis.text, HEADINGS, LEAST, MOST)
+    named, wrong = report.figures(analysis, distributed_results, RESULTS.units)
+    rows = {row for figure in named for row, _ in figure.places}
+    if not why and wrong:
+        measured, why = _unknown(wrong)
+    elif not why:
+        measured = f"{measured}, {len(named)} figures of {len(rows)} rows by their names"
+        few = len(named) < FIGURES or len(rows) < ROWS
+        why = f"at least {FIGURES} figures of {ROWS} rows are needed" * few
+    return verdict(measured, why, NAMED)
 
 
 @part.check(basis="artefact")
 def recommendations_have_figures(recommendations: Text, distributed_results: Table) -> Verdict:
     """recommendations.md has three measures, each with a figure of the table by its name."""
-    return verdict(*documents.recommended(recommendations, distributed_results), NAMED)
+    named, wrong = report.figures(recommendations, distributed_results, RESULTS.units)
+    if left := report.left_over(recommendations.text):
+        return Failed(f"{len(left)} places left to fill in", report.listed(left), NAMED)
+    if wrong:
+        return Failed(*_unknown(wrong), NAMED)
+    cuts = report.points(recommendations.text)
+    counts = (sum(bool(rendered.BRACES.search(point)) for point in cut) for cut in cuts)
+    count = max(counts, default=0)
+    measured = f"{count} measures with a figure, {len(named)} figures in all"
+    why = f"{MEASURES} measures are needed, each with a figure" * (count < MEASURES)
+    return verdict(measured, why, NAMED)
 
+
+def _unknown(wrong: list[str]) -> tuple[str, str]:
+    return f"{len(wrong)} figures that the table does not have", report.listed(wrong)
+
+
+# --- two GPUs ---------------------------------------------------------------------------------------------------------
 
 FASTER = 1.5  # of the baseline's throughput
 
@@ -53,9 +109,8 @@ def all_is_faster(distributed_results: Table, after_trace: Trace, device: Device
     if not has_gpu(after_trace):
         return Unavailable(f"{measured}, without a GPU: this needs 2 GPUs")
     if rows[-1]["speedup"] < FASTER:
-        return Failed(
-            measured, f"it is less than {FASTER:g} times", f"look for what waits; {TABLE}"
-        )
+        why = f"it is less than {FASTER:g} times"
+        return Failed(measured, why, f"look for what waits; {TABLE}")
     if not device.name.startswith(rows[0]["device"].strip()):
         return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
     return Passed(measured)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
 
-from autograder.claims.groups import division_problem, order_problem
+from autograder.checks import outputs
+from autograder.claims.base import joined
+from autograder.claims.groups import EXACT, Group, division_problem, order_problem, usual
 from autograder.lab import (
-    BOOLEAN,
+    CASES,
     INTEGER,
-    NUMBER,
+    NUMBERS,
     TEXT,
     Answer,
     Failed,
@@ -18,108 +21,143 @@ from autograder.lab import (
     Verdict,
     exactly,
     list_of,
-    optional,
     record,
 )
-from autograder.labs.distributed.part6_final import judges
-from autograder.labs.distributed.part6_final.judges import Processes
 from autograder.labs.distributed.part6_final.part import PROGRAM, SEE, Rig, part
 from autograder.model import verdict
 
-LOADER = ("num_workers", "pin_memory", "persistent_workers")
-FIGURES = ("samples", "steps", "accuracy", "loss")
 CALLS = list_of(list_of(record(kind=TEXT, bytes=INTEGER)))
-PROCESS = record(
-    asked=list_of(INTEGER),
-    wrote=BOOLEAN,
-    open=BOOLEAN,
-    half=list_of(TEXT),
-    kept=list_of(TEXT),
-    steps=CALLS,
-    taken=INTEGER,
-    loaders=list_of(record(**dict.fromkeys(LOADER, INTEGER))),
-)
-RUN: dict[str, Any] = {
-    "values": {
-        "samples": INTEGER,
-        "names": list_of(TEXT),
-        "ranks": exactly(2, PROCESS),
-        "written": record(**dict.fromkeys(FIGURES, optional(NUMBER))),
-        "gradient_bytes": INTEGER,
-    },
-    "arrays": dict.fromkeys(
-        ("start", "weights0", "weights1", "seconds", "peak_mb"), ("float64", 1)
-    ),
-}
-OPTIONS: dict[str, dict[str, Any]] = {
-    "no option": {},
-    "--amp": {"amp": True},
-    "--accumulate": {"accumulate": 4},
-    "--workers": {"workers": 2},
-    "all options": {"amp": True, "accumulate": 4, "workers": 2},
+SHARED = {"samples": INTEGER, "epochs": INTEGER}
+PROCESS = record(asked=list_of(INTEGER), steps=CALLS)
+OPTIONS = {
+    "plain": "",
+    "halved": "--amp",
+    "grouped": "--accumulate 4",
+    "loaded": "--workers 2",
+    "together": "--amp --accumulate 4 --workers 2",
 }
 
 
-def ran(student: Student, rig: Rig, options: str) -> Answer:
-    """Run the program in two processes with an epoch of one step; the baseline is one process without options."""
-    training, asked = rig.grouped(), OPTIONS[options]
-    if rig.side != "student":
-        return training.alone()
-    words = ["--amp"] * asked.get("amp", False) + ["--workers", asked.get("workers", 0)]
-    group = asked.get("accumulate", 1)
-    words += ["--accumulate", group, "--batch-size", training.share // group]
-    return training.together(rig.program(student, PROGRAM), *words)
+def add_run(name: str, options: str) -> None:
+    """Run the program in two processes, in epochs of one step; the baseline is one process without options."""
+
+    def run(student: Student, rig: Rig) -> Answer:
+        training = rig.grouped(options)
+        if rig.side != "student":
+            return training.alone()
+        return training.together(rig.program(student, PROGRAM))
+
+    run.__name__ = name
+    part.probe(
+        pair=True,
+        values={**CASES, **SHARED, "ranks": exactly(2, PROCESS)},
+        arrays={**NUMBERS, **dict.fromkeys(("start", "weights0", "weights1"), ("float64", 1))},
+    )(run)
 
 
-@part.probe(pair=True, **RUN)
-def plain(student: Student, rig: Rig) -> Answer:
-    return ran(student, rig, "no option")
+for name, options in OPTIONS.items():
+    add_run(name, options)
 
 
-@part.probe(pair=True, **RUN)
-def halved(student: Student, rig: Rig) -> Answer:
-    return ran(student, rig, "--amp")
+class Processes(Group):
+    """Two processes that read the samples in any order."""
+
+    def reason(self, ranks: Pair, ratio: float) -> str:
+        """Look at who read what before anything else."""
+        ordered = {**ranks.student.values, "ranks": ranks.baseline.values["ranks"]}
+        student = replace(ranks.student, values=ordered)
+        return division_problem(*division(ranks)) or super().reason(
+            replace(ranks, student=student), ratio
+        )
 
 
-@part.probe(pair=True, **RUN)
-def grouped(student: Student, rig: Rig) -> Answer:
-    return ran(student, rig, "--accumulate")
+def division(ranks: Pair) -> tuple[list[list[int]], int, int]:
+    """Return what each process read, the samples of an epoch, and the epochs."""
+    values = ranks.student.values
+    return [each["asked"] for each in values["ranks"]], values["samples"], values["epochs"]
 
 
-@part.probe(pair=True, **RUN)
-def loaded(student: Student, rig: Rig) -> Answer:
-    return ran(student, rig, "--workers")
+processes = Processes(part, part.probes["plain"].run, SEE)
+EXACTLY, ROUGHLY = (1e-4, EXACT), (2e-2, 1e-2)  # of the update; of the loss
+SHARES = 2e-3  # relative: a sample that counts twice changes the accuracy by ten times as much
+ROUNDED = 5e-3  # relative: what is left of a figure with three digits
+WHY = {
+    "loss": "it is that of one process, of one batch or of another epoch",
+    "accuracy": "padded shares count a sample twice, and a mean of shares weighs them alike",
+    "file of": "only rank 0 writes: two processes overwrite each other's file",
+    "group of": "a process may wait for the group when it ends: destroy it",
+    "seconds": "they are those of one process, or testing is among them: the slowest decides",
+    "peak_mb": "each process has one: gather them in the order of the ranks",
+    "computes": "--amp is autocast for all forward passes and losses, and parameters stay float32",
+    "steps taken": "K batches are one step, and an epoch here has one step",
+    "loads": "--workers is num_workers, with persistent_workers=True; memory is pinned only with CUDA",
+    "": "samples are those of all processes, and steps those of the optimizer",
+}
+PROCESS_OF = ("rank 0: ", "rank 1: ")
+WRITTEN = ("file of", "group of", "seconds", "peak_mb", "samples", "steps")
+EVERY = (*PROCESS_OF, *WRITTEN, "loss", "accuracy")
+"""Words in the names of cases."""
 
 
-@part.probe(pair=True, **RUN)
-def together(student: Student, rig: Rig) -> Answer:
-    return ran(student, rig, "all options")
+def same(ranks: Pair, within: float, *names: str, try_: str = "") -> Verdict:
+    """Pass when the cases with these words in their names are right."""
+    others = [word for word in EVERY if word not in names]
+    return outputs.same(ranks, within, why=WHY, try_=joined(try_, SEE), without=others)
 
 
-processes = Processes(part, plain, SEE)
+def all_of(verdicts: Iterable[Verdict], before: str = "") -> Verdict:
+    """Return the first failure, or the last verdict."""
+    for judged in verdicts:
+        if isinstance(judged, Failed):
+            return replace(judged, measured=before + judged.measured)
+    return judged
 
 
 @part.check(basis="outputs", compared="weights, loss and accuracy")
 def program_trains_as_one(plain: Pair) -> Verdict:
     """Two processes of train_distributed.py arrive at the weights, the loss and the accuracy of one process."""
-    trained = processes.trained(plain, judges.NEAR[0])
-    if not isinstance(trained, Passed):
-        return trained
-    measured, why = judges.written(plain)
-    return verdict(
-        f"{trained.measured}; {measured}", why, f"add up over all processes, then divide; {SEE}"
+    (update, loss), try_ = EXACTLY, "add up over all processes, then divide"
+    verdicts = (
+        processes.trained(plain, update),
+        same(plain, loss, "loss", try_=try_),
+        same(plain, SHARES, "accuracy", try_=try_),
     )
+    return all_of(verdicts)
 
 
 @part.check(basis="report")
 def divides_the_samples(plain: Pair) -> Verdict:
     """Each sample is read by one process in each epoch, and the order is new in each."""
-    read = [each["asked"] for each in plain.student.values["ranks"]]
-    epochs = plain.baseline.values["ranks"][0]["taken"]
-    why = division_problem(read, plain.student.values["samples"], epochs)
+    read, samples, epochs = division(plain)
+    why = division_problem(read, samples, epochs) or order_problem(read, epochs)
     measured = f"the processes read {' and '.join(str(len(each)) for each in read)} samples"
-    try_ = f"DistributedSampler, and sampler.set_epoch(epoch); {SEE}"
-    return verdict(measured, why or order_problem(read, epochs), try_)
+    return verdict(measured, why, f"DistributedSampler, and sampler.set_epoch(epoch); {SEE}")
+
+
+def sent(ranks: Pair, plain: Pair) -> Verdict:
+    """Pass a step that makes as many collective calls as one without options."""
+    counts = []
+    for rank in range(2):
+        own, usually = (it.student.values["ranks"][rank]["steps"] for it in (ranks, plain))
+        counts = [len(usual(steps)) if steps else 0 for steps in (own, usually)]
+        if counts[0] > counts[1]:
+            measured = f"rank {rank}: {counts[0]} collective calls in a step, without options"
+            why = "each batch communicates: gradients or the loss, not only the last of a step"
+            try_ = f"no_sync() around forward and backward; send the loss once an epoch; {SEE}"
+            return Failed(f"{measured} {counts[1]}", why, try_)
+    return Passed(f"{counts[0]} collective calls in a step")
+
+
+def did(ranks: Pair, plain: Pair, options: str) -> Verdict:
+    """Judge a run with *options*: what it computes, sends, learns and writes."""
+    update, loss = ROUGHLY if "--amp" in options else EXACTLY
+    verdicts = (
+        same(ranks, 0.0, *PROCESS_OF, "steps"),
+        sent(ranks, plain),
+        processes.trained(ranks, update),
+        same(ranks, loss, "loss"),
+    )
+    return all_of(verdicts, f"with {options or 'no option'}: ")
 
 
 @part.check(basis="report", needs=[program_trains_as_one])
@@ -127,19 +165,12 @@ def options_do_what_they_say(
     plain: Pair, halved: Pair, grouped: Pair, loaded: Pair, together: Pair
 ) -> Verdict:
     """Each option of the program, and all together: precision, collectives of a step, loaders, and nothing else."""
-    runs = zip(OPTIONS.items(), (plain, halved, grouped, loaded, together), strict=True)
-    for (name, options), ranks in runs:
-        near, loss = judges.HALF_NEAR if "amp" in options else judges.NEAR
-        trained = processes.trained(ranks, near)
-        apart = trained.why if isinstance(trained, Failed) else judges.loss_problem(ranks, loss)
-        if problem := judges.does(ranks, options, plain, apart):
-            return Failed(
-                f"with {name}: {problem}", "an option changes one thing, whatever else is on", SEE
-            )
-    return Passed(f"{len(OPTIONS)} runs")
+    runs = zip((plain, halved, grouped, loaded, together), OPTIONS.values(), strict=True)
+    return all_of(did(ranks, plain, options) for ranks, options in runs)
 
 
 @part.check(basis="report")
 def one_process_writes(plain: Pair) -> Verdict:
     """Rank 0 alone writes the figures of all processes and the times of the slowest; no process group is left."""
-    return verdict(*judges.one_writes(plain), SEE)
+    try_ = "all_reduce seconds with ReduceOp.MAX, all_gather_object peak_mb, and write in rank 0"
+    return same(plain, ROUNDED, *WRITTEN, try_=try_)

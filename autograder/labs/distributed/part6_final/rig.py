@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -13,17 +13,20 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.algorithms.join import Join
+from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 from autograder.worker import rig as worker
 from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.programs import Program
-from autograder.worker.rigs.ranks import ALONE, CLASSES, FEATURES, WORLD, Rows
+from autograder.worker.rigs.ranks import ALONE, WORLD, Rows, network
 from autograder.worker.rigs.returned import BadReturn, Returned, dtype_name, flat, number, series
 
 EPOCHS = 3  # of one step each, so that order does not matter
-GROUP = 4  # batches of a step, where they are accumulated
+GROUP, WORKERS = 4, 2  # batches of a step, and processes that load, where options ask for them
+HALVES, KEPT = {"float16", "bfloat16"}, ", parameters in float32"
 WIDTH = 64
 SECONDS = 30.0  # in all, on a machine where much else runs
 TESTING = 50.0  # seconds that a pass over test samples takes
@@ -31,20 +34,62 @@ FIGURES = ("samples", "steps", "accuracy", "loss")
 
 
 @contextmanager
-def built() -> Iterator[list[dict[str, Any]]]:
-    """Note the loaders that are made. They load in their own process: workers would take a second to start."""
-    made: list[dict[str, Any]] = []
+def built() -> Iterator[list[tuple[int, bool, bool]]]:
+    """Note of each loader its workers, whether it pins memory, and whether it starts workers again in each epoch.
+
+    They load in their own process: workers would take a second to start.
+    """
+    made: list[tuple[int, bool, bool]] = []
     begin = DataLoader.__init__
 
     @wraps(begin)
     def init(loader: DataLoader[Any], *args: Any, **kwargs: Any) -> None:
         begin(loader, *args, **kwargs)
-        options = ("num_workers", "pin_memory", "persistent_workers")
-        made.append({name: int(getattr(loader, name)) for name in options})
+        workers = loader.num_workers
+        made.append((workers, loader.pin_memory, workers > 0 and not loader.persistent_workers))
         loader.num_workers = 0
 
     with patch.object(DataLoader, "__init__", init):
         yield made
+
+
+def facts(
+    rank: int, half: str, steps: int, loaders: Sequence[tuple[int, bool, bool]], *ends: str
+) -> dict[str, Any]:
+    """Name what a process did: what options decide, and how its file and its group *end*."""
+    workers, pinned, again = map(max, zip((0, False, False), *loaders, strict=True))
+    extra = ", pinned memory" * pinned + ", workers that start again in each epoch" * again
+    file, group = ends
+    return {
+        f"rank {rank}: computes in": half,
+        f"rank {rank}: steps taken": steps,
+        f"rank {rank}: loads with": f"num_workers={workers}{extra}",
+        f"result file of rank {rank}": file,
+        f"process group of rank {rank}": group,
+    }
+
+
+@contextmanager
+def uncounted(calls: Collectives) -> Iterator[None]:
+    """Leave out the calls by which Join asks in each batch who is still there: nobody has to do without it."""
+
+    def quiet(own: Any) -> Any:
+        @wraps(own)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            before = len(calls.steps[-1])
+            result = own(*args, **kwargs)
+            del calls.steps[-1][before:]
+            return result
+
+        return call
+
+    asks = "_check_global_requires_backward_grad_sync"
+    ddp, notify = DistributedDataParallel, quiet(Join.notify_join_context)
+    with (
+        patch.object(Join, "notify_join_context", notify),
+        patch.object(ddp, asks, quiet(getattr(ddp, asks))),
+    ):
+        yield
 
 
 class Labelled(Rows):
@@ -57,10 +102,11 @@ class Labelled(Rows):
 
 
 class Training:
-    """The data, the weights and what takes time; both sides draw the same."""
+    """The data, the weights and what takes time; both sides draw the same. An option is a word of *options*."""
 
-    def __init__(self, rig: worker.Rig) -> None:
-        self._rig, self._folder = rig, rig.folder
+    def __init__(self, rig: worker.Rig, options: str) -> None:
+        self._rig, self._folder, self._options = rig, rig.folder, options
+        self._group = GROUP if "--accumulate" in options else 1
         self.share = GROUP * rig.integer(6, 9)  # samples of a process in an epoch
         self.samples = WORLD * self.share
         self._tested = 2 * rig.integer(15, 25) + 1  # which two processes cannot divide
@@ -69,9 +115,7 @@ class Training:
 
     def model(self, rank: int) -> nn.Module:
         """Return the weights that a process starts from; they differ."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._rig.seed + rank)
-            return nn.Sequential(nn.Linear(FEATURES, WIDTH), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
+        return network(self._rig.seed + rank, WIDTH)
 
     def data(self) -> tuple[Rows, Rows]:
         return Labelled(self._rig.seed, self.samples), Labelled(self._rig.seed + 1, self._tested)
@@ -91,34 +135,45 @@ class Training:
             loss.backward()
             optimizer.step()
         right = (model(test.vectors).argmax(dim=1) == test.labels).sum()
-        values = (self.samples, EPOCHS, right / len(test), loss)
-        each = {"wrote": False, "open": False, "half": [], "kept": ["float32"], "taken": EPOCHS}
-        orders = [list(range(rank, self.samples, WORLD)) * EPOCHS for rank in range(WORLD)]
-        ranks = [{**each, "asked": order, "steps": [], "loaders": []} for order in orders]
-        figures = {name: number(it) for name, it in zip(FIGURES, values, strict=True)}
-        weights = [flat(dict(model.state_dict()))] * WORLD
-        arrays = {"seconds": self._took.max(axis=0), "peak_mb": np.array(self._peaks)}
-        return self._answer(ranks, figures, weights, arrays)
+        half = "16 bits" if "--amp" in self._options else "float32"
+        loaders = [(WORKERS, False, False)] * ("--workers" in self._options)
+        own = {"weights": flat(dict(model.state_dict())), "steps": []}
+        ranks = [
+            {
+                **own,
+                "asked": [*range(rank, self.samples, WORLD)] * EPOCHS,
+                "facts": facts(rank, half + KEPT, EPOCHS, loaders, file, "destroyed"),
+            }
+            for rank, file in enumerate(("written", "none"))
+        ]
+        figures = {"samples": self.samples, "steps": EPOCHS, "accuracy": right / len(test)}
+        times = {"seconds": self._took.max(axis=0), "peak_mb": self._peaks}
+        return self._answer(ranks, {**figures, "loss": loss, **times})
 
-    def together(self, program: Program, *options: Any) -> dict[str, Any]:
+    def together(self, program: Program) -> dict[str, Any]:
         """Let both processes run the program, and answer with what they have then and what rank 0 wrote."""
-        words = [str(word) for word in ("--samples", self.samples, "--epochs", EPOCHS, *options)]
+        sizes = f"--samples {self.samples} --epochs {EPOCHS}"
+        batch = f"--batch-size {self.share // self._group}"
+        words = f"{sizes} {batch} {self._options}".split()
 
         def work(rank: int) -> dict[str, Any]:
             return self._ran(program, [*words, "--result", str(self._file(rank))], rank)
 
         ranks = group_processes.together(WORLD, lambda _: ALONE, work, self._folder, SECONDS)
-        weights = [np.array(each.pop("weights")) for each in ranks]
-        written = Returned("the process of rank 0", self._written())
-        figures = {name: number(written[name]) for name in FIGURES}
-        arrays = {name: series(written[name], name) for name in ("seconds", "peak_mb")}
-        return self._answer(ranks, figures, weights, arrays)
+        return self._answer(ranks, Returned("the process of rank 0", self._written()))
 
-    def _answer(self, ranks: Any, figures: Any, weights: Any, arrays: Any) -> dict[str, Any]:
-        start = flat(dict(self.model(0).state_dict()))
-        by_rank = {f"weights{rank}": each for rank, each in enumerate(weights)}
-        values = {"samples": self.samples, "names": [], "ranks": ranks, "written": figures}
-        return {**values, "gradient_bytes": 4 * len(start), "start": start, **by_rank, **arrays}
+    def _answer(self, ranks: Any, figures: Any) -> dict[str, Any]:
+        answers, arrays = self._rig.answers(), {"start": flat(dict(self.model(0).state_dict()))}
+        for rank, own in enumerate(ranks):
+            arrays[f"weights{rank}"] = np.array(own.pop("weights"))
+            for name, fact in own.pop("facts").items():
+                answers.add(name, fact)
+        for name in FIGURES:
+            answers.add(name, number(figures[name]))
+        for name in ("seconds", "peak_mb"):
+            answers.add(name, series(figures[name], name).tolist())
+        sizes = {"samples": self.samples, "epochs": EPOCHS}
+        return {**answers.values(), **sizes, "ranks": ranks, **arrays}
 
     def _file(self, rank: int) -> Any:
         return self._folder / f"result{rank}.json"
@@ -152,26 +207,26 @@ class Training:
             "make_datasets": lambda _: (dataset, test),
             "peak_mb": lambda _: self._peaks[rank],
         }
-        with Collectives() as calls, built() as loaders:
+        with Collectives() as calls, uncounted(calls), built() as loaders:
             ran = program.run(*words, **stand_ins)
         if ran.status:
             raise BadReturn(f"{ran.program} ended with status {ran.status}")
+        computed = "16 bits" if half and half <= HALVES else ", ".join(sorted(half)) or "nothing"
+        kept = ", ".join(sorted({dtype_name(weight) for weight in model.parameters()}))
+        computed = f"{computed}, parameters in {kept}"
+        file = "written" if self._file(rank).exists() else "none"
+        group = "still there" if dist.is_initialized() else "destroyed"
         return {
             "weights": flat(dict(model.state_dict())).tolist(),
             "asked": dataset.asked[:4096],
-            "wrote": self._file(rank).exists(),
-            "open": dist.is_initialized(),
-            "half": sorted(half),
-            "kept": sorted({dtype_name(weight) for weight in model.parameters()}),
             "steps": calls.settled(),
-            "taken": len(calls.steps) - 1,
-            "loaders": loaders[:16],
+            "facts": facts(rank, computed, len(calls.steps) - 1, loaders, file, group),
         }
 
 
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
-    def grouped(self) -> Training:
+    def grouped(self, options: str) -> Training:
         """Return a training for two processes."""
-        return Training(self)
+        return Training(self, options)
