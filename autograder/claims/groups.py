@@ -154,20 +154,7 @@ class Group:
         """Claim that a figure is right, and so the same, in each process; it has a number *of* each epoch or step."""
 
         def problem(ranks: Pair) -> tuple[str, str]:
-            ranks = self._ordered(ranks)
-            for rank in range(WORLD):
-                reported, expected = (
-                    side.arrays[f"{figure}{rank}"] for side in (ranks.student, ranks.baseline)
-                )
-                measured = f"rank {rank}: {listed(reported)}, and it is {listed(expected)}"
-                if len(reported) != len(expected) or not np.isfinite(reported).all():
-                    return (
-                        measured,
-                        f"{figure} has one finite number for each {of}",
-                    )
-                if not outputs.furthest(reported, expected) <= within:
-                    return measured, why
-            return f"{listed(expected)} in both", ""
+            return self.figure_problem(ranks, figure, why, within, of)
 
         compared = figure if basis == "outputs" else ""
         self._claim(
@@ -179,6 +166,22 @@ class Group:
             needs,
             compared,
         )
+
+    def figure_problem(
+        self, ranks: Pair, figure: str, why: str, within: float = EXACT, of: str = "step"
+    ) -> tuple[str, str]:
+        """Say what a figure is in a process where it is not right, and *why*; or what it is, and nothing."""
+        ranks = self._ordered(ranks)
+        for rank in range(WORLD):
+            reported, expected = (
+                side.arrays[f"{figure}{rank}"] for side in (ranks.student, ranks.baseline)
+            )
+            measured = f"rank {rank}: {figure} are {listed(reported)}; expected {listed(expected)}"
+            if len(reported) != len(expected) or not np.isfinite(reported).all():
+                return measured, f"{figure} has one finite number for each {of}"
+            if not outputs.furthest(reported, expected) <= within:
+                return measured, why
+        return f"{listed(expected)} in both", ""
 
     def divides_samples(self, says: str, try_: str, *, new_order: bool = False) -> None:
         """Claim that each sample is one process's in each epoch; with *new_order*, that epochs differ as well."""

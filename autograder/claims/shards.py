@@ -12,23 +12,21 @@ from typing import Any
 from autograder.checks import outputs
 from autograder.claims.groups import (
     APART,
-    EXACT,
     UNSEEN,
     WORLD,
     Calls,
     Group,
-    listed,
     usual,
 )
-from autograder.lab import INTEGER, TEXT, exactly, list_of, record
+from autograder.lab import BOOLEAN, INTEGER, TEXT, exactly, list_of, record
 from autograder.model import Failed, Pair, Verdict, verdict
 
 CALL = record(kind=TEXT, bytes=INTEGER, dtype=TEXT)
 HELD = record(parameters=INTEGER, gradients=INTEGER, state=INTEGER)
-RANK = {"steps": list_of(list_of(CALL)), "held": HELD, "dtypes": list_of(TEXT)}
-MESH = "on_mesh"
-"""Of a process's answer, where a probe notes it: whether all parameters are on the mesh that was given."""
+RANK = {"steps": list_of(list_of(CALL)), "held": HELD, "dtypes": list_of(TEXT), "on_mesh": BOOLEAN}
 SMALL = 1024  # bytes: a loss or a norm is less, and any block more
+AGAIN = 1.5  # times as many bytes: nearly all are gathered twice
+MORE = 1.05  # times the bytes of the model, where shares do not divide
 GATHER, SCATTER = "all_gather", "reduce_scatter"
 WORDS = {
     "parameters": "the parameters",
@@ -37,14 +35,11 @@ WORDS = {
 }
 
 
-def sharded(*figures: str, **more: Any) -> dict[str, Any]:
-    """Return the form of a probe about sharded trainings; *figures* are series with a number of each step.
-
-    *more* is what each process answers beside what `watched` notes.
-    """
+def sharded(*figures: str) -> dict[str, Any]:
+    """Return the form of a probe about sharded trainings; *figures* are series with a number of each step."""
     each = [f"{name}{rank}" for name in ("weights", *figures) for rank in range(WORLD)]
     return {
-        "values": {"ranks": exactly(WORLD, record(**RANK, **more))},
+        "values": {"ranks": exactly(WORLD, record(**RANK))},
         "arrays": dict.fromkeys(["start", *each], ("float64", 1)),
     }
 
@@ -70,27 +65,18 @@ class Shards(Group):
     def trained_as_one(self, ranks: Pair, within: float) -> Verdict:
         """Judge the weights, then the losses, of each process."""
         trained = self.trained(ranks, within)
-        return trained if isinstance(trained, Failed) else self._losses(ranks) or trained
-
-    def _losses(self, ranks: Pair) -> Failed | None:
-        for rank in range(WORLD):
-            name = f"losses{rank}"
-            reported, expected = ranks.student.arrays[name], ranks.baseline.arrays[name]
-            if not outputs.furthest(reported, expected) <= EXACT:
-                measured = (
-                    f"rank {rank}: losses are {listed(reported)}; expected {listed(expected)}"
-                )
-                why = "a loss is that of this process alone, or there is not one of each step"
-                return Failed(measured, why, f"dist.all_reduce the loss; {self.see}")
-        return None
+        why = "a loss is that of this process alone, or there is not one of each step"
+        measured, why = self.figure_problem(ranks, "losses", why)
+        if isinstance(trained, Failed) or not why:
+            return trained
+        return Failed(measured, why, f"dist.all_reduce the loss; {self.see}")
 
     def holds_share(
         self, name: str, at_most: float, says: str, try_: str, needs: Sequence[str] = ()
     ) -> None:
         """Claim that each process holds at most this share of parameters, gradients and state when a step ends.
 
-        They are bytes of storages, so a view of a whole tensor counts as the whole. Where the probe answers with
-        `MESH`, they are on the mesh that was given.
+        They are bytes of storages, so a view of a whole tensor counts as the whole; and all on the mesh that was given.
         """
 
         def problem(ranks: Pair) -> tuple[str, str]:
@@ -99,7 +85,7 @@ class Shards(Group):
                 held = {kind: each["held"][kind] / max(1, size) for kind, size in whole.items()}
                 shares = ", ".join(f"{held[kind]:.0%} of {it}" for kind, it in WORDS.items())
                 measured = f"rank {rank} holds {shares} ({at_most:.0%} allowed)"
-                if not each.get(MESH, True):
+                if not each["on_mesh"]:
                     return measured, "a parameter is not on the mesh that shard was given"
                 if not all(held.values()):
                     return measured, "nothing was there when optimizer.step() ended"
@@ -118,24 +104,31 @@ class Shards(Group):
         needs: Sequence[str] = (),
         *,
         reduced: str,
+        kept: str = "",
     ) -> None:
         """Claim, in a step, a gather and a reduction for each block and one for the rest.
 
-        In the probe *reduced*, parameters are gathered in bfloat16, and gradients are reduced in float32.
+        In the probe *reduced*, parameters are gathered in bfloat16, and gradients are reduced in float32. In the probe
+        *kept* blocks are gathered once, and else twice.
         """
         least = blocks + 1
 
-        def judge(ranks: Pair, halved: Pair) -> Verdict:
+        def judge(ranks: Pair, halved: Pair, *others: Pair) -> Verdict:
             measured, why = "", ""
             for rank in range(WORLD):
                 measured, why = _count_problem(_usual(ranks, rank), least)
+                for other in others if not why else ():
+                    whole = ranks.baseline.values["ranks"][rank]["held"]["parameters"]
+                    both = _usual(ranks, rank), _usual(other, rank)
+                    measured, why = _kept_problem(*both, whole)
                 if not why:
                     measured, why = _dtype_problem(_usual(halved, rank), measured, blocks)
                 if why:
                     break
             return verdict(f"rank {rank}: {measured}", why, f"{try_}; {self.see}")
 
-        self.part.add_check(name, says, "report", judge, [self.probe, reduced], needs)
+        reads = [self.probe, reduced, *filter(None, [kept])]
+        self.part.add_check(name, says, "report", judge, reads, needs)
 
 
 def _usual(ranks: Pair, rank: int) -> Calls:
@@ -159,13 +152,30 @@ def _count_problem(calls: Calls, least: int) -> tuple[str, str]:
     return measured, ""
 
 
+def _kept_problem(calls: Calls, kept: Calls, whole: int) -> tuple[str, str]:
+    """Compare the bytes that are gathered with those where blocks are kept, and with those of the *whole* model."""
+    again, once = (
+        sum(call["bytes"] for call in own if call["kind"] == GATHER) for own in (calls, kept)
+    )
+    measured = f"{again:,} bytes are gathered in a step, and {once:,} with reshard=False"
+    measured = f"{measured}; the model has {whole:,}"
+    if again < AGAIN * once:
+        return (
+            measured,
+            "blocks are gathered again for the backward pass, but not with reshard=False",
+        )
+    if max(again / 2, once) > MORE * whole:
+        return measured, "more is gathered than the weights of each block, such as whole gradients"
+    return measured, ""
+
+
 def _dtype_problem(calls: Calls, measured: str, blocks: int) -> tuple[str, str]:
     """Say what is wrong where bfloat16 is asked for; *measured* is what is right without."""
     gathers, scatters = (
         [call["dtype"] for call in calls if call["kind"] == kind] for kind in (GATHER, SCATTER)
     )
     listed = f"{GATHER} in {_named(gathers)}, {SCATTER} in {_named(scatters)}"
-    reduced = f"with dtype=bfloat16: {listed}"
+    reduced = f"with bfloat16: {listed}"
     # Weights of two dtypes, such as norms in float32, are gathered as bytes.
     if sum(dtype != "float32" for dtype in gathers) < blocks:
         return reduced, "parameters of blocks are gathered in another dtype"

@@ -96,12 +96,20 @@ def test_every_rank_has_the_weights_of_one_process(changed, words):
     ("changed", "measured", "why"),
     [
         pytest.param(
-            [2.0], "rank 1: 2, and it is 2, 1", "losses has one finite number", id="too few"
+            [2.0],
+            "rank 1: losses are 2; expected 2, 1",
+            "losses has one finite number",
+            id="too few",
         ),
         pytest.param(
-            [2.0, np.nan], "rank 1: 2, nan", "losses has one finite number", id="no number"
+            [2.0, np.nan],
+            "rank 1: losses are 2, nan",
+            "losses has one finite number",
+            id="no number",
         ),
-        pytest.param([2.0, 1.1], "rank 1: 2, 1.1, and it is 2, 1", "a reason", id="its own"),
+        pytest.param(
+            [2.0, 1.1], "rank 1: losses are 2, 1.1; expected 2, 1", "a reason", id="its own"
+        ),
     ],
 )
 def test_a_figure_is_the_same_in_every_rank(changed, measured, why):

@@ -44,8 +44,9 @@ def claimed():
 def pair(steps=None, held=HALF, **arrays):
     base = {"start": START, "losses0": START + 2, "losses1": START + 2}
     base |= {"weights0": START + 1, "weights1": START + 1}
-    rank = {"steps": steps or [step()] * 3, "held": held, "dtypes": ["float32"]}
-    whole = {"steps": [], "held": WHOLE, "dtypes": ["float32"]}
+    each = {"dtypes": ["float32"], "on_mesh": True}
+    rank = {**each, "steps": steps or [step()] * 3, "held": held}
+    whole = {**each, "steps": [], "held": WHOLE}
     sides = ((rank, {**base, **arrays}), (whole, base))
     return Pair(*(Observation("ranks", "ok", {"ranks": [own] * 2}, it) for own, it in sides))
 
@@ -111,12 +112,35 @@ def test_dtypes_are_those_of_the_reduced_training(dtypes, words):
     assert words in verdict.why
 
 
-@pytest.mark.parametrize("losses", [START + 3, START[:2]])
-def test_losses_are_those_of_all(losses):
+@pytest.mark.parametrize(
+    ("gathers", "kept", "words"),
+    [
+        pytest.param(10, 5, "", id="right"),
+        pytest.param(5, 5, "gathered again for the backward pass", id="as often"),
+        pytest.param(20, 10, "such as whole gradients", id="more than the model"),
+    ],
+)
+def test_blocks_that_are_kept_are_gathered_once(gathers, kept, words):
+    part = Part("part1_shards")
+    Shards(part, ranks, "see").gathers_by_block(
+        "gathers", BLOCKS, "By block.", "try", reduced="halved", kept="kept"
+    )
+    again, once = (pair([step(count)] * 3) for count in (gathers, kept))
+    for rank in again.baseline.values["ranks"]:
+        rank["held"] = {**WHOLE, "parameters": 5 * 4096}
+
+    verdict = part.checks["gathers"].judge(ranks=again, halved=pair([REDUCED] * 3), kept=once)
+
+    assert isinstance(verdict, Failed if words else Passed)
+    assert words in f"{verdict}"
+
+
+@pytest.mark.parametrize(("losses", "words"), [(START + 3, "alone"), (START[:2], "each step")])
+def test_losses_are_those_of_all(losses, words):
     verdict = Shards(Part("part1_shards"), ranks, "see").trained_as_one(pair(losses1=losses), 1e-3)
 
     assert isinstance(verdict, Failed)
-    assert "alone" in verdict.why
+    assert words in verdict.why
 
 
 def test_another_mesh_is_told():

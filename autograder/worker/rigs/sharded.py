@@ -28,7 +28,8 @@ def together(world: int, work: Work, folder: Path, seconds: float) -> list[dict[
     def begin(rank: int) -> dict[str, Any]:
         # Processes of one group cannot share a GPU.
         torch.cuda.is_available = lambda: False
-        return work(rank, init_device_mesh("cpu", (world,)))
+        # A name sets it apart from the mesh that fully_shard makes itself.
+        return work(rank, init_device_mesh("cpu", (world,), mesh_dim_names=("shares",)))
 
     return group_processes.together(
         world, lambda rank: {"LOCAL_RANK": rank}, begin, folder, seconds
@@ -85,7 +86,7 @@ def alone(
         norms.append(nn.utils.clip_grad_norm_(model.parameters(), clip))
         losses.append(loss.detach())
         optimizer.step()
-    own = {"steps": [], "held": held(model, optimizer), "dtypes": ["float32"]}
+    own = {"steps": [], "held": held(model, optimizer), "dtypes": ["float32"], "on_mesh": True}
     figures = {
         "weights": flat(dict(model.named_parameters())),
         "losses": series(losses, "losses"),
@@ -94,7 +95,9 @@ def alone(
     return gathered(start, [{**own, **figures} for _ in range(WORLD)])
 
 
-def watched(model: nn.Module, train: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+def watched(
+    model: nn.Module, mesh: DeviceMesh, train: Callable[[], Mapping[str, Any]]
+) -> dict[str, Any]:
     """Let a process train a sharded model, and answer with what it held, called and has then."""
     own: dict[str, Any] = {"held": dict.fromkeys(("parameters", "gradients", "state"), 0)}
 
@@ -105,8 +108,11 @@ def watched(model: nn.Module, train: Callable[[], Mapping[str, Any]]) -> dict[st
     with Collectives() as collectives:
         returned = train()
     hook.remove()
+    # Whoever holds whole parameters is told of that, and not of a mesh.
+    meshes = [getattr(it, "device_mesh", mesh) for it in model.parameters()]
     return {
         **own,
+        "on_mesh": all(it == mesh for it in meshes),
         "dtypes": sorted({dtype_name(it) for it in model.parameters()}),
         "steps": [[_noted(call) for call in step[:MOST]] for step in collectives.steps[:MOST]],
         "weights": numbers(model.parameters()),

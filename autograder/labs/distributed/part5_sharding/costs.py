@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from autograder.claims.exercise import Exercise
 from autograder.labs.distributed.part5_sharding.part import part
 
 SEE = 'see "What it costs" in the part 5 handout'
-SHARED = {
-    "ddp": (),
-    "zero1": ("optimizer",),
-    "zero2": ("optimizer", "gradients"),
-    "fsdp": ("optimizer", "gradients", "weights"),
-}
-SIZES = {"weights": 4, "gradients": 4, "optimizer": 8}
-"""Bytes of a parameter in float32, with Adam."""
-GATHERED = {"ddp": 1, "fsdp": 2, "fsdp_keep": 1}
+HELD = ("ddp", "zero1", "zero2", "fsdp")
+"""Each shares one thing more than the one before it: the optimizer's state, the gradients, the weights."""
+SENT = ("ddp", "fsdp", "fsdp_keep")
+holds, sends = Exercise("bytes_per_rank", part), Exercise("traffic", part)
 
-holds = Exercise("bytes_per_rank", part)
+
+def cases(strategies: tuple[str, ...]) -> dict[str, Any]:
+    """Name each strategy in drawn sizes, and in one process."""
+    drawn = {f"{name}, drawn": {"strategy": name} for name in strategies}
+    alone = {f"{name}, one process": {"strategy": name, "processes": 1} for name in strategies}
+    return drawn | alone
+
+
+# --- what is held -----------------------------------------------------------------------------------------------------
 
 
 @holds.inputs
@@ -28,41 +32,27 @@ def parameters(
     return {"parameters": 1000 * thousands, "processes": processes, "strategy": strategy}
 
 
-def held(
-    parameters: int, processes: int, strategy: str, sizes: Any = SIZES, shared: Any = SHARED
-) -> Any:
+def held(slip: str = "", *, parameters: int, processes: int, strategy: str) -> Any:
+    """Return what bytes_per_rank has to return, or what somebody returns who makes this *slip*."""
+    sizes = {"optimizer": 4 if slip == "one moment" else 8, "gradients": 4, "weights": 4}
+    shared = HELD.index(strategy) + (slip == "one too many")
     here = {
-        name: size * parameters / (processes if name in shared[strategy] else 1)
-        for name, size in sizes.items()
+        name: size * parameters / (processes if place < shared else 1)
+        for place, (name, size) in enumerate(sizes.items())
     }
-    here["total"] = sum(here.values())
-    return here
-
-
-def one_moment(**inputs: Any) -> Any:
-    return held(**inputs, sizes={**SIZES, "optimizer": 4})
-
-
-def one_too_many(**inputs: Any) -> Any:
-    names = list(SHARED)
-    later = dict(zip(names, [*list(SHARED.values())[1:], SHARED["fsdp"]], strict=True))
-    return held(**inputs, shared=later)
+    return {**here, "total": sum(here.values())}
 
 
 holds.same(
     {
         "7e9 parameters on 8, fsdp": {"thousands": 7_000_000, "processes": 8, "strategy": "fsdp"},
         "1000 parameters on 7, fsdp": {"thousands": 1, "processes": 7, "strategy": "fsdp"},
-        **{f"{strategy}, drawn": {"strategy": strategy} for strategy in SHARED},
-        **{
-            f"{strategy}, one process": {"strategy": strategy, "processes": 1}
-            for strategy in SHARED
-        },
+        **cases(HELD),
     },
     oracle=held,
     slips={
-        "Adam keeps two moments for each parameter": one_moment,
-        "each strategy shares one thing too many": one_too_many,
+        "Adam keeps two moments for each parameter": partial(held, "one moment"),
+        "each strategy shares one thing too many": partial(held, "one too many"),
     },
     name="bytes_are_right",
     says="bytes_per_rank says what a process holds with DDP, ZeRO-1, ZeRO-2 and FSDP, in 1 to 64 processes.",
@@ -70,7 +60,7 @@ holds.same(
     try_=SEE,
 )
 
-sends = Exercise("traffic", part)
+# --- what is sent -----------------------------------------------------------------------------------------------------
 
 
 @sends.inputs
@@ -81,45 +71,26 @@ def model(
     processes: Any = (2, 64),
     strategy: str = "ddp",
 ) -> Any:
-    return {
-        "block_bytes": 4 * blocks,
-        "root_bytes": 4 * root,
-        "processes": processes,
-        "strategy": strategy,
-    }
+    sizes = {"block_bytes": 4 * blocks, "root_bytes": 4 * root}
+    return {**sizes, "processes": processes, "strategy": strategy}
 
 
-def sent(block_bytes: int, root_bytes: int, processes: int, strategy: str) -> float:
-    gathered = GATHERED[strategy] * block_bytes + root_bytes
-    return (processes - 1) / processes * (gathered + block_bytes + root_bytes)
-
-
-def whole_ring(processes: int, **inputs: Any) -> float:
-    return sent(processes=2, **inputs) * 2
-
-
-def all_twice(root_bytes: int, block_bytes: int, **inputs: Any) -> float:
-    return sent(block_bytes=block_bytes + root_bytes, root_bytes=0, **inputs)
+def sent(
+    slip: str = "", *, block_bytes: int, root_bytes: int, processes: int, strategy: str
+) -> float:
+    """Return what traffic has to return, or what somebody returns who makes this *slip*."""
+    whole = block_bytes + root_bytes
+    again = whole if slip == "all twice" else block_bytes
+    share = 1.0 if slip == "all of it" else (processes - 1) / processes
+    return share * (2 * whole + again * (strategy == "fsdp"))
 
 
 sends.same(
-    {
-        **{f"{strategy}, drawn": {"strategy": strategy} for strategy in GATHERED},
-        **{
-            f"{strategy}, one process": {"strategy": strategy, "processes": 1}
-            for strategy in GATHERED
-        },
-        "Blocks in two processes": {
-            "blocks": 132_352,
-            "root": 1_738,
-            "processes": 2,
-            "strategy": "fsdp",
-        },
-    },
+    cases(SENT),
     oracle=sent,
     slips={
-        "a process does not send its own share to itself: (n - 1) / n": whole_ring,
-        "what is outside of the blocks is gathered once": all_twice,
+        "a process does not send its own share to itself: (n - 1) / n": partial(sent, "all of it"),
+        "what is outside of the blocks is gathered once": partial(sent, "all twice"),
     },
     name="traffic_is_right",
     says="traffic says what a process sends in a step with DDP, FSDP, and FSDP that keeps blocks whole.",

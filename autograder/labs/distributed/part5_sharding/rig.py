@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
+import os
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
 from autograder.worker import rig as worker
 from autograder.worker.rigs import sharded
-from autograder.worker.rigs.collectives import MOST
 from autograder.worker.rigs.counters import Counter, tensors_in
-from autograder.worker.rigs.returned import Returned, flat, text
+from autograder.worker.rigs.returned import Returned, flat
 from autograder.worker.rigs.sharded import WORLD
 
 STEPS, ROWS = 3, 8
 SECONDS = 30.0  # for one group, on a machine where much else runs
 MOMENTS = ("exp_avg", "exp_avg_sq")
+MASKS = (0o022, 0o026)  # of the files that each process writes: their modes tell who did
+GROUPS = {"one process with a plain model": 1, "four processes": 4}
 FEW = {"layers": 2}
 """The model of a checkpoint."""
 
@@ -52,7 +53,8 @@ class Sharding:
 
     def __init__(self, rig: worker.Rig) -> None:
         """Draw batches, and a norm to clip by that is well below that of the gradients."""
-        self._seed, self._folder, self._make = rig.seed, rig.folder, rig.given("Blocks")
+        self._rig, self._seed, self._folder = rig, rig.seed, rig.folder
+        self._make = rig.given("Blocks")
         shape = (WORLD, STEPS, ROWS)
         self.inputs = rig.tensor(rig.random.normal(size=(*shape, 16))).cpu()
         self.targets = torch.from_numpy(rig.random.integers(0, 10, shape))
@@ -91,16 +93,18 @@ class Sharding:
         answers = sharded.together(WORLD, work, self._folder, SECONDS)
         return sharded.gathered(flat(dict(self.model().named_parameters())), answers)
 
-    def built(self, student: ModuleType) -> dict[str, Any]:
+    def built(self, student: ModuleType | None) -> dict[str, Any]:
         """Let each process shard, and answer with its whole weights and the most bytes that it held."""
-        answers = sharded.together(WORLD, partial(self._built, student), self._folder, SECONDS)
-        weights = {f"weights{rank}": np.array(own["weights"]) for rank, own in enumerate(answers)}
-        return {"peaks": [own["peak"] for own in answers], **weights}
-
-    def expected(self) -> dict[str, Any]:
-        """Return what `built` has to be."""
-        weights = flat(dict(self.model().named_parameters()))
-        return {"peaks": [0] * WORLD, "weights0": weights, "weights1": weights}
+        right = {"weights": flat(dict(self.model().named_parameters())), "peak": 0}
+        ranks = [right] * WORLD
+        if student is not None:
+            work = partial(self._built, student)
+            ranks = sharded.together(WORLD, work, self._folder, SECONDS)
+        answers = self._rig.answers()
+        for rank, own in enumerate(ranks):
+            weights = torch.tensor(own["weights"], dtype=torch.float64)
+            answers.add(f"rank {rank}: weights after shard", weights)
+        return {**answers.values(), "peaks": [own["peak"] for own in ranks]}
 
     def _state(self, rank: int) -> dict[str, Any]:
         """Return the weights that a process is handed, and let those that it draws be others."""
@@ -112,6 +116,7 @@ class Sharding:
         state = self._state(rank)
         with Live(state.values()) as live:
             model = student.shard(self._make, mesh, state)
+        student.shard(self._make, mesh)
         return {"peak": live.peak, "weights": sharded.numbers(model.parameters())}
 
     def _trained(
@@ -124,7 +129,7 @@ class Sharding:
             own = student.train_sharded(model, batches, self.criterion, make_optimizer, **limit)
             return Returned("train_sharded", own)
 
-        return sharded.watched(model, train)
+        return sharded.watched(model, mesh, train)
 
     # --- a checkpoint -------------------------------------------------------------------------------------------------
 
@@ -132,16 +137,14 @@ class Sharding:
         """Save in two processes what was drawn; load it into a plain model in one, and into shards in four."""
         folder = self._folder / "checkpoint"
         sharded.together(WORLD, partial(self._saved, student, folder), self._folder, SECONDS)
-        files = [
-            {"name": text(file.name, 60), "bytes": file.stat().st_size}
-            for file in sorted(folder.rglob("*"))
-            if file.is_file() and not file.is_symlink()
+        files = [it.stat() for it in folder.rglob("*") if it.is_file() and not it.is_symlink()]
+        written = [
+            sum(it.st_size for it in files if it.st_mode & 0o777 == 0o666 & ~mask) for mask in MASKS
         ]
-        answers = {}
-        for name, world in {"one": 1, "four": 4}.items():
-            load = partial(self._loaded, student, folder)
-            answers[name] = sharded.together(world, load, self._folder, SECONDS)[0]
-        return {"files": files[:MOST], **_by_group(answers)}
+        share = max(written) / max(1, sum(it.st_size for it in files))
+        load = partial(self._loaded, student, folder)
+        answers = [sharded.together(it, load, self._folder, SECONDS)[0] for it in GROUPS.values()]
+        return {"rank": written.index(max(written)), "share": share, **self._answers(answers)}
 
     def drawn(self) -> dict[str, Any]:
         """Return what `resumed` has to be."""
@@ -152,7 +155,15 @@ class Sharding:
             "moments": flat(moments),
             "steps": [float(self.step)] * len(list(model.parameters())),
         }
-        return {"files": [], **_by_group({"one": answer, "four": answer})}
+        return {"rank": 0, "share": 0.0, **self._answers([answer] * len(GROUPS))}
+
+    def _answers(self, by_group: list[dict[str, Any]]) -> dict[str, Any]:
+        answers = self._rig.answers()
+        for where, own in zip(GROUPS, by_group, strict=True):
+            for name, numbers in own.items():
+                answers.add(f"{where}: how many {name}", len(numbers))
+                answers.add(f"{where}: {name}", torch.tensor(numbers, dtype=torch.float64))
+        return answers.values()
 
     def _moments(self, model: nn.Module) -> list[list[Tensor]]:
         generator = torch.Generator().manual_seed(self._seed)
@@ -179,6 +190,7 @@ class Sharding:
                 "step": torch.tensor(float(self.step)),
                 **dict(zip(MOMENTS, shards, strict=True)),
             }
+        os.umask(MASKS[rank])
         student.save(model, optimizer, str(folder))
         return {}
 
@@ -207,14 +219,6 @@ def _shard(model: Any, mesh: DeviceMesh) -> None:
     for block in model.blocks:
         fully_shard(block, mesh=mesh)
     fully_shard(model, mesh=mesh)
-
-
-def _by_group(answers: dict[str, Any]) -> dict[str, Any]:
-    return {
-        f"{figure}_{name}": np.array(own[figure], dtype=np.float64)
-        for name, own in answers.items()
-        for figure in ("weights", "moments", "steps")
-    }
 
 
 class Rig(worker.Rig):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh
 
 from autograder.worker import rig as worker
 from autograder.worker.rigs import sharded
@@ -49,10 +49,7 @@ class Sharding:
     def alone(self) -> dict[str, Any]:
         """Train in one process on the batches of all, and answer as they have to."""
         joined = self.batches.transpose(0, 1).flatten(1, 2)
-        answer = sharded.alone(self.model(), make_optimizer, joined, _loss, self.clip)
-        for each in answer["ranks"]:
-            each["on_mesh"] = True
-        return answer
+        return sharded.alone(self.model(), make_optimizer, joined, _loss, self.clip)
 
     def together(self, student: ModuleType, **options: Any) -> dict[str, Any]:
         """Let each process shard and train; answer with what it has then. A dtype is given by its name."""
@@ -78,9 +75,7 @@ class Sharding:
         return {"saved": flat(state), "ranks": answers}
 
     def _forked(self, student: ModuleType, options: Any, work: Work) -> list[dict[str, Any]]:
-        def begin(rank: int, _: DeviceMesh) -> dict[str, Any]:
-            # A name sets it apart from the mesh that fully_shard makes itself.
-            mesh = init_device_mesh("cpu", (WORLD,), mesh_dim_names=("shares",))
+        def begin(rank: int, mesh: DeviceMesh) -> dict[str, Any]:
             model = student.shard(self.model(), mesh, **options)
             return work(mesh, model)
 
@@ -95,10 +90,7 @@ class Sharding:
                 raise BadReturn(pair, "wrong type")
             return dict(zip(("losses", "norms"), returned, strict=True))
 
-        # Whoever holds whole parameters is told of that, and not of a mesh.
-        meshes = [getattr(it, "device_mesh", mesh) for it in model.parameters()]
-        on_mesh = all(it == mesh for it in meshes)
-        return {**sharded.watched(model, train), "on_mesh": on_mesh}
+        return sharded.watched(model, mesh, train)
 
     def _whole(self, student: ModuleType, _: DeviceMesh, model: nn.Module) -> dict[str, Any]:
         with torch.no_grad():
