@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from types import SimpleNamespace
 
+import numpy as np
 import torch
 
 INTERPRETED = not torch.cuda.is_available()
@@ -38,5 +39,24 @@ def interpret_all() -> None:
                 setattr(home, name, InterpretedFunction(function.fn))
 
 
+def show_what_is_left_out() -> None:
+    """Let a load with a mask and without `other` give NaN where the mask is False: on a GPU it may give anything."""
+    from triton.runtime import interpreter
+
+    load = interpreter.InterpreterBuilder.create_masked_load
+
+    def masked(builder, ptrs, mask, other, *how):
+        kind = ptrs.get_element_ty()
+        bits = kind.primitive_bitwidth
+        if other is None and kind.is_floating() and bits >= 16:
+            # numpy has no bfloat16, so the interpreter keeps its bits
+            number = (0x7FC0, np.uint16) if kind.is_bf16() else (np.nan, f"float{bits}")
+            other = interpreter.TensorHandle(np.full(ptrs.data.shape, *number), kind)
+        return load(builder, ptrs, mask, other, *how)
+
+    interpreter.InterpreterBuilder.create_masked_load = masked
+
+
 if HAS_TRITON and INTERPRETED:
     interpret_all()
+    show_what_is_left_out()

@@ -25,7 +25,9 @@ def test_the_reference_passes(judge, seed):
     ("version", "change", "words"),
     [
         pytest.param("eager", {}, "", id="eager"),
-        pytest.param("eager", {"launches": 6}, "launches of eager, width 8, is 6; 7", id="fused"),
+        pytest.param(
+            "eager", {"launches": 6}, "launches of eager, width 8, is 6; expected 7", id="fused"
+        ),
         pytest.param("kernel", {}, "", id="kernel"),
         pytest.param("kernel", {"launches": 2}, "launches of kernel", id="two launches"),
         pytest.param("kernel", {"saved_bytes": 4096 + 256}, "saved_bytes of kernel", id="normed"),
