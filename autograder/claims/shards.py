@@ -159,7 +159,7 @@ def _kept_problem(calls: Calls, kept: Calls, whole: int) -> tuple[str, str]:
     )
     measured = f"{again:,} bytes are gathered in a step, and {once:,} with reshard=False"
     measured = f"{measured}; the model has {whole:,}"
-    if again < AGAIN * once:
+    if again < AGAIN * once and again <= 2 * MORE * whole:
         return (
             measured,
             "blocks are gathered again for the backward pass, but not with reshard=False",
