@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.checks import numerics, outputs
 from autograder.claims.base import joined
-from autograder.lab import BOOLEAN, INTEGER, Part, Rig, Student, list_of, record
+from autograder.lab import INTEGER, TEXT, Part, Rig, Student, list_of, record
 from autograder.model import Failed, Pair, Passed, Verdict, verdict
 
 Made = Callable[[Student, Rig, Any], tuple[Any, Callable[[], Any]]]
@@ -25,6 +25,11 @@ OUTSIDE = (
     "a part of the backward pass is not in a compiled graph: backward() is called outside of what is "
     "compiled, or compiled autograd was off when torch.compile was called"
 )
+
+LOSS = "detached tensor"
+NOT_DETACHED = "a tensor that requires grad keeps the graph of its step alive, and a number makes the host wait"
+STAYS = "the whole process shares this setting: whatever is compiled later is built in another way"
+PATCH = "with torch._dynamo.config.patch(compiled_autograd=True): around torch.compile alone"
 
 
 class CompiledStep:
@@ -38,7 +43,7 @@ class CompiledStep:
 
         @part.probe(
             pair=True,
-            values={"steps": list_of(STEP), "keeps_graph": BOOLEAN},
+            values={"steps": list_of(STEP), "returned": list_of(TEXT), "settings": list_of(TEXT)},
             arrays=ARRAYS,
             takes=takes,
         )
@@ -55,9 +60,11 @@ class CompiledStep:
                     values = compiler.values()
                     built, runs = len(values["built"]), sum(values["runs"].values())
                     noted.append({"nodes": nodes.count, "built": built, "runs": runs})
+                settings = nodes.settings()
             return {
                 "steps": noted,
-                "keeps_graph": any(getattr(loss, "requires_grad", False) for loss in losses),
+                "settings": settings,
+                "returned": sorted({rig.text(_kind(loss), 60) for loss in losses}),
                 "start": start,
                 "weights": rig.flat(dict(model.named_parameters())),
                 "losses": rig.series(losses, "losses"),
@@ -75,9 +82,8 @@ class CompiledStep:
             measured = f"losses off by {apart:.1e} of the largest (allowed {within:.0e})"
             if not apart <= within:
                 return Failed(measured, "a step returns the loss of its own batch", try_)
-            if stepped.student.values["keeps_graph"]:
-                why_ = "each loss that is kept keeps the graph of its step alive"
-                return Failed("a loss requires grad", why_, "return loss.detach()")
+            if odd := {*stepped.student.values["returned"]} - {LOSS}:
+                return Failed(f"a step returns a {min(odd)}", NOT_DETACHED, "return loss.detach()")
             return Passed(moved.measured, moved.evidence)
 
         return self.part.add_check(
@@ -95,8 +101,12 @@ class CompiledStep:
                 f"{nodes} autograd nodes ran one by one in step {number}, where the slow version "
                 f"runs {_sum(plain, 'nodes')}; {runs} compiled graphs ran"
             )
-            why = OUTSIDE if nodes else ""
-            return verdict(measured, why if runs else EAGER, self._tried(try_))
+            why = (OUTSIDE if nodes else "") if runs else EAGER
+            settings = stepped.student.values["settings"]
+            if not why and settings:
+                measured = f"after the steps torch._dynamo.config.{settings[0]} is still changed"
+                return Failed(measured, STAYS, PATCH)
+            return verdict(measured, why, self._tried(try_))
 
         return self.part.add_check(name, says, "report", judge, ["stepped"], needs)
 
@@ -114,6 +124,12 @@ class CompiledStep:
 
     def _tried(self, try_: str) -> str:
         return joined(try_, self.see)
+
+
+def _kind(loss: Any) -> str:
+    if not hasattr(loss, "requires_grad"):
+        return type(loss).__name__
+    return "tensor that requires grad" if loss.requires_grad else LOSS
 
 
 def _sum(steps: Sequence[Any], name: str) -> int:

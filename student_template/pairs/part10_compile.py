@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Part 10: what is compiled
 #
-# `torch.compile` takes a function apart into graphs, and builds each graph for the inputs that it meets. What you hand
-# it decides what you pay: a whole model is a large graph, and each new length builds all of it again. A part of the
-# model that costs much time and looks the same everywhere is a small graph, which one build serves for every block.
+# `torch.compile` splits a function into graphs, and builds each graph for the inputs that it meets. A whole model is a
+# large graph, and each new length builds all of it again. An MLP is a small graph that looks the same in every block,
+# so one build serves all blocks.
 #
-# A backward pass is no Python, so `torch.compile(model)` alone never sees all of it: autograd runs nodes one by one.
-# Compiled autograd records them as a graph when `backward()` is called inside of what is compiled.
+# A backward pass is not Python code, so `torch.compile(model)` alone never sees all of it: autograd runs its nodes one
+# by one. Compiled autograd records them as a graph when `backward()` is called inside of a compiled function.
 
 # %%
 from __future__ import annotations
@@ -40,11 +40,11 @@ def compile_regions(model, backend="inductor"):
 
 # %%
 def make_step(model, optimizer, criterion, backend="inductor"):
-    """Return step(x, y), which trains on a batch and returns the loss as a tensor, detached.
+    """Return step(x, y), which trains on a batch and returns the loss as a detached tensor.
 
-    A step sets gradients to zero, computes criterion(model(x), y), goes backward and steps. The backward pass runs as a
-    compiled graph, although the model looks at its data half way. After the second step nothing is built, for batches
-    of one shape that take the same branches.
+    A step sets gradients to zero, computes criterion(model(x), y), goes backward and steps. The backward pass runs as
+    compiled graphs, although the model looks at its data half way. After the second step nothing is built, for batches
+    of one shape that take the same branches. All settings of torch._dynamo.config stay as they were.
     """
     # TODO: one compiled function holds the forward pass and the call of backward().
     # TODO: torch._dynamo.config.compiled_autograd is read when torch.compile is called; put it back afterwards.

@@ -169,7 +169,13 @@ class BackwardNodes:
 
         self._flag = torch._dynamo.config.patch(compiled_autograd=False)
         self._flag.__enter__()
+        self._before = torch._dynamo.config.get_config_copy()
         return self
+
+    def settings(self) -> list[str]:
+        """Name the settings of torch._dynamo that are no longer what they were."""
+        now = torch._dynamo.config.get_config_copy()
+        return sorted(name for name, value in now.items() if value != self._before.get(name))
 
     def __exit__(self, *error: object) -> None:
         self._flag.__exit__(*error)

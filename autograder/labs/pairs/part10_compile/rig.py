@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 from autograder.worker import rig as worker
 from autograder.worker.rigs.compilers import Compiler
@@ -16,6 +19,38 @@ WIDTH, CLASSES = 16, 4
 ROWS = 24  # of a batch
 # Of a LookingNet's blocks: after the first two, activations are large, and after the third, small.
 SPREAD = (3.0, 5.0, 0.5)
+
+
+class _Flops(TorchDispatchMode):
+    """FlopCounterMode without its hooks on modules, which a graph's tensors do not take."""
+
+    flops = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if count := flop_registry.get(func.overloadpacket):
+            self.flops += count(*args, **(kwargs or {}), out_val=result)
+        return result
+
+
+class Counting(Compiler):
+    """The recording backend, which also adds up the FLOPs of the forward passes of its graphs."""
+
+    flops = 0
+
+    def _builder(self, kind: str) -> Callable[[Any, Any], Any]:
+        build = super()._builder(kind)
+
+        def counting(graph: Any, inputs: Any) -> Any:
+            def forward(*arguments: Any) -> Any:
+                with _Flops() as counted:
+                    result = graph.forward(*arguments)
+                self.flops += counted.flops * (kind == "forward")
+                return result
+
+            return build(SimpleNamespace(graph=graph.graph, forward=forward), inputs)
+
+        return counting
 
 
 class Rig(worker.Rig):
@@ -34,6 +69,12 @@ class Rig(worker.Rig):
         return model.to(self.device)
 
     @staticmethod
+    def flops_of_mlps(model: Any, tokens: int) -> int:
+        """Return what the MLPs compute for so many tokens: they have no biases."""
+        weights = [it for block in model.blocks for it in block.mlp.parameters()]
+        return 2 * tokens * sum(weight.numel() for weight in weights)
+
+    @staticmethod
     def drop_alike(number: int) -> None:
         """Let dropout draw the same on both sides."""
         torch.manual_seed(number)
@@ -42,16 +83,21 @@ class Rig(worker.Rig):
         """Draw token ids."""
         return self.tensor(self.random.integers(0, VOCABULARY, shape), "int64")
 
-    def capturing(self) -> Compiler:
+    def capturing(self) -> Counting:
         """Return the recording backend; of the slow version it counts what is captured, and builds nothing."""
-        compiler = self.compiler()
+        compiler = Counting(self.clock, None, {}, 0.0)
         if self.side != "student":
             compiler._aot = _as_it_is
         return compiler
 
     def stepping(self, student: ModuleType, compiler: Compiler, steps: int) -> Any:
-        """Let the student make a step; return the model, and what takes it, with a new batch each time."""
+        """Let the student make a step; return the model, and what takes it, with a new batch each time.
+
+        Gradients are there from before, so that a step has to begin with zero_grad.
+        """
         model = self._looking()
+        for weight in model.parameters():
+            weight.grad = torch.ones_like(weight)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
         step = student.make_step(model, optimizer, nn.CrossEntropyLoss(), backend=compiler)
         batches = iter([self._batch() for _ in range(steps)])
