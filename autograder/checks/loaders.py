@@ -108,8 +108,11 @@ def drawn_afresh(dice: Observation, *, samples: int, see: str) -> Verdict:
     return Passed(f"{samples} different samples of each of {', '.join(dice.arrays)}")
 
 
-def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
-    """Pass four loaders with the workers asked for, pinned for a GPU only, whose workers stay if there are some."""
+def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = False) -> Verdict:
+    """Pass four loaders with the workers asked for, pinned for a GPU only, whose workers stay if there are some.
+
+    Workers that are *spawned* get `collate_fn` as a pickle.
+    """
     if len(made) != len(KINDS):
         return Failed(
             f"{len(made)} loaders were noted",
@@ -140,6 +143,10 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
                 f"it must be {wanted[odd]}: {REASONS[odd]}",
                 try_,
             )
+        if spawned and not options["pickles"]:
+            why = "workers that are spawned, as on macOS and Windows, get collate_fn as a pickle"
+            name = "a function with a name, at the top of the file, instead of a lambda"
+            return Failed(f"{case} collate_fn cannot be pickled", why, f"{name}; {try_}")
     return Passed("4 loaders, for a CPU and a GPU, with workers and without")
 
 

@@ -58,7 +58,9 @@ WAITS = "bound by data: reads wait for each other: nothing reads ahead, or worke
 HAS_OPTIONS = (
     "num_workers as given; pin_memory for a GPU only; persistent workers, if there are any."
 )
-OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
+OPTIONS = record(
+    num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN, pickles=BOOLEAN
+)
 
 
 class Loader:
@@ -180,8 +182,8 @@ class Loader:
         judge = partial(loaders.drawn_afresh, samples=2 * SAMPLES, see=self.see)
         self.part.add_check("augments_afresh", says, "outputs", judge, ["dice"])
 
-    def has_options(self, name: str, says: str = HAS_OPTIONS) -> None:
-        """Claim what loaders for each kind of device are made with; none of them is used."""
+    def has_options(self, name: str, says: str = HAS_OPTIONS, *, spawned: bool = False) -> None:
+        """Claim what loaders for each kind of device are made with; if *spawned*, their collation pickles."""
 
         def arguments(student: Student, rig: Rig) -> Any:
             made = []
@@ -203,7 +205,7 @@ class Loader:
         self._probe("arguments", arguments, values=record(made=list_of(form)))
 
         def judge(observation: Observation) -> Verdict:
-            return loaders.options(observation.values["made"], try_=self.see)
+            return loaders.options(observation.values["made"], try_=self.see, spawned=spawned)
 
         self.part.add_check(name, says, "report", judge, ["arguments"])
 

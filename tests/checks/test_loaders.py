@@ -73,6 +73,7 @@ def made(at=None, **changed):
                 "num_workers": workers,
                 "pin_memory": device == "cuda",
                 "persistent_workers": workers > 0,
+                "pickles": True,
             }
             found.append({"device": device, "workers": workers, "options": options})
     if at is not None:

@@ -7,6 +7,7 @@ Moves            how it moved batches to the device
 
 from __future__ import annotations
 
+import pickle
 import random
 import warnings
 from collections import Counter
@@ -94,6 +95,13 @@ class ScriptedLoaders:
         raise NotImplementedError
 
 
+def _pickles(value: Any) -> bool:
+    try:
+        return bool(pickle.dumps(value))
+    except Exception:
+        return False
+
+
 class Built:
     """A context: notes the DataLoaders that are made."""
 
@@ -109,6 +117,7 @@ class Built:
             "num_workers": int(made.num_workers),
             "pin_memory": bool(made.pin_memory),
             "persistent_workers": bool(made.persistent_workers),
+            "pickles": _pickles(made.collate_fn),
         }
 
     def __enter__(self) -> Self:

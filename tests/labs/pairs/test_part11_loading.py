@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.labs.pairs.part11_loading import part, speed
+from autograder.labs.pairs.part11_loading import FEATURES, Stored, part
 from tests.labs.bench import Bench, failing
 
 bench = Bench("pairs", part)
@@ -26,9 +26,9 @@ def test_samples_of_any_numbers_are_judged(number):
 
 
 def test_a_stored_sample_follows_from_its_key_alone():
-    data = speed.Stored([7, 8, 9])
+    data = Stored([7, 8, 9])
     numbers, labels = data.tensors
     rows = data.transform(numbers)
     assert [0, 1, 2] == labels.tolist()
     assert (rows[2:] == data.transform(numbers[2:])).all()
-    assert (3, speed.FEATURES) == tuple(rows.shape)
+    assert (3, FEATURES) == tuple(rows.shape)

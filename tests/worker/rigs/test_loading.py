@@ -50,7 +50,8 @@ def test_the_last_loader_that_was_made_is_seen(loading):
         DataLoader(range(3), 2, False, num_workers=2, pin_memory=True)
     DataLoader(range(3), num_workers=1)
 
-    assert {"num_workers": 2, "pin_memory": True, "persistent_workers": False} == built.last()
+    options = {"num_workers": 2, "pin_memory": True, "persistent_workers": False, "pickles": True}
+    assert options == built.last()
 
 
 MOVED = {

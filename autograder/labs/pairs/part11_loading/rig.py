@@ -79,6 +79,13 @@ class Rig(worker.Rig):
         }
 
     @staticmethod
+    def sorted_batch(loader: Any) -> Tensor:
+        """Return the features of the first batch, each column sorted."""
+        features, _ = next(iter(loader))
+        ordered: Tensor = features.sort(0).values
+        return ordered
+
+    @staticmethod
     def sample(rows: Any, index: int) -> list[Tensor]:
         """Return one row and its label, which may be a number of Python's."""
         features, label = rows[index]
