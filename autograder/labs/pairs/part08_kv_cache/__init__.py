@@ -1,9 +1,208 @@
 """Part 8: tokens one by one. A cache of keys and values that grows without being copied, and text from it."""
 
-from autograder.labs.pairs.part08_kv_cache.part import part
+from __future__ import annotations
 
-# In the order of the checks.
-# isort: off
-from autograder.labs.pairs.part08_kv_cache import cache, text
+from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["cache", "part", "text"]
+import numpy as np
+
+from autograder.claims.calls import Drawn
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Sizes
+from autograder.lab import Part
+
+part = Part("part08_kv_cache")
+WRONG = 'see "What usually goes wrong" in the part 8 handout'
+EXACT = {"float32": 0.0, "bfloat16": 0.0}
+
+# --- KVCache ----------------------------------------------------------------------------------------------------------
+
+Drawing = tuple[dict[str, Any], list[Drawn]]
+cache = Exercise("KVCache", part, call=lambda written, inputs: filled(written, **inputs))
+
+
+def made(written: Any, inputs: Mapping[str, Any], rig: Any) -> Any:
+    return rig.made_cache(written, inputs)
+
+
+def script(
+    random: np.random.Generator,
+    batch: Any = (1, 5),
+    heads: Any = range(1, 4),
+    capacity: Any = (2, 9),
+    precision: Any = "float32",
+) -> Drawing:
+    """Appends that fill the first buffer and the next ones; sequences that are kept, repeated and moved."""
+    size, now = 4, batch
+    calls: list[Drawn] = [("length",)]
+    for count in (7, 1, 1, 3, 0, 2, 1, 16, 0, 1):
+        if not count:
+            rows = random.integers(0, now, random.integers(1, 5)).tolist()
+            calls += [("keep", rows), ("length",)]
+            now = len(rows)
+        else:
+            keys, values = random.normal(size=(2, now, heads, count, size))
+            calls.append(("append", (keys, precision), (values, precision)))
+    inputs = {"batch": batch, "heads": heads, "size": size, "capacity": capacity}
+    inputs["precision"] = precision
+    return inputs, [*calls, ("length",)]
+
+
+cache.calls(
+    script,
+    {"bfloat16": {"precision": "bfloat16"}, "a capacity of 1": {"capacity": 1}},
+    make=made,
+    within=EXACT,
+    name="follows_the_script",
+    says="append returns the keys and values of all positions so far; keep picks, moves and repeats sequences.",
+    why={
+        "keep(": "keep returns nothing",
+        "length": "length is the number of positions, so n more after an append of n",
+        "": "the keys and values of all positions so far are returned, of the sequences that were kept, in their order",
+    },
+    try_=f"buffer[:, :, start:start + n] = keys, and a larger buffer before it is full; {WRONG}",
+)
+cache.calls(
+    script,
+    make=made,
+    overwrites=True,
+    within=EXACT,
+    name="copies_what_it_takes",
+    says="The caller may write over its tensors after an append, and earlier results keep their values.",
+    needs=["follows_the_script"],
+    why={
+        "at the end": "what was returned earlier has changed: a later call wrote over it",
+        "": "the caller's own tensor is kept instead of a copy, and the caller has written over it",
+    },
+    try_="copy keys and values into the buffer; write behind what was returned, never over it",
+)
+
+
+@cache.inputs
+def draw(
+    random: np.random.Generator,
+    batch: Any = 4,
+    heads: Any = 2,
+    size: Any = 8,
+    positions: Any = (2, 64),
+) -> dict[str, Any]:
+    shape = (batch, heads, positions, size)
+    return {"keys": random.normal(size=shape), "values": random.normal(size=shape)}
+
+
+def filled(written: Any, keys: Any, values: Any) -> Any:
+    """Append position after position, and return all of them."""
+    batch, heads, _, size = keys.shape
+    cache = written(batch, heads, size, dtype=keys.dtype, device=keys.device)
+    for pair in zip(keys.split(1, dim=2), values.split(1, dim=2), strict=True):
+        returned = cache.append(*pair)
+    return returned
+
+
+GROWS = (
+    "twice as much room whenever the buffer is full, and the append writes its own position only"
+)
+cache.moves_at_most(
+    {"positions": 256},
+    {"positions": 2048},
+    at_most=12.2,  # 2.3 for each doubling
+    name="moves_linearly",
+    says="8 times as many appends move at most 12.2 times as many bytes.",
+    needs=["follows_the_script"],
+    why="everything is copied for each append, or the buffer grows by a fixed number of positions",
+    try_=GROWS,
+)
+LONG: Sizes = {"batch": 8, "heads": 4, "size": 32, "positions": 1024}
+cache.faster(
+    LONG,
+    name="append_is_faster",
+    says="1024 appends are at least {bar} as fast as with torch.cat.",
+    needs=["follows_the_script"],
+    why="bound by memory: all positions are copied for each append, joined, cloned, or stacked from a list of pieces",
+    try_=f"return views of the buffer; {GROWS}",
+)
+
+# --- generate ---------------------------------------------------------------------------------------------------------
+
+WORDS = 97  # of TinyLM
+
+
+def write(written: Any, inputs: Mapping[str, Any]) -> Any:
+    """Continue a prompt; the mode of the model, and what it was called with, are part of what comes back."""
+    from autograder.labs.pairs.part08_kv_cache import rig
+
+    prompt = inputs["prompt"]
+    model = rig.drawn_model(inputs["seed"], inputs["mode"], inputs["precision"], prompt.device)
+    calls = rig.lengths_of_calls(model)
+    tokens, logits, mode = rig.called(written, model, prompt, inputs["count"])
+    noted = {"calls": calls} if inputs["counted"] else {}
+    return {"logits": logits, "tokens": tokens, "mode": mode, **noted}
+
+
+def expected(**inputs: Any) -> Any:
+    """Return the same of the plain way; the right calls are the prompt, and then one token each."""
+    from autograder.labs.pairs.part08_kv_cache import rig
+
+    prompt, count = inputs["prompt"], inputs["count"]
+    returned = write(rig.continued, inputs)
+    return {**returned, "calls": [prompt.shape[1], *[1] * (count - 1)]}
+
+
+text = Exercise("generate", part, call=write)
+
+
+@text.inputs
+def draw_prompt(
+    random: np.random.Generator,
+    batch: Any = (1, 4),
+    length: Any = (1, 9),
+    count: Any = (1, 24),
+    mode: Any = "eval",
+    precision: Any = "float32",
+    counted: Any = True,
+) -> dict[str, Any]:
+    prompt = random.integers(0, WORDS, (batch, length))
+    seed = int(random.integers(1 << 30))
+    rest = {"mode": mode, "precision": precision, "counted": counted}
+    return {"prompt": prompt, "count": count, "seed": seed, **rest}
+
+
+SEVERAL: Sizes = {"batch": 3, "length": 5, "count": 20}
+text.same(
+    {
+        "three sequences": SEVERAL,
+        "in training mode": {**SEVERAL, "mode": "train"},
+        "a model in float64": {**SEVERAL, "precision": "float64"},
+    },
+    oracle=expected,
+    within=1e-4,
+    gradients=(),
+    name="generates_alike",
+    says="generate returns the tokens and logits of the slow version, by a call for the prompt and then one for each "
+    "token; modes stay.",
+    why={
+        "mode": "a mode has changed: train and eval, requires_grad of parameters, or torch.is_grad_enabled()",
+        "calls": "the prompt is one call of the model, and each call after it gets one token: count calls in all",
+        "float64": "a cache has the dtype of the model",
+        "logits": "the logits of a new token follow from all tokens before it: each sequence has its own keys, "
+        "and positions go on where the prompt ends",
+        "": "each new token is the most likely one, and the next call gets that token alone",
+    },
+    try_=f"one KVCache for each block, the prompt in one call; {WRONG}",
+)
+text.needs_less_memory(
+    0.10,
+    {"batch": 8, "length": 4, "count": 300, "counted": False},
+    {"batch": 8, "length": 4, "count": 2, "counted": False},
+    name="generate_keeps_no_graph",
+    says="300 tokens for 8 sequences need at most 10 % of the slow version's memory, measured from outside.",
+    why="the graph of each step is kept, or a copy of the cache for each token",
+    try_="torch.no_grad() around the loop",
+)
+text.fetches_nothing(
+    SEVERAL,
+    name="generate_waits_for_nothing",
+    says="generate brings no value to the host: the next step is queued while the device still works.",
+    try_="argmax stays a tensor; count says when to end",
+)

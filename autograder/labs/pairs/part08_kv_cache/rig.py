@@ -43,6 +43,17 @@ def lengths_of_calls(model: Any) -> list[int]:
     return lengths
 
 
+def called(generate: Any, model: Any, prompt: torch.Tensor, count: int) -> tuple[Any, Any, str]:
+    """Call it; return tokens, logits and the modes that are left: of the model, its parameters and torch."""
+    with torch.enable_grad():
+        tokens, logits = generate(model, prompt, count)
+        mode = "train" if model.training else "eval"
+        frozen = not all(weight.requires_grad for weight in model.parameters())
+        mode += ", parameters are frozen" * frozen
+        mode += ", gradients are off" * (not torch.is_grad_enabled())
+    return tokens, logits, mode
+
+
 def continued(model: Any, tokens: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Continue a prompt the plain way: all tokens are given to the model again for each new one."""
     logits = []
