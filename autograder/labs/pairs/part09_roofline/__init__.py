@@ -51,7 +51,7 @@ advance.touches_less(
     {"rows": 1000, "steps": 64},
     name="touches_few_sectors",
     says="advance touches at most 18 % of the memory that the slow version touches, in pieces of 32 bytes.",
-    why="operands lie scattered, and of each 32 bytes only 4 or 12 are used; or rows are transposed in each step",
+    why="only 4 or 12 of each 32 bytes are used, because columns are strided; or rows are transposed in each step",
     try_=CONTIGUOUS,
 )
 advance.faster(
@@ -85,7 +85,10 @@ def asked(written: Any, given: Mapping[str, Any]) -> Any:
     from autograder.labs.pairs.part09_roofline import rig
 
     sizes = (given[name] for name in ("kind", "rows", "inner", "columns"))
-    return written(*rig.work(*sizes), given["peak_flops"], given["bandwidth"])
+    function, inputs = rig.work(*sizes)
+    counted = rig.Calls(function)
+    answer = written(counted, inputs, given["peak_flops"], given["bandwidth"])
+    return {**answer, "calls": counted.calls} if isinstance(answer, dict) else answer
 
 
 roof = Exercise("roofline", part, call=asked)
@@ -124,17 +127,17 @@ roof.same(
     name="roofline_is_exact",
     says="roofline returns FLOPs, bytes, intensity, bound and seconds exactly.",
     why={
-        "names": "a dict of flops, bytes, intensity, bound and seconds is expected",
-        "flops": "FlopCounterMode counts 2 for each multiplication with an addition, and 0 for what is elementwise",
+        "calls": "one call of the function is enough, and a second one may change its inputs again",
+        "flops": "FlopCounterMode counts 2 for each multiply-add of a product, and 0 for elementwise operations",
         "twice, bytes": "a tensor that is passed twice is read from memory once",
         "views of one storage, bytes": "both inputs lie in one storage, which counts once and whole",
-        "follows, bytes": "what lies between inputs and results does not count: it may stay in a cache",
+        "follows, bytes": "tensors between inputs and results do not count: they may stay in a cache",
         "in place, bytes": "the result is the storage of an input, which counts once",
         "bytes": "all inputs and all results count, each storage once, by untyped_storage().nbytes()",
         "intensity": "intensity is flops / bytes",
         "bound": "compute above peak_flops / bandwidth, else memory: on the ridge itself, memory",
         "seconds": "the slower of both limits decides: the larger of flops / peak_flops and bytes / bandwidth",
-        "": "five numbers and words are expected",
+        "": "a dict of flops, bytes, intensity, bound and seconds is expected",
     },
     try_="flops: FlopCounterMode(display=False); bytes: a dict of storages by their data_ptr(); "
     f"seconds: max(flops / peak_flops, bytes / bandwidth); {WRONG}",
@@ -175,8 +178,8 @@ product.fewer_operations(
     LONG,
     views=False,
     name="product_is_one_operation",
-    says="product takes at most two operations of torch, views not counted: the product, and zeros to add to, say.",
-    why="the product is cut into tiles in Python: each one reads and writes the whole result again",
+    says="product takes at most two operations of torch, views not counted.",
+    why="the product is cut into tiles in Python, and each tile reads and writes the whole result again",
     try_=MM,
 )
 

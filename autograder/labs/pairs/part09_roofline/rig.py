@@ -13,7 +13,20 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from autograder.worker.rig import Rig
 
-__all__ = ["Rig", "counted", "work"]
+__all__ = ["Calls", "Rig", "counted", "work"]
+
+
+class Calls:
+    """A function, and how often it was called."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        """Begin with no call."""
+        self.calls, self._function = 0, function
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Count the call."""
+        self.calls += 1
+        return self._function(*inputs)
 
 
 def work(kind: str, rows: int, inner: int, columns: int) -> tuple[Any, tuple[Any, ...]]:
@@ -68,4 +81,5 @@ def counted(
         "intensity": flops / size,
         "bound": bound,
         "seconds": max(compute, move),
+        "calls": 1,
     }
