@@ -146,6 +146,7 @@ def limited(random: np.random.Generator) -> Drawing:
     """Of 15 units 8 are free and 4 in use; 4 more fit after a trim, and then 8 do not."""
     unit = 2 ** int(random.integers(13, 18))  # for which nobody has to round up
     fits: list[Drawn] = [("allocate", 0, 8 * unit), ("allocate", 1, 4 * unit), ("free", 0)]
+    fits += [("allocate", 5, 8 * unit), ("free", 5)]
     full = refused("allocate", 3, 8 * unit, error=MemoryError)
     later: list[Drawn] = [("held",), ("free", 1), ("allocate", 4, 8 * unit), ("held",), ("trim",)]
     return {"gap": 64, "limit": 15 * unit}, [*fits, ("allocate", 2, 4 * unit), full, *later]
@@ -176,6 +177,7 @@ pool.calls(
         "free(": "after trim the blocks that went back are unknown: ValueError",
         "fit": "the limit allows exactly that many bytes",
         "fill": "the block counts, not the request: round up first, then compare with the limit",
+        "allocate(5": "a free block of this class is there, so no raw call is needed: look for it first",
         "a full pool": "trim only where the raw call would go above the limit",
         "trim": "trim gives back each free block, no block in use, and returns how many bytes that were",
         "held": "held is the bytes of all blocks, in use and free; a refused request adds none",

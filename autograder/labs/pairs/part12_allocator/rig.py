@@ -20,6 +20,7 @@ class Watched:
         self._given: dict[int, Any] = {}
         self._used: dict[int, tuple[int, int]] = {}
         self._went_back = 0
+        self._spare: list[int] = []  # sizes that were requested for what is free
         options = {} if limit is None else {"limit": limit}
         self._pool = written(self._allocate, self._release, **options)
 
@@ -32,10 +33,11 @@ class Watched:
         self.arena.free(address)
         del self._raw[address]
         self._went_back += 1
+        self._spare.clear()
 
     def allocate(self, block: int, size: int) -> str:
         """Ask for a block; say whether it lies in memory that nothing else uses."""
-        held, before = self.arena.held, self._went_back
+        held, before, fits = self.arena.held, self._went_back, size in self._spare
         address = self._given[block] = self._pool.allocate(size)
         if type(address) is not int or (size == 0 and address):
             return repr(address)[:40]
@@ -45,7 +47,7 @@ class Watched:
             it for it, own in self._used.items() if own[0] < address + size and address < sum(own)
         ]
         self._used[block] = address, size
-        if problem := self._limit_problem(held + 2 * size, before):
+        if problem := self._limit_problem(held + 2 * size * (not fits), before):
             return problem
         return f"the memory of block {shared[0]}, in use" if shared else self._lost() or OWN
 
@@ -56,7 +58,7 @@ class Watched:
         if self.arena.held > self._limit:
             return f"{self.arena.held} bytes held, above the limit of {self._limit}"
         early = self._went_back > before and most <= self._limit
-        return "free blocks went back, although there was room" if early else ""
+        return "free blocks went back without need" if early else ""
 
     def fill(self, block: int) -> str:
         """Ask for all the bytes that the limit leaves; whoever rounds up has to refuse."""
@@ -87,7 +89,7 @@ class Watched:
     def free(self, block: int, beside: int = 0) -> str:
         """Free a block, or what lies so many bytes *beside* it."""
         self._pool.free(self._given[block] + beside)
-        self._used.pop(block, None)
+        self._spare += self._used.pop(block, (0, 0))[1:]
         return self._lost() or "done"
 
     def trim(self) -> str:
