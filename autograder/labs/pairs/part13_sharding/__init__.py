@@ -20,6 +20,7 @@ from autograder.lab import (
     list_of,
     record,
 )
+from autograder.model import verdict
 
 if TYPE_CHECKING:
     from autograder.labs.pairs.part13_sharding.rig import Rig
@@ -157,7 +158,12 @@ def reduced_precision(halved: Pair) -> Verdict:
     values={
         "ranks": exactly(
             2,
-            record(names=list_of(TEXT), kinds=list_of(TEXT), shapes=list_of(list_of(INTEGER))),
+            record(
+                names=list_of(TEXT),
+                kinds=list_of(TEXT),
+                shapes=list_of(list_of(INTEGER)),
+                gathered=INTEGER,
+            ),
         )
     },
     arrays={"saved": ("float64", 1)},
@@ -169,31 +175,35 @@ def saved(student: Student, rig: Rig) -> Answer:
     return training.saved(student) if rig.side == "student" else training.expected()
 
 
+def _weights_problem(first: Any, second: Any, expected: Any) -> tuple[str, str]:
+    """Say what both processes returned and why that is wrong, or nothing."""
+    if first["names"] != expected["names"]:
+        measured = f"rank 0 has {len(first['names'])} weights: {', '.join(first['names'][:2])}"
+        return measured, f"{len(expected['names'])} weights are in the model"
+    if first["kinds"] != expected["kinds"]:
+        why = "these are shards, or not on the CPU: only this group of processes can read them"
+        return f"rank 0 has {', '.join(first['kinds'])}", why
+    for name, own, whole in zip(first["names"], first["shapes"], expected["shapes"], strict=False):
+        if own != whole:
+            measured = f"{name} has shape {tuple(own)}, and {tuple(whole)} in the model"
+            return measured, "this is one process's share: gather it first"
+    if gathered := first["gathered"]:
+        measured = f"afterwards {gathered} parameters of the model are whole in rank 0"
+        return measured, "each process holds the whole model from then on"
+    why = "all processes of a node would hold the whole model" if second["names"] else ""
+    return f"rank 1 has {len(second['names'])} weights", why
+
+
 @part.check(basis="outputs", needs=[part.checks["holds_its_share"].judge], compared="weights")
 def saves_whole_weights(saved: Pair) -> Verdict:
     """whole_weights returns the whole weights as plain tensors on the CPU in rank 0, and {} in rank 1."""
-    first, second = saved.student.values["ranks"]
     expected = saved.baseline.values["ranks"][0]
-    names = ", ".join(first["names"][:2]) or "nothing"
-    measured = f"rank 0 has {len(first['names'])} weights: {names}"
+    measured, why = _weights_problem(*saved.student.values["ranks"], expected)
+    apart = outputs.furthest(saved.student.arrays["saved"], saved.baseline.arrays["saved"])
+    if not why and not apart <= 1e-6:
+        measured, why = "rank 0 has other values", "these are not the weights of now"
     try_ = f"get_model_state_dict with full_state_dict=True and cpu_offload=True; {SEE}"
-    if first["names"] != expected["names"]:
-        return Failed(measured, f"{len(expected['names'])} weights are in the model", try_)
-    if first["kinds"] != expected["kinds"]:
-        measured = f"rank 0 has {', '.join(first['kinds'])}"
-        return Failed(
-            measured, "these are shards, or not on the CPU: nothing but this group reads them", try_
-        )
-    for name, own, whole in zip(first["names"], first["shapes"], expected["shapes"], strict=False):
-        if own != whole:
-            measured = f"{name} has shape {tuple(own)}, and it is {tuple(whole)}"
-            return Failed(measured, "this is one process's share: gather it first", try_)
-    if second["names"]:
-        measured = f"rank 1 has {len(second['names'])} weights"
-        return Failed(measured, "all processes of a node would hold the whole model", try_)
-    if not outputs.furthest(saved.student.arrays["saved"], saved.baseline.arrays["saved"]) <= 1e-6:
-        return Failed(f"{measured}, with other values", "these are not the weights of now", try_)
-    return Passed(measured)
+    return verdict(measured if why else f"{len(expected['names'])} whole weights", why, try_)
 
 
 Shards(part, offloaded, SEE).trains_as_one(

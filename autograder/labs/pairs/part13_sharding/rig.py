@@ -71,7 +71,8 @@ class Sharding:
         state = {name: FACTOR * value for name, value in self.model().state_dict().items()}
         shapes = [list(value.shape) for value in state.values()]
         whole = {"names": list(state), "kinds": ["Tensor on cpu"], "shapes": shapes}
-        answers = [whole, {"names": [], "kinds": [], "shapes": []}]
+        nothing = {"names": [], "kinds": [], "shapes": []}
+        answers = [{**each, "gathered": 0} for each in (whole, nothing)]
         return {"saved": flat(state), "ranks": answers}
 
     def _forked(self, student: ModuleType, options: Any, work: Work) -> list[dict[str, Any]]:
@@ -99,7 +100,9 @@ class Sharding:
         whole = Returned("whole_weights", student.whole_weights(model))
         kinds = sorted({_kind(value) for value in whole.values()})
         plain = kinds == ["Tensor on cpu"]
+        shards = [hasattr(weight, "to_local") for weight in model.parameters()]
         return {
+            "gathered": shards.count(False),
             "names": list(whole),
             "kinds": kinds,
             "shapes": [list(value.shape) for value in whole.values()] if plain else [],
