@@ -55,7 +55,7 @@ def without_rank(node):
             changed("--nnodes", "--nodes"), "it calls it --nnodes", id="an option of others"
         ),
         pytest.param(changed("--nnodes", "--gpus"), "no option '--gpus'", id="no option"),
-        pytest.param(changed(" train.py", " --role"), "without its value", id="a value is missing"),
+        pytest.param(changed(" train.py", " --role"), "has no value", id="a value is missing"),
         pytest.param(
             changed("--nproc-per-node 4", "--nproc-per-node 8"),
             "--nproc-per-node is 8",
