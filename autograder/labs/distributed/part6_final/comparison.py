@@ -172,7 +172,7 @@ predict.same(
     },
     oracle=configurations.predicted,
     name="predicts_scaling",
-    says="predict_step returns the step and both efficiencies: 1, 2, 8 and 64 processes, all hidden, nothing hidden.",
+    says="predict_step returns the step and both efficiencies for 1 to 64 processes, with all, some or nothing hidden.",
     why={
         "one process": "one process sends nothing, and what could be hidden does not make its step shorter",
         "all of it hidden": "what is hidden does not make the step shorter than compute_ms",

@@ -16,7 +16,7 @@ from autograder.traces import Trace
 
 csv_is_consistent = study.is_consistent(
     configurations.same_steps,
-    says="The submitted distributed_results.csv has five rows of one device and of equally many steps.",
+    says="The submitted distributed_results.csv has five rows, of one device and with the same number of steps.",
 )
 study.is_pictured(FIGURE)
 
@@ -28,7 +28,7 @@ STEPS = 3
 
 @part.check(basis="artefact")
 def profiles_before_and_after(before_trace: Trace, after_trace: Trace) -> Verdict:
-    """Both traces are of rank 0 of a group and hold 3 steps; afterwards a step has fewer collectives."""
+    """Both traces are of rank 0 of a group and hold 3 steps or more; a step has fewer collectives in the second."""
     try_ = "submit the traces that part6_final.py wrote"
     calls = []
     for trace in (before_trace, after_trace):

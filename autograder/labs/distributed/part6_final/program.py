@@ -164,7 +164,7 @@ def did(ranks: Pair, plain: Pair, options: str) -> Verdict:
 def options_do_what_they_say(
     plain: Pair, halved: Pair, grouped: Pair, loaded: Pair, together: Pair
 ) -> Verdict:
-    """Each option of the program, and all together: precision, collectives of a step, loaders, and nothing else."""
+    """Each option, and all together, change what they name and nothing else: precision, collectives, loaders."""
     runs = zip((plain, halved, grouped, loaded, together), OPTIONS.values(), strict=True)
     return all_of(did(ranks, plain, options) for ranks, options in runs)
 
