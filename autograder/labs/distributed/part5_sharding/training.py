@@ -58,7 +58,7 @@ shards = Shards(part, part.probes["ranks"].run, SEE)
 
 @part.check(basis="outputs", compared="weights and losses")
 def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
-    """Two processes arrive at the weights of one that trains on their joined batches; nearly so with a policy."""
+    """Two processes arrive at the weights of one that trains on both batches, nearly so with a bfloat16 policy."""
     plain = shards.trained_as_one(ranks, NEAR)
     if isinstance(plain, Failed):
         return plain
@@ -87,7 +87,7 @@ shards.holds_share(
 shards.gathers_by_block(
     "gathers_block_by_block",
     4,
-    "Each block is gathered and reduced by itself; gathered twice, or once with reshard=False; in the policy's dtypes.",
+    "Each block is gathered twice and reduced once, by itself and in the policy's dtypes; with reshard=False once.",
     "fully_shard each block before the model, with reshard_after_forward=reshard and mp_policy=policy",
     [trains_as_one.__name__],
     reduced="halved",
