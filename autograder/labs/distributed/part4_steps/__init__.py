@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import outputs
@@ -39,77 +39,81 @@ WRONG = 'see "What usually goes wrong" in the part 4 handout'
 
 # --- train_epoch ------------------------------------------------------------------------------------------------------
 
-FULL = ("accumulation 1", "accumulation 3")
-SHORT = ("a short group", "one short group")
-ROUNDED = ("float16", "bfloat16")
-OVERFLOW = ("a batch of rank 1 overflows",)
-CLIPPED = ("without a scaler", "with a scaler")
 HALF = 2e-2  # of the update: 16 bits round; honest work was within 6e-3
 EXACT = 1e-6
+Plans = Iterable[dict[str, Any]]
+"""What `rig.Plan` is made of, for each case of a probe."""
 
 
-def trained(student: Student, rig: Rig, cases: Sequence[str], *plans: Any) -> Answer:
-    train = student.train_epoch if rig.side == "student" else None
-    return rig.grouped(dict(zip(cases, plans, strict=True)), train)
+def trained(*cases: str) -> Callable[[Callable[[Rig], Plans]], None]:
+    """Register a probe that trains by a plan for each of these cases."""
+
+    def register(draw: Callable[[Rig], Plans]) -> None:
+        def run(student: Student, rig: Rig) -> Answer:
+            return rig.grouped(dict(zip(cases, draw(rig), strict=True)), student)
+
+        run.__name__ = draw.__name__
+        part.probe(**judges.trained(*cases), takes=["train_epoch"])(run)
+
+    return register
 
 
-@part.probe(**judges.trained(*FULL), takes=["train_epoch"])
-def full_groups(student: Student, rig: Rig) -> Answer:
+@trained("accumulation 1", "accumulation 3")
+def full_groups(rig: Rig) -> Plans:
     """Groups and batches of one size."""
     batch = rig.integer(3, 5)
     sizes = {"samples": 6 * batch, "batch": batch}
-    return trained(student, rig, FULL, sizes, {**sizes, "accumulation": 3})
+    return sizes, {**sizes, "accumulation": 3}
 
 
-@part.probe(**judges.trained(*SHORT), takes=["train_epoch"])
-def short_groups(student: Student, rig: Rig) -> Answer:
+@trained("a short group", "one short group")
+def short_groups(rig: Rig) -> Plans:
     """Seven batches for groups of three, or for one of nine; the last batch is one sample."""
     batch = rig.integer(3, 5)
     sizes = {"samples": 6 * batch + 1, "batch": batch}
-    return trained(student, rig, SHORT, {**sizes, "accumulation": 3}, {**sizes, "accumulation": 9})
+    return {**sizes, "accumulation": 3}, {**sizes, "accumulation": 9}
 
 
-@part.probe(**judges.trained(*ROUNDED), takes=["train_epoch"])
-def rounded(student: Student, rig: Rig) -> Answer:
+@trained("float16", "bfloat16")
+def rounded(rig: Rig) -> Plans:
     """Gradients so small that float16 loses them without a scaler; one process trains in float32."""
     sizes = {"samples": 24, "batch": 4, "accumulation": 2, "smaller": 1e-6}
-    scaled = {**sizes, "amp": "float16", "scale": 2.0**15}
-    return trained(student, rig, ROUNDED, scaled, {**sizes, "amp": "bfloat16"})
+    return {**sizes, "amp": "float16", "scale": 2.0**15}, {**sizes, "amp": "bfloat16"}
 
 
-@part.probe(**judges.trained(*OVERFLOW), takes=["train_epoch"])
-def overflowing(student: Student, rig: Rig) -> Answer:
+@trained("a batch of rank 1 overflows")
+def overflowing(rig: Rig) -> Plans:
     """A batch of rank 1 overflows, not the last of its group; one process trains without the group."""
     bad = 3 * rig.integer(0, 1) + rig.integer(0, 1)
     sizes = {"samples": 36, "batch": 4, "accumulation": 3, "overflows": bad}
-    return trained(student, rig, OVERFLOW, {**sizes, "amp": "float16", "scale": 1024.0})
+    return [{**sizes, "amp": "float16", "scale": 1024.0}]
 
 
-@part.probe(**judges.trained(*CLIPPED), takes=["train_epoch"])
-def clipped(student: Student, rig: Rig) -> Answer:
+@trained("without a scaler", "with a scaler")
+def clipped(rig: Rig) -> Plans:
     """Each gradient is longer than is allowed."""
     sizes = {"samples": 24, "batch": 4, "accumulation": 2, "clip": rig.seconds(0.05, 0.1, 1)[0]}
-    return trained(student, rig, CLIPPED, sizes, {**sizes, "scale": 1024.0})
+    return sizes, {**sizes, "scale": 1024.0}
 
 
 judges.Steps(
     part,
-    full_groups,
+    "full_groups",
     f"use no_sync() for all batches of a group but the last; {WRONG}",
-    "gradients of some batches stay on their rank, or add up over steps; the last batch of a group communicates",
+    "gradients of some batches stay on their rank, or the model stays in the eval mode in which it may come",
 ).trains_as_one(
     "equals_one_process",
     says="Two ranks arrive at the weights of one process that takes each group of batches as one batch.",
 )
 short = judges.Steps(
     part,
-    short_groups,
+    "short_groups",
     f"loss * len(labels) / samples_of_the_group; {WRONG}",
     "samples of a short group or batch count less or more than others, or are left out",
 )
 short.trains_as_one(
     "short_groups_are_weighted",
-    says="Each sample of a group counts alike, also where the last group or the last batch is shorter.",
+    says="Each sample of a group counts the same, even if the last group or the last batch is shorter.",
     needs=["equals_one_process"],
 )
 
@@ -118,7 +122,7 @@ short.trains_as_one(
 def communicates_once_a_step(short_groups: Pair) -> Verdict:
     """Gradients are sent once for each step, and not for each batch."""
     try_ = f"with model.no_sync(): around forward and backward, for all but the last; {WRONG}"
-    return judges.sent_once(short_groups.student, try_)
+    return judges.facts(short_groups, try_, judges.SENT)
 
 
 @part.check(
@@ -129,17 +133,17 @@ def communicates_once_a_step(short_groups: Pair) -> Verdict:
 def loss_is_of_all(short_groups: Pair) -> Verdict:
     """loss is the mean over all samples of all ranks. It, steps and skipped are the same on all ranks."""
     try_ = f"dist.all_reduce the sum of loss * len(labels) and the number of samples; {WRONG}"
-    return judges.figures(short_groups, try_, loss=True)
+    return judges.facts(short_groups, try_, "loss", *judges.COUNTS)
 
 
 judges.Steps(
     part,
-    rounded,
+    "rounded",
     f"scaler.scale(loss).backward() where there is a scaler; {WRONG}",
     "small gradients are lost without the scaler, or not unscaled, or more is in 16 bits than autocast puts there",
 ).trains_as_one(
     "follows_float32",
-    says="With amp the weights are those of float32 but for rounding, also where gradients are tiny.",
+    says="With amp the weights differ from those of float32 only by rounding, even if gradients are tiny.",
     within=HALF,
     needs=["equals_one_process"],
 )
@@ -153,7 +157,7 @@ def half_where_it_helps(rounded: Pair) -> Verdict:
 
 overflow = judges.Steps(
     part,
-    overflowing,
+    "overflowing",
     f"do not look at the loss: each scaler sees the averaged gradients, and skips by itself; {WRONG}",
     "a rank left its batch out and the others trained on the rest of the group, or the step was taken",
 )
@@ -168,13 +172,13 @@ def overflow_skips_everywhere(overflowing: Pair) -> Verdict:
     """A batch that overflows on one rank makes all ranks skip its group, and nothing else."""
     judged = overflow.trained(overflowing, HALF)
     try_ = f"count a step only where the scaler did not skip it; {WRONG}"
-    counted = judges.figures(overflowing, try_, loss=False)
+    counted = judges.facts(overflowing, try_, *judges.COUNTS)
     return counted if isinstance(judged, Passed) and isinstance(counted, Failed) else judged
 
 
 judges.Steps(
     part,
-    clipped,
+    "clipped",
     f"scaler.unscale_(optimizer), then clip_grad_norm_, once a step; {WRONG}",
     "gradients are clipped while they are scaled, or not yet those of all, or not at all",
 ).trains_as_one(
@@ -194,7 +198,7 @@ def shares(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="report")
 def divides_the_samples(shares: Observation) -> Verdict:
-    """In each epoch every sample belongs to a rank, and the order is new. All ranks have equally many samples."""
+    """Every sample is read in each epoch, in a new order. All ranks read the same number of samples."""
     problems = [judges.division(group) for group in shares.values["groups"]]
     measured, why = next(filter(lambda problem: problem[1], problems), problems[0])
     return verdict(measured, why, f"DistributedSampler(dataset, world, rank, seed=seed); {WRONG}")
@@ -216,11 +220,15 @@ loader.is_faster(needs=["divides_the_samples"])
 
 
 EVALUATED = {
-    judges.SEVERAL: "ranks evaluate samples of other ranks too",
+    "samples are evaluated": "ranks evaluate samples of other ranks too",
     "mode": "dropout and batch statistics of what comes next depend on it",
     "accuracy": "samples count twice or not at all, ranks count alike that have different numbers of them, "
     "or the model is in training mode",
 }
+SHARED = (
+    "evaluate Subset(dataset, range(rank, len(dataset), world)) in eval mode, add up right answers "
+    "and samples of all ranks, and restore the mode"
+)
 
 
 @part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["evaluate"])
@@ -228,7 +236,7 @@ def evaluated(student: Student, rig: Rig) -> Answer:
     """Odd numbers of samples; the model comes in eval mode, and in the other."""
     few, many = 2 * rig.integer(3, 4) + 1, 2 * rig.integer(40, 60) + 1
     cases = {f"{few} samples": (WORLD, few, 2, False), f"{many} samples": (WORLD, many, 16, True)}
-    return rig.evaluated(cases, student.evaluate if rig.side == "student" else None)
+    return rig.evaluated(cases, student)
 
 
 @part.probe(
@@ -243,14 +251,13 @@ def evaluated(student: Student, rig: Rig) -> Answer:
 def empty(student: Student, rig: Rig) -> Answer:
     """Fewer samples than fill all ranks."""
     cases = {"1 sample, 2 ranks": (2, 1, 4, True), "5 samples, 4 ranks": (4, 5, 2, True)}
-    return rig.evaluated(cases, student.evaluate if rig.side == "student" else None)
+    return rig.evaluated(cases, student)
 
 
 @part.check(basis="outputs")
 def counts_each_sample_once(evaluated: Pair) -> Verdict:
     """evaluate returns the accuracy over all samples on each rank, in eval mode, and restores the mode."""
-    try_ = f"add up right answers and samples of all ranks, without a sampler that pads; {WRONG}"
-    return judges.accuracy(outputs.same(evaluated, EXACT, why=EVALUATED, try_=try_), WRONG)
+    return outputs.same(evaluated, EXACT, why=EVALUATED, try_=f"{SHARED}; {WRONG}")
 
 
 @part.check(basis="outputs", needs=[counts_each_sample_once])

@@ -18,13 +18,15 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 from autograder.worker import rig as worker
 from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import Collectives
+from autograder.worker.rigs.ranks import ALONE, CLASSES, FEATURES, WORLD, network
 from autograder.worker.rigs.recorders import Dtypes
 from autograder.worker.rigs.returned import BadReturn, Returned, flat, number
 
-WORLD, FEATURES, HIDDEN, CLASSES = 2, 6, 16, 4
+HIDDEN = 16
 RATE, MOMENTUM, HUGE = 0.1, 0.9, 1e6
 SECONDS = 30.0  # for all processes of a group, on a machine where much else runs
 FIGURES = ("loss", "steps", "skipped")
+SENT = "exchanges of gradients for each step"
 SHARED = ("all_reduce", "all_gather", "reduce_scatter", "reduce", "gather")
 CPU = torch.device("cpu")
 
@@ -81,20 +83,17 @@ class Training:
 
     def model(self, rank: int = 0) -> nn.Module:
         """Return the weights that a process starts from."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._seed + rank)
-            last = nn.Tanh(), Halved(), nn.Linear(HIDDEN, CLASSES)
-            return nn.Sequential(nn.Linear(FEATURES, HIDDEN), *last)
+        return network(self._seed + rank, HIDDEN, Halved())
 
-    def optimizer(self, model: nn.Module, factor: float = 1.0) -> torch.optim.Optimizer:
+    def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         """Return one that remembers: a step too many is seen."""
-        rate = factor * RATE / self.plan.smaller
+        rate = RATE / self.plan.smaller
         return torch.optim.SGD(model.parameters(), lr=rate, momentum=MOMENTUM)
 
-    def alone(self, factor: float = 1.0, *, training: bool = True) -> dict[str, Any]:
-        """Train in float32 on the batches of all, without a group that overflows; gradients may have a factor."""
-        plan, model = self.plan, self.model().train(training)
-        optimizer, losses = self.optimizer(model, factor), []
+    def alone(self) -> dict[str, Any]:
+        """Train in float32 on the batches of all, without a group that overflows."""
+        plan, model = self.plan, self.model()
+        optimizer, losses = self.optimizer(model), []
         for start in plan.groups:
             if start <= plan.overflows * plan.batch < start + plan.groups.step:
                 continue
@@ -109,7 +108,7 @@ class Training:
         steps = len(losses)
         figures = sum(losses) / len(self.labels), steps, len(plan.groups) - steps
         weights = flat(dict(model.state_dict())).tolist()
-        return {**dict(zip(FIGURES, figures, strict=True)), "weights": weights}
+        return {**dict(zip(FIGURES, figures, strict=True)), SENT: 1, "weights": weights}
 
     def together(self, train: Callable[..., Any], rank: int) -> dict[str, Any]:
         """Train in the process of a rank; say what it has then, and what was sent and computed."""
@@ -126,12 +125,14 @@ class Training:
         arguments = (model, loader, self.criterion, self.optimizer(model), CPU)
         with Collectives() as sent, Dtypes(model.module, self.criterion) as dtypes:
             returned = Returned("train_epoch", train(*arguments, **options))
-        calls = [call for call in sent.calls if call["kind"] in SHARED]
-        times = sum(call["bytes"] for call in calls) / sum(it.nbytes for it in model.parameters())
-        report = {"times": times, "calls": len(calls), "steps": len(plan.groups)}
+        sizes = sum(call["bytes"] for call in sent.calls if call["kind"] in SHARED)
+        gradients = sum(it.nbytes for it in model.parameters())
+        # Small calls, such as for the loss, are hardly any.
+        exchanges = round(sizes / gradients / len(plan.groups))
         return {
             **{name: number(returned[name]) for name in FIGURES},
-            "report": {**report, "dtypes": dtypes.values()},
+            SENT: exchanges,
+            "dtypes": dtypes.values(),
             "weights": flat(dict(model.module.state_dict())).tolist(),
         }
 
@@ -147,8 +148,9 @@ class Training:
 class Rig(worker.Rig):
     """The toolkit of this part's probes. A case without the student's function is one process's, which is right."""
 
-    def grouped(self, plans: Mapping[str, Mapping[str, Any]], train: Any) -> dict[str, Any]:
+    def grouped(self, plans: Mapping[str, Mapping[str, Any]], student: Any) -> dict[str, Any]:
         """Train each plan in a group."""
+        train: Any = student.train_epoch if self.side == "student" else None
         trainings = {case: Training(self, Plan(**plan)) for case, plan in plans.items()}
 
         def work(rank: int) -> dict[str, Any]:
@@ -159,19 +161,18 @@ class Rig(worker.Rig):
         answers, arrays = self.answers(), dict[str, Any]()
         for case, it in trainings.items():
             arrays[f"{case}: start"] = flat(dict(it.model().state_dict()))
-            arrays[f"{case}: summed"] = np.array(it.alone(WORLD)["weights"])
-            arrays[f"{case}: in eval"] = np.array(it.alone(training=False)["weights"])
             for rank, own in enumerate(ranks):
                 arrays[f"{case}: weights{rank}"] = np.array(own[case]["weights"])
-                for name in FIGURES:
+                for name in (*FIGURES, SENT):
                     answers.add(f"{case}, rank {rank}: {name}", own[case][name])
-        reports = {case: [own[case].get("report") for own in ranks] for case in trainings}
-        return {**answers.values(), "reports": reports if train else {}, **arrays}
+        dtypes = {case: [own[case]["dtypes"] for own in ranks] for case in trainings if train}
+        return {**answers.values(), "dtypes": dtypes, **arrays}
 
     def evaluated(
-        self, cases: Mapping[str, tuple[int, int, int, bool]], evaluate: Any
+        self, cases: Mapping[str, tuple[int, int, int, bool]], student: Any
     ) -> dict[str, Any]:
         """Evaluate each case: processes, samples, batch, and whether the model comes in training mode."""
+        evaluate: Any = student.evaluate if self.side == "student" else None
         answers = self.answers()
         norm = nn.BatchNorm1d(HIDDEN)
         last = nn.Dropout(0.8), nn.Linear(HIDDEN, CLASSES)
@@ -208,9 +209,7 @@ class Rig(worker.Rig):
             dist.init_process_group("gloo")
             return work(rank)
 
-        return group_processes.together(
-            world, lambda _: {"LOCAL_RANK": 0}, begin, self.folder, SECONDS
-        )
+        return group_processes.together(world, lambda _: ALONE, begin, self.folder, SECONDS)
 
     def shares(self, make: Callable[..., Any], world: int, workers: int) -> dict[str, Any]:
         """Let each rank go through two epochs, and rank 0 also with another seed; say what they read."""
