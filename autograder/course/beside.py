@@ -13,16 +13,16 @@ from autograder.course.reach import definitions, parsed, source
 from autograder.lab import Check, Lab, Part, Probe
 
 BESIDE = frozenset({
-    "asked_of_compile", "backend", "backward_nodes", "busy_since", "calls.cost", "calls.flags",
-    "calls.flops", "calls.operands", "calls_counted", "captured", "capturing", "clock",
-    "compiled", "compiler", "compressing", "computed", "cycles", "decorated", "downloads",
+    "asked_of_compile", "averaged", "backend", "backward_nodes", "busy_since", "calls.cost", "calls.flags",
+    "calls.flops", "calls.operands", "captured", "capturing", "clock",
+    "compiled", "compiler", "computed", "cycles", "decorated", "downloads",
     "eager_trainings", "fetches", "figures", "graphs", "grouped", "handled", "inference",
-    "launches", "linked", "loader_for", "loading.built", "loading.moves", "loading.scripted",
+    "launches", "left_behind", "linked", "loader_for", "loading.built", "loading.moves", "loading.scripted",
     "loading.step", "loading.streams", "machine", "made_program", "matched.hopeless",
     "matched.profile", "matched.run", "matched.versions", "measured", "metered", "nightly",
-    "nodes", "on_a_gpu", "on_meta", "op_dtypes", "open_ranges", "plans.measured", "profiled",
+    "nodes", "on_a_gpu", "on_meta", "op_dtypes", "passes", "plans.measured", "profiled",
     "profiles.made", "profiles.ranges", "profiles.timeline", "profiles.training", "programs",
-    "queue", "ranks", "reducing", "resnet_trainings", "saved", "scaler_calls", "script",
+    "queue", "ranks", "reduced", "resnet_trainings", "saved", "scaler_calls", "script",
     "scripted_call", "scripted_net", "sharding", "shares", "sizes", "stepping", "sums", "tiles",
     "traffic", "trainings", "waits", "would_launch",
 })  # fmt: skip

@@ -17,16 +17,16 @@ from tests.worker.harness import own_rig
 COURSE = Course(find_root())
 PARTS = [(name, part) for name in COURSE.labs for part in COURSE.kit(name).lab.parts]
 PLAIN = {
-    "answers", "autocast", "batch", "broken_model", "calls_of_modules", "changed",
+    "answers", "autocast", "batch", "calls_of_modules", "changed",
     "clear_batches", "copies", "criterion", "device", "draw", "drop_alike", "dtype", "epochs",
     "evaluated",
-    "exact", "file_bytes", "file_text", "first_gradients", "flat", "folder", "generates", "generator", "given",
+    "exact", "file_bytes", "file_text", "flops_of_mlps", "flat", "folder", "generates", "generator", "given",
     "global_draws", "gradients", "half_as_on_a_gpu", "hooks_on", "install", "integer", "kept",
     "language", "language_model", "layers", "left", "made_cache", "made_folder",
-    "made_mask", "models", "moved", "net", "nets", "no_grad", "number", "nvcc", "one_step",
-    "pass_through", "peak_mb", "picture", "pooled", "program", "random", "reached", "refusal",
-    "repeated", "return_memory_at_once", "returned", "rows", "rows_of", "sample", "seconds",
-    "seed", "seed_globally", "series", "side", "small_training", "steps", "table", "tensor",
+    "made_mask", "models", "net", "nets", "no_grad", "number", "nvcc", "one_step",
+    "pass_through", "peak_mb", "picture", "pooled", "program", "random", "refusal",
+    "repeated", "return_memory_at_once", "returned", "rows", "rows_of", "sample", "saved_weights", "seconds",
+    "seed", "seed_globally", "series", "side", "small_training", "sorted_batch", "steps", "table", "tensor",
     "text", "threads", "tokens", "told_to_ask", "tools", "training", "transposed", "trusted", "unchanged",
     "uninstall", "watched", "weights_of", "window", "with_weights", "word", "written",
     "calls.asked", "calls.backward", "calls.computed", "calls.given", "calls.gradients",
