@@ -53,7 +53,8 @@ RANK = record(
     end=TEXT,
     gradients=INTEGER,
 )
-CASE = record(ranks=list_of(RANK), figures=map_of(NUMBER), slips=map_of(NUMBER))
+NOT_RUN = {"figures": {}, "passes": [], "start": "", "end": "", "gradients": 0}
+CASE = record(ranks=exactly(judges.RANKS, RANK), figures=map_of(NUMBER), slips=map_of(NUMBER))
 
 
 @part.probe(pair=True, values={"cases": exactly(2, CASE)}, takes=["measure_communication"])
@@ -67,7 +68,8 @@ def measured(student: Student, rig: Rig) -> Answer:
         else:
             right = story.figures()
             slips = story.script.slips(right["step_ms"], 2)
-            cases.append({"ranks": [], "figures": right, "slips": slips})
+            not_run = [NOT_RUN] * judges.RANKS
+            cases.append({"ranks": not_run, "figures": right, "slips": slips})
     return {"cases": cases}
 
 

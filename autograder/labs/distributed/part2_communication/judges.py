@@ -22,6 +22,7 @@ WITHIN = 2e-3  # relative: each reading of the clock takes a microsecond
 POINTS = 0.3  # of a percentage
 LEAST, SPAN = 4, 256  # sizes handed in, and how many times as large the largest is
 MOST = 1024  # processes
+RANKS = 2  # processes of a step
 WORLD = 3  # processes of the link: with two, 2 (n - 1) / n is 1
 BUS = "it is 2 (n - 1) / n x bytes / time, in 1e9 bytes a second; here n is 3"
 NOT_ALONE = "it is the time of one all_reduce, waited for, and of no barrier"

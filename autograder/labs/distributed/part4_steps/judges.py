@@ -73,6 +73,8 @@ class Steps(Group):
         if ratio <= APART:
             return "nothing moved: no step was taken, or of another model"
         start, right = (ranks.baseline.arrays[name] for name in ("start", "weights0"))
+        if weights[0].shape != right.shape:
+            return "another model was trained"
         added_up = start + WORLD * (right - start)
         if numerics.norm(weights[0] - added_up) < SUMMED * numerics.norm(right - start):
             return "gradients are added up over the ranks and not averaged"
