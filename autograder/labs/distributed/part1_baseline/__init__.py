@@ -159,7 +159,10 @@ waits.same(
 SHARES = ("compute", "communication", "exposed")
 FORM: dict[str, Question | Known] = {
     "top_operators": Question("", names=made.TOP, required=True),
-    **{f"{it}_percent": Known(judges.band(it), group="shares") for it in SHARES},
+    **{
+        f"{it}_percent": Known(judges.band(it), group="shares", why=judges.OF_STEPS)
+        for it in SHARES
+    },
     "slow_rank": Known(judges.NONE, one_of=(0, 1, judges.NONE)),
 }
 answered = Answers(part, "summarise", FORM, see=SEE)

@@ -13,6 +13,7 @@ STEPS, RECORDED = 12, [3, 4, 5, 6]
 OTHERS = {6: (0, "ValueError"), 7: (7, "")}
 """What is taken and raised with fewer steps than the schedule has, and with just as many."""
 POINTS = 2.0
+OF_STEPS = "it is in percent of the time of rank 0's steps, and what runs at once counts once"
 SLOW = (8.0, 12.0)  # percent of the steps that a rank waits: in between either answer is right
 NONE = "none"
 TIMES = ["step_ms", "compute_ms", "communication_ms", "exposed_ms"]
@@ -135,4 +136,5 @@ def slow_problem(answer: Any, traces: Sequence[Trace]) -> str:
     right = {NONE} if percent < SLOW[0] else {slow} if percent > SLOW[1] else {NONE, slow}
     if answer in right:
         return ""
-    return f"slow_rank is {answer!r}; rank {1 - slow} waits for rank {slow} in {percent:.0f} % of the steps"
+    waits = f"rank {1 - slow} waits for rank {slow}"
+    return f"slow_rank is {answer!r}; {waits}: all waits are {percent:.0f} % of the steps' time"
