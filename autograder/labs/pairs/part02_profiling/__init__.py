@@ -130,7 +130,7 @@ def trace_holds_the_steps(stepped: Pair) -> Verdict:
 def modelled(student: Student, rig: Rig) -> Any:
     folder, rows, calls, modules = rig.made_folder(), [], {}, {}
     model, ids = rig.language_model(4)
-    passes = rig.passes(model)
+    passes = rig.calls_counted(model)
     if rig.side == "student":
         returned = student.profile_model(model, ids, str(folder))
         rows = rig.rows(returned, "profile_model")
@@ -202,7 +202,7 @@ def remembered(student: Student, rig: Rig) -> Any:
     models = []
     for name, model, inputs in rig.models():
         peak, rows, ways = None, [], []
-        passes = rig.passes(model)
+        passes = rig.calls_counted(model)
         if rig.side == "student":
             returned = student.profile_memory(model, inputs, str(rig.made_folder()))
             answer = rig.returned("profile_memory", returned)

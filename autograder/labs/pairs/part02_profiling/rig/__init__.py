@@ -191,7 +191,7 @@ class Rig(worker.Rig):
         return dict(counts)
 
     @staticmethod
-    def passes(model: nn.Module) -> Counter[str]:
+    def calls_counted(model: nn.Module) -> Counter[str]:
         """Return what counts the calls of a model, and the backward passes through it, from now on."""
         passes, forward = Counter(forward=0, backward=0), model.forward
 
