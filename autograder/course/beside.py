@@ -14,13 +14,13 @@ from autograder.lab import Check, Lab, Part, Probe
 
 BESIDE = frozenset({
     "asked_of_compile", "averaged", "backend", "backward_nodes", "busy_since", "calls.cost", "calls.flags",
-    "calls.flops", "calls.operands", "captured", "capturing", "clock",
+    "calls.flops", "calls.operands", "calls_counted", "captured", "capturing", "clock",
     "compiled", "compiler", "computed", "cycles", "decorated", "downloads",
     "eager_trainings", "fetches", "figures", "graphs", "grouped", "handled", "inference",
     "launches", "left_behind", "linked", "loader_for", "loading.built", "loading.moves", "loading.scripted",
     "loading.step", "loading.streams", "machine", "made_program", "matched.hopeless",
     "matched.profile", "matched.run", "matched.versions", "measured", "metered", "nightly",
-    "nodes", "on_a_gpu", "on_meta", "op_dtypes", "passes", "plans.measured", "profiled",
+    "nodes", "on_a_gpu", "on_meta", "op_dtypes", "plans.measured", "profiled",
     "profiles.made", "profiles.ranges", "profiles.timeline", "profiles.training", "programs",
     "queue", "ranks", "reduced", "resnet_trainings", "saved", "scaler_calls", "script",
     "scripted_call", "scripted_net", "sharding", "shares", "sizes", "stepping", "sums", "tiles",
