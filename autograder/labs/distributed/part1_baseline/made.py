@@ -216,7 +216,7 @@ def own_times(operators: Sequence[Event]) -> dict[str, int]:
     """Return by name the ticks without the operators directly inside, on the same thread."""
     own: dict[str, int] = defaultdict(int)
     around: dict[Thread, list[tuple[int, str]]] = defaultdict(list)
-    for event in sorted(operators, key=lambda it: (it["ts"], -it["dur"])):
+    for event in sorted(operators, key=lambda one: (one["ts"], -one["dur"])):
         start, length = _ticks(event)
         outer = around[event["pid"], event["tid"]]
         while outer and outer[-1][0] <= start:

@@ -156,7 +156,8 @@ def draw_matrices(
     columns: Any = (0, 40),
     tile: Any = (5, 30),
 ) -> dict[str, Any]:
-    left, right = random.normal(size=(rows, inner)), random.normal(size=(inner, columns))
+    # Around 1: of a single column, which is its row's largest number, nothing cancels out.
+    left, right = random.normal(1, size=(rows, inner)), random.normal(1, size=(inner, columns))
     return {"a": left, "b": right, "tile": tile}
 
 

@@ -24,7 +24,10 @@ SPREAD = (3.0, 5.0, 0.5)
 class _Flops(TorchDispatchMode):
     """FlopCounterMode without its hooks on modules, which a graph's tensors do not take."""
 
-    flops = 0
+    def __init__(self) -> None:
+        """Begin with none."""
+        super().__init__()
+        self.flops = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
@@ -72,7 +75,7 @@ class Rig(worker.Rig):
     def flops_of_mlps(model: Any, tokens: int) -> int:
         """Return what the MLPs compute for so many tokens: they have no biases."""
         weights = [it for block in model.blocks for it in block.mlp.parameters()]
-        return 2 * tokens * sum(weight.numel() for weight in weights)
+        return sum(2 * tokens * int(weight.numel()) for weight in weights)
 
     @staticmethod
     def drop_alike(number: int) -> None:

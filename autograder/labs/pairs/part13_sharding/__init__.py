@@ -175,8 +175,9 @@ def saved(student: Student, rig: Rig) -> Answer:
     return training.saved(student) if rig.side == "student" else training.expected()
 
 
-def _weights_problem(first: Any, second: Any, expected: Any) -> tuple[str, str]:
+def _weights_problem(ranks: Any, expected: Any) -> tuple[str, str]:
     """Say what both processes returned and why that is wrong, or nothing."""
+    first, second = ranks
     if first["names"] != expected["names"]:
         measured = f"rank 0 has {len(first['names'])} weights: {', '.join(first['names'][:2])}"
         return measured, f"{len(expected['names'])} weights are in the model"
@@ -198,7 +199,7 @@ def _weights_problem(first: Any, second: Any, expected: Any) -> tuple[str, str]:
 def saves_whole_weights(saved: Pair) -> Verdict:
     """whole_weights returns the whole weights as plain tensors on the CPU in rank 0, and {} in rank 1."""
     expected = saved.baseline.values["ranks"][0]
-    measured, why = _weights_problem(*saved.student.values["ranks"], expected)
+    measured, why = _weights_problem(saved.student.values["ranks"], expected)
     apart = outputs.furthest(saved.student.arrays["saved"], saved.baseline.arrays["saved"])
     if not why and not apart <= 1e-6:
         measured, why = "rank 0 has other values", "these are not the weights of now"

@@ -71,7 +71,7 @@ class Sharding:
         state = {name: FACTOR * value for name, value in self.model().state_dict().items()}
         shapes = [list(value.shape) for value in state.values()]
         whole = {"names": list(state), "kinds": ["Tensor on cpu"], "shapes": shapes}
-        nothing = {"names": [], "kinds": [], "shapes": []}
+        nothing: dict[str, list[Any]] = {"names": [], "kinds": [], "shapes": []}
         answers = [{**each, "gathered": 0} for each in (whole, nothing)]
         return {"saved": flat(state), "ranks": answers}
 
