@@ -40,7 +40,8 @@ def held(slip: str = "", *, parameters: int, processes: int, strategy: str) -> A
         name: size * parameters / (processes if place < shared else 1)
         for place, (name, size) in enumerate(sizes.items())
     }
-    return {**here, "total": sum(here.values())}
+    here["total"] = sum(here.values())
+    return here
 
 
 holds.same(

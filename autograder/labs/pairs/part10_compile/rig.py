@@ -26,7 +26,7 @@ class _Flops(TorchDispatchMode):
 
     def __init__(self) -> None:
         """Begin with none."""
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.flops = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
