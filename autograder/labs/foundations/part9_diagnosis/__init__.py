@@ -260,11 +260,12 @@ def in_one_spelling(place: Any, given: Given) -> Any:
     return [row | {"cpus": judges.listed(judges.cpus(row["cpus"]))} for row in rows]
 
 
-placing = Exercise("place", part, call=in_one_spelling)
+placing, fitting = Exercise("place", part, call=in_one_spelling), Exercise("place", part)
 FEW = {"nodes": 1, "cores": 8, "gpus": 3, "ranks": 3}
 
 
 @placing.inputs
+@fitting.inputs
 def draw_machine(
     random: Random,
     nodes: Any = (1, 3),
@@ -304,7 +305,7 @@ placing.same(
     },
     try_="list the node's cores that have allowed CPUs, and give rank j of k those from j * n // k to (j + 1) * n // k",
 )
-placing.refuses(
+fitting.refuses(
     {
         "two cores for three ranks": {**FEW, "allowed": "0-1,8-9"},
         "four ranks for three GPUs": {**FEW, "ranks": 4},
