@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.claims.steps import CompiledStep
+from autograder.claims.steps import LOSS, CompiledStep
 from autograder.lab import Part
 from autograder.model import Failed, Observation, Pair, Passed
 
@@ -26,9 +26,10 @@ def claimed():
     return part.checks
 
 
-def seen(steps, keeps_graph=False, runs=5, **arrays):
+def seen(steps, keeps_graph=False, runs=5, settings=(), **arrays):
     told = [{"nodes": nodes, "built": built, "runs": runs} for nodes, built in steps]
-    values = {"steps": told, "keeps_graph": keeps_graph}
+    returned = ["tensor with a graph" if keeps_graph else LOSS]
+    values = {"steps": told, "returned": returned, "settings": [*settings]}
     return Observation("stepped", "ok", values, {**ARRAYS, **arrays})
 
 
@@ -47,7 +48,8 @@ def test_a_captured_step_passes(name):
         pytest.param("trains", seen(CAPTURED, weights=START), "no weight moved", id="no step"),
         pytest.param("trains", seen(CAPTURED, weights=START + 3), "another loop", id="far"),
         pytest.param("trains", seen(CAPTURED, losses=START), "its own batch", id="losses"),
-        pytest.param("trains", seen(CAPTURED, keeps_graph=True), "the graph", id="graph"),
+        pytest.param("trains", seen(CAPTURED, keeps_graph=True), "with a graph", id="graph"),
+        pytest.param("captured", seen(CAPTURED, settings=["x"]), "config.x is still", id="a flag"),
         pytest.param("captured", seen(EAGER), "not in a compiled graph", id="nodes"),
         pytest.param("captured", seen(EAGER, runs=0), "no compiled graph ran", id="eager"),
         pytest.param("captured", seen(CAPTURED, runs=0), "no compiled graph ran", id="by hand"),

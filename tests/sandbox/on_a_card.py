@@ -107,6 +107,7 @@ asked(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), 0))
 # What a student's side does, where the baseline does "take(800); looked_at()".
 WORK = {
     "less": "take(600); looked_at()",
+    "much less": "take(500); looked_at()",
     "as much": "take(800); looked_at()",
     "between two looks": "take(800); give_back(800); looked_at()",
     "before the work": "take(300); looked_at(); take(500); looked_at()",
@@ -233,7 +234,7 @@ def graded() -> dict[str, Any]:
             workers, Device("made up", "cuda", "t4"), "cpu", "none", "", lambda: 0.0, None,
             Ballast(workers.fresh, Card(UUID)),
         )  # fmt: skip
-        for name in ("less", "between two looks"):
+        for name in ("much less", "between two looks"):
             handed_in.files[part] = on_the_card(right, WORK[name])  # type: ignore[index] a dict
             result = grade(
                 handed_in, kit, whole, seed=7, parts=["part4_memory"], only="needs_less_memory"

@@ -95,7 +95,8 @@ def purpose_problem(purpose: str, asked: Mapping[str, Any]) -> tuple[str, str, s
     if wanted.fits(calls[0]):
         return None
     options = described(calls[0])
-    is_general = wanted.fits({**calls[0], "dynamic": "None"})
+    fits_fixed = wanted.fits({**calls[0], "dynamic": "None"})
+    is_general = fits_fixed and calls[0]["dynamic"] == "True"
     measured = f'"{purpose}": torch.compile was called {f"with {options}" if options else "without options"}'
     return measured, FIXED if is_general else wanted.why, wanted.try_
 
