@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -64,6 +62,6 @@ def test_what_is_wrong_is_said(name, student, words):
 
 
 def test_an_answer_without_steps_is_a_failure():
-    student = replace(seen(CAPTURED), values={"steps": [], "keeps_graph": False})
+    student = seen([])
 
     assert isinstance(judged("captured", student), Failed)
