@@ -112,7 +112,7 @@ hooks = Hooks(part, hooked, SEE)
 hooks.rounds(
     "rounds_and_no_more",
     ERRORS,
-    "The hook's means are as exact as dtype allows, also large and tiny ones, and alike in all processes.",
+    "The means of the hook are as exact as dtype allows, also for large and tiny numbers, and alike in all processes.",
     "send bucket.buffer().div(n).to(dtype)",
 )
 hooks.collectives(

@@ -126,7 +126,8 @@ augment.same(
     gradients=(),
     dtypes=(),
     name="augments_right",
-    says="augment equals the loop: no sample, one sample, one pixel, offsets at both ends, clamped gains, views.",
+    says="augment gives what the loop gives, for no sample, one sample, one pixel, offsets at both ends, "
+    "clamped gains, views.",
     why={
         "pad is": "the argument pad is not used, or its default is used somewhere",
         MIRRORED: "without mirrored images it is right: crop first, then mirror the crop left and right",
@@ -211,7 +212,7 @@ def prepares_as_drawn(prepared: Pair) -> Verdict:
 
 part.add_check(
     "prepares_what_it_draws",
-    "prepare_batch augments each image as draw_augmentation draws it from the same generator.",
+    "prepare_batch augments each image with the numbers that draw_augmentation draws from the same generator.",
     "outputs",
     prepares_as_drawn,
     ["prepared"],

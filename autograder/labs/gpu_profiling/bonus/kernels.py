@@ -108,7 +108,7 @@ def fused_is_one_launch(launched: Observation) -> Verdict:
 
 @part.check(basis="outputs")
 def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
-    """The CUDA kernel computes the same, thread by thread on the CPU, and writes its own numbers only."""
+    """Run on the CPU, one thread at a time, the CUDA kernel gives the right result and writes nothing beside it."""
     strayed = threads.student.values["strayed"]
     if strayed:
         why = "the last block has threads without a number, which must return; odd heights and widths are rounded down"

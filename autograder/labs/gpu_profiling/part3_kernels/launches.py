@@ -109,7 +109,7 @@ LAUNCH_HINTS = {
 
 @part.check(basis="scripted")
 def counts_launches(counted: Pair) -> Verdict:
-    """count_launches finds what a trace launched, of a GPU, of a CPU, and of compiled code on a CPU."""
+    """count_launches counts the launches in a trace, from a GPU, a CPU, or compiled code on a CPU."""
     expected = list(zip(KINDS, counted.baseline.values["expected"], strict=True))
 
     def problem(reported: judges.Counts, case: tuple[str, Mapping[str, int]]) -> tuple[str, str]:

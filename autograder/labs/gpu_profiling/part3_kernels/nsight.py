@@ -135,7 +135,7 @@ def command_is_right(commands: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[command_is_right])
 def command_measures_what_was_asked(commands: Pair) -> Verdict:
-    """ncu_command measures the named kernels, and none whose name only contains one of theirs."""
+    """ncu_command measures the named kernels, and no kernel whose name merely contains such a name."""
     values = commands.student.values
 
     def problem(answer: tuple[Sequence[str], ...], asked: Mapping[str, Any]) -> tuple[str, str]:

@@ -225,7 +225,7 @@ def returning(epochs: list[float], runs: list[int]) -> Callable[..., list[float]
 
 @part.check(basis="report")
 def joins_the_group(places: Pair) -> Verdict:
-    """setup_ddp joins by nccl and takes GPU LOCAL_RANK of its machine; without a GPU it joins by gloo on the CPU."""
+    """setup_ddp joins the group with nccl and uses GPU number LOCAL_RANK; without a GPU it uses gloo and the CPU."""
     answers = places.student.values["places"]
     for answer, expected in zip(answers, places.baseline.values["places"], strict=True):
         problem = _place_problem(answer, expected)

@@ -93,7 +93,7 @@ HINTS = {
 
 @part.check(basis="scripted", needs=[accumulates])
 def does_the_same_work(whole: Pair) -> Verdict:
-    """The program takes the baseline's steps with its losses, in batches that fit, and times only whole epochs."""
+    """The program has the baseline's steps and losses, in batches that fit into memory, and times only whole epochs."""
     measured, why = judges.worked(whole, EPOCHS, LOSSES)
     values = whole.student.values
     if values["after"]:

@@ -151,7 +151,7 @@ def modelled(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="outputs", compared="operators and calls of a trusted profile")
 def names_the_top_operators(stepped: Pair, modelled: Pair, device: Device) -> Verdict:
-    """Rows name the operators with the most self time; calls match a trusted profile, and times match the file."""
+    """Rows name the top operators by self time; calls match a trusted profile, times match the file that you wrote."""
     of = {"profile_steps": (stepped, 10), "profile_model": (modelled, 20)}
     for function, (pair, count) in of.items():
         own, right = pair.student.values, pair.baseline.values

@@ -133,7 +133,7 @@ NOTED = {  # words of a case -> why its seconds are wrong, and what to try
 
 @part.check(basis="scripted")
 def decorator_times_honestly(decorator_times: Pair) -> Verdict:
-    """timed notes each outermost call once, with the device's work, also when it raises."""
+    """The decorator timed records each outermost call once, with the device's work, also when it raises."""
     return outputs.same(decorator_times, SECONDS, why=NOTED, try_=PROFILE)
 
 

@@ -230,7 +230,7 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
 
 @part.check(basis="scripted")
 def falls_back(sources: Pair) -> Verdict:
-    """Without a network "auto" returns the synthetic set and "cifar10" fails; "synthetic" downloads nothing."""
+    """Without internet, "auto" returns the synthetic set and "cifar10" fails; "synthetic" downloads nothing."""
     script = sources.baseline.values
     pictures = script["sources"][4]["length"]
     answers = sources.student.values["sources"]

@@ -139,7 +139,7 @@ def every_parameter_trains(training: Pair) -> Verdict:
 
 @part.check(basis="outputs", needs=[every_parameter_trains])
 def answers_alike_in_eval(training: Pair) -> Verdict:
-    """Training it moves the ResNet's statistics once, and in eval() it answers as the ResNet and changes nothing."""
+    """A step of ResNet18Checkpointed moves statistics once; in eval() it answers as the ResNet and changes nothing."""
     observed, expected = training.student.arrays, training.baseline.arrays
     apart = {name: outputs.furthest(observed[name], expected[name]) for name in COMPARED}
     of_largest = "off by {:.1e} of the largest (allowed {:.0e})".format
@@ -204,7 +204,7 @@ def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
 
 @part.check(basis="outputs", needs=[every_parameter_trains], compared="memory and gradients")
 def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
-    """Checkpointing saves at least half of what this shape lets it save, measured from outside."""
+    """Checkpointing saves at least half of what the checked batch shape lets it save, measured from outside."""
     gradients = (side.arrays["numbers"] for side in (large_step.student, large_step.baseline))
     apart = outputs.furthest(*gradients)
     kept = large_step.baseline.values

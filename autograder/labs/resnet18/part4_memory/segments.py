@@ -167,7 +167,7 @@ MOVED = {  # words of a case -> why its statistics are wrong, and what to try
 
 @part.check(basis="outputs")
 def statistics_move_once(statistics: Pair) -> Verdict:
-    """The running statistics of every BatchNorm move once a forward pass, however often backward() follows."""
+    """The running statistics of every BatchNorm move once per forward pass, however often backward() follows."""
     verdict = outputs.same(statistics, SAME, why=MOVED, try_=TWICE)
     observed = statistics.student.values
     changed, error = observed["changed"], observed["ended"]
