@@ -33,7 +33,7 @@ demo: .venv/ready fence
 	@fence=bubblewrap; $(BIN)/perflab doctor | grep -q '^ok *the fence' || { fence=none; \
 	  echo "perflab: no fence here (perflab doctor says why); the sample submissions are ours, so they run with --isolation none"; }; \
 	$(BIN)/perflab grade resnet18 demo/handed_in/resnet18 --part part3 --out demo/results --isolation $$fence && \
-	echo "perflab: now a speed bar, judged by the clock outside: first the machine is examined, which takes a minute or two" && \
+	echo "perflab: now a speed bar, judged by the clock outside: first the machine is examined, which takes about a minute" && \
 	$(BIN)/perflab grade foundations demo/handed_in/foundations --only vectorized_is_faster --out demo/speed --isolation $$fence
 	@echo "perflab: the class pages are demo/results/index.html and demo/speed/index.html"
 
