@@ -50,7 +50,7 @@ LINES = """\
   2/4  cleo                         4 of 14, 6 owed  (1.3 s)
 -- one at a time: what was under way when the grader was killed (1)
   3/4  bob                          0 of 14, 6 owed, set aside: its grader died each time
--- timed, one at a time on each device: what waits for the clock, and faults of the grader once more (1, 4 timed check(s): about 3 min)
+-- timed, one at a time on each device: what waits for the clock, and faults of the grader once more (1, 4 timed check(s): about 2 min)
        ada                          the machine is examined, pair 2
   4/4  ada                          4 of 14, 6 owed  (1.3 s)
 -- a second grade, on other inputs, for some drawn by lot: how far grades can be trusted (2)
