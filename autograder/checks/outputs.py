@@ -51,17 +51,17 @@ WHOLE_OR_NOT = {"int", "float"}
 Form = Mapping[str, Any]
 """Of one answer: its case, its shape, its dtype."""
 Why = str | Mapping[str, str]
-"""What to say of a case, or what to try; or by words in the name of the case, the first that fit."""
-Causes = Mapping[str, tuple[str, str]]
-"""What to say by words in the name of the case, each with what to try there."""
+"""What to say of numbers that differ; or by words in the name of the case, the first that fit."""
+Causes = Mapping[str, str | tuple[str, str]]
+"""The same; a tuple has what to try there as well."""
 
 
 def same(
     pair: Pair,
     within: float | Mapping[str, float],
     *,
-    why: Why | Causes,
-    try_: Why,
+    why: str | Causes,
+    try_: str,
     without: Collection[str] = (),
 ) -> Passed | Failed:
     """Pass when each case agrees; *within* is relative to the largest number of each row, and may go by dtype.
@@ -71,7 +71,7 @@ def same(
     worst = most = 0.0
     cases = [each for each in paired(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
-        words, hint = _cause(why, asked["case"], reason(try_, asked["case"]))
+        words, hint = _cause(why, asked["case"], try_)
         if problem := misfit(case, asked, got, words, hint):
             return problem
         assert got is not None
@@ -275,7 +275,7 @@ def reason(why: Why, case: str) -> str:
     return next(words for part, words in why.items() if part in case)
 
 
-def _cause(why: Why | Causes, case: str, try_: str) -> tuple[str, str]:
+def _cause(why: str | Causes, case: str, try_: str) -> tuple[str, str]:
     """Return what is said of a case, and what to try there."""
     if isinstance(why, str):
         return why, try_

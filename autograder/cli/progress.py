@@ -36,7 +36,7 @@ SAID = {
 }
 
 
-EXAMINATION_SECONDS, CHECK_SECONDS = 50.0, 17.0  # on 2 cores: docs/measurements/batch.md
+EXAMINATION_SECONDS, CHECK_SECONDS = 50.0, 16.0  # on 2 cores: docs/measurements/batch.md
 QUIET_SECONDS = 20.0  # at the most, where nothing moves and something is said
 
 

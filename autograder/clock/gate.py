@@ -20,7 +20,7 @@ from autograder.config import LOWEST_BAR
 MOST_NOISE = 0.10
 """sd of one pair's log-ratio."""
 QUIET_NOISE = 0.02
-"""The same of a pair of few windows, at its upper bound: all pairs have few below it."""
+"""The same at its upper bound, of a pair of few windows. Below it all pairs have few."""
 EXAMINE_EVERY = 30 * 60.0
 """Seconds."""
 CANARIES: Mapping[str, Decision] = {"known-good": "PASS", "known-slow": "FAIL"}
@@ -42,7 +42,7 @@ class Gate:
     windows: int = TIMED
     """How many a pair needs on this machine where the first look does not decide."""
     differs: bool = False
-    """The baseline was faster or slower than itself, which no longer pair would mend."""
+    """The baseline was faster or slower than itself. Longer pairs would not mend that."""
 
 
 def gate(pairs: Sequence[float], windows: int = FEW, *, last: bool = False) -> Gate:

@@ -178,14 +178,16 @@ def written(student: Student, rig: Rig) -> Any:
 def one_file_for_each_cycle(written: Pair) -> Verdict:
     """Cycle n is in rank{rank}_cycle{n}_trace.json.gz, and no file but operators.csv is beside them."""
     why = {
-        "names": "the n-th call of a handler writes cycle n, and each handler counts its own calls",
-        "": "each file is of its own cycle, as gzipped JSON",
+        "names": (
+            "the n-th call of a handler writes cycle n, and each handler counts its own calls",
+            'count the calls in the handler: f"rank{rank}_cycle{cycle}_trace.json.gz"',
+        ),
+        "": (
+            "each file is of its own cycle, as gzipped JSON",
+            "prof.export_chrome_trace(str(file)), once in each call",
+        ),
     }
-    try_ = {
-        "names": 'count the calls in the handler: f"rank{rank}_cycle{cycle}_trace.json.gz"',
-        "": "prof.export_chrome_trace(str(file)), once in each call",
-    }
-    return outputs.same(written, 0.0, why=why, try_=try_)
+    return outputs.same(written, 0.0, why=why, try_=WRONG)
 
 
 @part.check(basis="report", needs=[one_file_for_each_cycle])
@@ -219,22 +221,28 @@ def recorded(student: Student, rig: Rig) -> Any:
 def records_the_right_steps(recorded: Pair) -> Verdict:
     """profile_cycles records the active steps of each cycle, and returns how many cycles it recorded."""
     why = {
-        "calls of step": "step(i) must be called once for each i from 0 to steps - 1, "
-        "also after the last cycle",
-        "the handler": "the schedule moves on only at prof.step(), and no error says that it is missing",
-        "number of traces": "without repeat= the cycles go on until the last step",
-        "returned": "profile_cycles returns how many cycles were recorded",
-        "": "the schedule decides which steps are recorded, and prof.step() ends a step: "
-        "the work comes before it",
+        "calls of step": (
+            "step(i) must be called once for each i from 0 to steps - 1, also after the last cycle",
+            "for i in range(steps): step(i)",
+        ),
+        "the handler": (
+            "the schedule moves on only at prof.step(), and no error says that it is missing",
+            "call prof.step() after each step(i)",
+        ),
+        "number of traces": (
+            "without repeat= the cycles go on until the last step",
+            "schedule(..., repeat=repeat)",
+        ),
+        "returned": (
+            "profile_cycles returns how many cycles were recorded",
+            "return the number of cycles",
+        ),
+        "": (
+            "the schedule decides what is recorded, and prof.step() ends a step: first the work, then it",
+            "profile(schedule=schedule(wait=wait, ...)), and in the loop step(i), then prof.step()",
+        ),
     }
-    try_ = {
-        "calls of step": "for i in range(steps): step(i)",
-        "the handler": "call prof.step() after each step(i)",
-        "number of traces": "schedule(..., repeat=repeat)",
-        "returned": "return the number of cycles",
-        "": "profile(schedule=schedule(wait=wait, ...)), and in the loop step(i), then prof.step()",
-    }
-    return outputs.same(recorded, 0.0, why=why, try_=try_)
+    return outputs.same(recorded, 0.0, why=why, try_=WRONG)
 
 
 cut = Exercise("profile_cycles", part)

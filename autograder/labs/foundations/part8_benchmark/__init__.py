@@ -125,8 +125,11 @@ def warms_up_and_counts(counted_calls: Pair) -> Verdict:
     )
 
 
-STATISTICS = {
-    "runs": "runs are the times of the calls in ms, each measured alone by time.perf_counter()",
+STATISTICS: outputs.Causes = {
+    "runs": (
+        "runs are the times of the calls in ms, each measured alone by time.perf_counter()",
+        "start = time.perf_counter(); call; 1000 * (time.perf_counter() - start)",
+    ),
     "std": "the standard deviation is that of the runs, with n or n - 1",
     "p50": "np.percentile interpolates between neighbours, as runs[int(0.5 * n)] does not",
     "p9": "np.percentile interpolates between neighbours, as runs[int(0.99 * n)] does not",
@@ -138,10 +141,7 @@ STATISTICS = {
 @part.check(basis="scripted")
 def statistics_are_right(scripted_runs: Pair) -> Verdict:
     """benchmark returns mean, standard deviation, percentiles, rate and runs of calls whose times are known."""
-    try_ = {
-        "runs": "start = time.perf_counter(); call; 1000 * (time.perf_counter() - start)",
-        "": f"numpy has all of them; {WRONG}",
-    }
+    try_ = f"numpy has the statistics; {WRONG}"
     return outputs.same(scripted_runs, ONE_PERCENT, why=STATISTICS, try_=try_)
 
 
@@ -223,8 +223,12 @@ def comparisons(student: Student, rig: Rig) -> Any:
 FIGURES = (", ratio", ", low", ", high", ", verdict", ", names")
 
 
-CALLED = {", calls": "each function is called warmup times, and then once in each pair"}
-CALL = {", calls": "for _ in range(warmup): baseline(*inputs); candidate(*inputs)"}
+CALLED = {
+    ", calls": (
+        "each function is called warmup times, and then once in each pair",
+        "for _ in range(warmup): baseline(*inputs); candidate(*inputs)",
+    )
+}
 
 
 def _of(
@@ -232,8 +236,7 @@ def _of(
 ) -> Verdict:
     others = [it for it in ("drift", "interval", "verdict of") if it != cases]
     without = [*others, *(it for it in FIGURES if it not in figures)]
-    steps = {**CALL, "": try_}
-    return outputs.same(pair, COMPARED, why={**CALLED, **why}, try_=steps, without=without)
+    return outputs.same(pair, COMPARED, why={**CALLED, **why}, try_=try_, without=without)
 
 
 DRIFT = {
