@@ -108,6 +108,29 @@ def test_loaders_have_the_options_that_help(loaders_made, words):
     assert words in f"{found.measured}; {getattr(found, 'why', '')}"
 
 
+def test_a_collation_of_spawned_workers_can_be_pickled():
+    unnamed = made(0, pickles=False)
+
+    assert isinstance(loaders.options(unnamed, try_=""), Passed)
+    assert "cannot be pickled" in loaders.options(unnamed, try_="", spawned=True).measured
+
+
+MOVES = {
+    "all": ((6, 6, 0), Passed, "12 copies, none of which waits"),
+    "labels stay": ((6, 0, 0), Failed, "6 images and 0 labels were moved in 6 batches"),
+    "blocking": ((6, 6, 3), Failed, "3 of 12 copies wait"),
+}
+
+
+@pytest.mark.parametrize(("counts", "kind", "words"), MOVES.values(), ids=MOVES)
+def test_each_batch_is_copied_without_a_wait(counts, kind, words):
+    values = dict(zip(loaders.MOVES, (*counts, 6), strict=True))
+    found = loaders.each_copied(Observation("moves", "ok", values))
+
+    assert isinstance(found, kind)
+    assert words in found.measured
+
+
 def seeded(first, alike, another):
     one, two, stored = seen(first, alike), seen(another, another), seen(STORED, STORED)
     names = {"first": (one, "first"), "alike": (one, "second"), "another": (two, "first")}

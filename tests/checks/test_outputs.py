@@ -92,6 +92,20 @@ def test_the_second_case_is_found_by_its_place_and_explained_by_its_name():
     assert ("NaN inside: 9, and 3 is right", "one") == (found.measured, found.why)
 
 
+@pytest.mark.parametrize(
+    ("name", "why", "try_"),
+    [
+        pytest.param("NaN inside", "one", "drop it; try", id="with what to try there"),
+        pytest.param("a case", "two", "try", id="without"),
+    ],
+)
+def test_a_cause_may_come_with_what_to_try(name, why, try_):
+    causes = {"NaN": ("one", "drop it"), "": "two"}
+    found = judged([case(name, (9.0,))], [case(name, (3.0,))], why=causes)
+
+    assert (why, try_) == (found.why, found.try_)
+
+
 def test_a_tolerance_may_go_by_dtype():
     within = {"float32": 1e-6, "bfloat16": 1e-1}
     rounded = [case(numbers=(1.0, 2.1), dtype="bfloat16")]

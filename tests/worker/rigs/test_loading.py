@@ -54,6 +54,13 @@ def test_the_last_loader_that_was_made_is_seen(loading):
     assert options == built.last()
 
 
+def test_whether_a_collation_can_be_pickled_is_seen(loading):
+    with loading.built() as built:
+        DataLoader(range(3), collate_fn=lambda rows: rows)
+
+    assert built.last()["pickles"] is False
+
+
 MOVED = {
     "non_blocking": (lambda x: x.to("cpu", non_blocking=True), (1, 0)),
     "by position": (lambda x: x.to("cpu", torch.float32, True), (1, 0)),
