@@ -82,11 +82,12 @@ def rows_one_by_one(student: Student, rig: Rig) -> Any:
     answers.ask("the length", len, rows)
     for index in (0, count // 2, count - 1):
         answers.ask(f"row {index}", rig.sample, rows, index)
-    loader = student.make_loader(rows, count, 0, rig.device)
-    answers.ask("a batch", rig.sorted_batch, loader)
+    answers.ask("a batch", rig.whole_batch, rows, student.make_loader)
     data.factor = 3.0
     answers.ask("a row after the transform has changed", rig.sample, rows, 1)
-    answers.ask("a batch after the transform has changed", rig.sorted_batch, loader)
+    answers.ask(
+        "a batch after the transform has changed", rig.whole_batch, rows, student.make_loader
+    )
     return answers.values()
 
 

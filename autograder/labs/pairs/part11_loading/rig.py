@@ -78,12 +78,14 @@ class Rig(worker.Rig):
             for name, array in self.loading.epoch(loader).items()
         }
 
-    @staticmethod
-    def sorted_batch(loader: Any) -> Tensor:
-        """Return the features of the first batch, each column sorted."""
-        features, _ = next(iter(loader))
-        ordered: Tensor = features.sort(0).values
-        return ordered
+    def whole_batch(self, rows: Any, load: Callable[..., Any]) -> Tensor:
+        """Return all features as one batch; another check says where none comes out."""
+        try:
+            batch = rows.__getitems__(list(range(len(rows))))
+            features: Tensor = load(rows, len(rows), 0, self.device).collate_fn(batch)[0]
+        except Exception:
+            return torch.stack([rows[index][0] for index in range(len(rows))])
+        return features
 
     @staticmethod
     def sample(rows: Any, index: int) -> list[Tensor]:

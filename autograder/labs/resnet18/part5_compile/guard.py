@@ -89,7 +89,7 @@ def guard_answers_alike(guard: Pair) -> Verdict:
         return verdict
     pairs = zip(reported, expected, strict=False)
     count, right = next((pair for pair in pairs if pair[0] != pair[1]), (None, 0))
-    measured = f"spikes is {shown(count)}, but {shown(right)} batches were scaled"
+    measured = f"spikes is {shown(count)}, but {shown(right)} of the batches were scaled"
     counted = (
         "count each batch above the limit, also in eval(), and no other batch: "
         "one exactly at the limit is not above it"
