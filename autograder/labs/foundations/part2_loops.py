@@ -142,6 +142,7 @@ means.same(
     {
         "whole numbers": {**SOME, "whole": "int64"},
         "small whole numbers": {**SOME, "whole": "int8"},
+        "many in float64": {**SOME, "dtype": "float64"},  # of few none may be clipped
         **{
             kind: {**SOME, "kind": kind}
             for kind in ("NaN in the middle", "infinity among them", "nothing to clip at first")
