@@ -10,7 +10,7 @@ from autograder.model import Cause, Failed, Kind, Observation
 ENDS: Mapping[str, tuple[str, str]] = {
     "raised": (
         "your code raised an exception",
-        "make that call at the end of your own file and read the traceback",
+        "look at that line; the same call at the end of your file shows you the whole traceback",
     ),
     "timeout": (
         "no answer in time",

@@ -130,14 +130,23 @@ def _arguments(frame: FrameType) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Show a plain value as it is written, a tensor by its shape, and of all else the type: it may be hostile."""
+    """Show a plain value as it is written, a tensor as code that makes its like.
+
+    Of all else show the type: it may be hostile.
+    """
     if type(value) in PLAIN:
         return repr(value)
     if type(value) is str:
         return repr(value[:LONGEST])
-    name = type(value).__name__[:LONGEST]
-    is_tensor = type(value) is torch.Tensor and value.dim()
-    return f"{name} of {' x '.join(map(str, value.shape))}" if is_tensor else name
+    if type(value) is torch.Tensor and value.dim():
+        return _made(value)
+    return type(value).__name__[:LONGEST]
+
+
+def _made(tensor: torch.Tensor) -> str:
+    maker = "randn" if tensor.dtype.is_floating_point else "zeros"
+    kind = "" if tensor.dtype == torch.float32 else f", dtype={tensor.dtype}"
+    return f"torch.{maker}({tuple(tensor.shape)}{kind})"
 
 
 def _clean(text: str) -> str:

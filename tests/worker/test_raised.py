@@ -75,9 +75,13 @@ WORDS = {
         "make_model('auto', classes=55)",
         "ValueError: 55 classes (part.py, line 10), called as make_model(weights='auto', classes=55, held=None)",
     ),
-    "of a tensor its shape, of all else the type": (
+    "of a tensor code that makes its like, of all else the type": (
         "make_model(torch.zeros(2, 3), classes=5, held=Loud())",
-        "ValueError: 5 classes (part.py, line 10), called as make_model(weights=Tensor of 2 x 3, classes=5, held=Loud)",
+        "ValueError: 5 classes (part.py, line 10), called as make_model(weights=torch.randn((2, 3)), classes=5, held=Loud)",
+    ),
+    "the code of a tensor of integers names their type": (
+        "make_model(torch.zeros(2, dtype=torch.int64), classes=5)",
+        "ValueError: 5 classes (part.py, line 10), called as make_model(weights=torch.zeros((2,), dtype=torch.int64), classes=5, held=None)",
     ),
     "an assertion without words is told by its line": (
         "counted(2)",
