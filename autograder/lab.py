@@ -351,8 +351,9 @@ class Lab:
         numbered = [p for p in self.parts if same_part(p.id, id)]
         named = numbered or [p for p in self.parts if p.id.startswith(id)]
         if len(named) != 1:
+            ids = [part.id for part in self.parts]
             raise CourseError(
-                f"lab {self.name} has no part '{id}'{nearest(id, [p.id for p in self.parts])}"
+                f"lab {self.name} has no part '{id}'{nearest(id, ids)}; its parts: {', '.join(ids)}"
             )
         return named[0]
 
