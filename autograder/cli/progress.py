@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import click
 
-from autograder.report.queue import about
+from autograder.report.queue import about, foretold
 from autograder.report.words import clean
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ SAID = {
     "kept": ", unchanged since it was graded",
     "aside": ", set aside: {why}",
 }
-
-
-EXAMINATION_SECONDS, CHECK_SECONDS = 50.0, 16.0  # on 2 cores: docs/measurements/batch.md
 QUIET_SECONDS = 20.0  # at the most, where nothing moves and something is said
 
 
@@ -178,12 +175,11 @@ def _last_words(facts: dict[str, Any]) -> Iterator[str]:
 
 
 def _foretold(facts: dict[str, Any]) -> str:
-    """Say how many checks are timed, and how long that takes about; each device times for itself."""
+    """Say how many checks are timed, and how long that takes about."""
     checks = facts.get("to_time", 0)
     if not checks:
         return ""
-    seconds = EXAMINATION_SECONDS + checks * CHECK_SECONDS / max(facts["lanes"], 1)
-    return f", {checks} timed check(s): about {about(seconds)}"
+    return f", {checks} timed check(s): about {about(foretold(checks, facts['lanes']))}"
 
 
 def _named(event: Event) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.report.queue import Queue, Running, write
+from autograder.report.queue import Queue, Running, foretold, write
 
 if TYPE_CHECKING:
     from autograder.batch.events import Event
@@ -31,6 +31,7 @@ class Waiting:
         self._began = 0.0
         self._spent = 0.0
         self._graded = 0
+        self._foretold: float | None = None
         self._written = -EVERY_SECONDS
 
     def begins(self, names: Sequence[str]) -> None:
@@ -52,6 +53,8 @@ class Waiting:
         name = event.submission
         if event.what == "starts":
             self._running[name] = self._now()
+        elif event.what == "round" and (checks := event.facts["to_time"]):
+            self._foretold = foretold(checks, event.facts["lanes"]) / event.facts["of"]
         elif event.what == "says":
             self._says[name] = event.facts["says"]
         elif name:
@@ -85,4 +88,4 @@ class Waiting:
 
     def _each(self) -> float | None:
         spent = self._spent + (self._now() - self._began if self._batch else 0.0)
-        return spent / self._graded if self._graded else None
+        return spent / self._graded if self._graded else self._foretold

@@ -11,6 +11,7 @@ from autograder.report.html import render
 
 FILE = "queue.html"
 AGAIN_SECONDS = 10
+EXAMINATION_SECONDS, CHECK_SECONDS = 50.0, 16.0  # on 2 cores: docs/measurements/batch.md
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,11 @@ class Queue:
 def about(seconds: float) -> str:
     """Say a time that nobody knows better than to a second or a minute."""
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def foretold(checks: int, lanes: int) -> float:
+    """Return the seconds that so many timed checks will take; each device times for itself."""
+    return EXAMINATION_SECONDS + checks * CHECK_SECONDS / max(lanes, 1)
 
 
 def write(out: Path, lab: str, queue: Queue) -> None:

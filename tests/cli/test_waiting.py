@@ -7,6 +7,7 @@ import pytest
 from autograder.batch.events import Event
 from autograder.cli import waiting
 from autograder.cli.waiting import Waiting
+from autograder.report.queue import foretold
 
 
 class Outside:
@@ -50,6 +51,16 @@ def test_who_is_graded_waits_or_arrives(queue):
     assert [("ben", 20.0, "pair 3")] == [(it.name, it.seconds, it.says) for it in last.running]
     assert (["cy", "eve"], ["fay"]) == (last.waiting, last.arriving)
     assert 40.0 == last.each
+
+
+def test_before_the_first_grade_the_number_of_timed_checks_tells_how_long_it_takes(queue):
+    follows, clock, written = queue
+    follows.begins(["ada", "ben"])
+    assert written[-1].each is None
+
+    clock.time = waiting.EVERY_SECONDS
+    follows.show(Event("round", facts={"round": "timed", "of": 2, "lanes": 1, "to_time": 4}))
+    assert foretold(4, 1) / 2 == written[-1].each
 
 
 def test_after_a_batch_nobody_of_it_is_left(queue):
