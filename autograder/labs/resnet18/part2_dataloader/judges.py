@@ -143,10 +143,11 @@ def without_problem(row: Row, samples: float = 0.0) -> str:
     """Compare without_wait with what the other figures, rounded as they may be, make of it."""
     samples = samples or row["throughput"] * row["epoch_time"]
     work = row["epoch_time"] - row["data_wait"]
-    lost = ROUNDED * (row["throughput"] + row["epoch_time"] + work + 2 * row["without_wait"])
-    if abs(row["without_wait"] * work - samples) <= SAME * samples + lost:
+    without = row["without_wait"]
+    lost = ROUNDED * (row["throughput"] + row["epoch_time"] + abs(work) + 2 * abs(without))
+    if abs(without * work - samples) <= SAME * samples + lost:
         return ""
-    reported = f"without_wait of {SWEEP.name(row)} is {row['without_wait']:.4g} samples/s"
+    reported = f"without_wait of {SWEEP.name(row)} is {without:.4g} samples/s"
     return f"{reported}, but samples / (epoch_time - data_wait) is {samples / (work or LEAST):.4g}"
 
 

@@ -129,6 +129,13 @@ def test_the_rest_of_a_sweep_follows_from_figures_however_wrong():
     )
 
 
+def test_a_wait_longer_than_its_epoch_is_told_of_the_measurement_and_not_of_the_sweep():
+    row = {**OWN[0], "num_workers": 0, "device": "a CPU"}
+    waits = {**row, "data_wait": row["epoch_time"] + 0.1, "without_wait": -1000.0}
+
+    assert "" == judges.without_problem(waits, 100.0)
+
+
 def test_the_rest_of_a_comparison_follows_from_figures_however_wrong():
     rows = [{**row, "throughput": 2 * row["throughput"]} for row in compared()]
 
