@@ -17,7 +17,7 @@ from autograder.protocol.digest import Epoch, differing
 
 EPOCHS = ("first", "second", "alike", "another")
 """Two of one loader, the first of another with the same seed, the first of one with another seed."""
-KINDS = (("cpu", 0), ("cpu", 3), ("cuda", 0), ("cuda", 3))
+KINDS = (("cpu", 0), ("cpu", 3), ("cuda", 0), ("cuda", 3), ("cpu", 1))
 """Devices and workers of the loaders whose options are looked at."""
 MOVES = ("images", "labels", "waited", "batches")
 TOGETHER = 0.5  # of the samples may follow their neighbour in the data set; of shuffled ones 4 % do
@@ -109,7 +109,7 @@ def drawn_afresh(dice: Observation, *, samples: int, see: str) -> Verdict:
 
 
 def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = False) -> Verdict:
-    """Pass four loaders with the workers asked for, pinned for a GPU only, whose workers stay if there are some.
+    """Pass loaders with the workers asked for, pinned for a GPU only, whose workers stay if there are some.
 
     Workers that are *spawned* get `collate_fn` as a pickle.
     """
@@ -120,7 +120,8 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = Fal
             try_,
         )
     for it in made:
-        case = f"for {it['device']} with {it['workers']} workers"
+        workers = f"{it['workers']} worker{'s' * (it['workers'] != 1)}"
+        case = f"for {it['device']} with {workers}"
         options = it["options"]
         if options is None:
             return Failed(
@@ -147,7 +148,7 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = Fal
             why = "workers that are spawned, as on macOS and Windows, get collate_fn as a pickle"
             name = "a function with a name, at the top of the file, instead of a lambda"
             return Failed(f"{case} collate_fn cannot be pickled", why, f"{name}; {try_}")
-    return Passed("4 loaders, for a CPU and a GPU, with workers and without")
+    return Passed(f"{len(made)} loaders, for a CPU and a GPU, with workers and without")
 
 
 def each_copied(moves: Observation) -> Verdict:

@@ -67,15 +67,14 @@ def test_each_epoch_has_an_order_of_its_own(epochs, kind, words):
 
 def made(at=None, **changed):
     found = []
-    for device in ("cpu", "cuda"):
-        for workers in (0, 3):
-            options = {
-                "num_workers": workers,
-                "pin_memory": device == "cuda",
-                "persistent_workers": workers > 0,
-                "pickles": True,
-            }
-            found.append({"device": device, "workers": workers, "options": options})
+    for device, workers in loaders.KINDS:
+        options = {
+            "num_workers": workers,
+            "pin_memory": device == "cuda",
+            "persistent_workers": workers > 0,
+            "pickles": True,
+        }
+        found.append({"device": device, "workers": workers, "options": options})
     if at is not None:
         found[at]["options"] |= changed
     return found
@@ -83,15 +82,19 @@ def made(at=None, **changed):
 
 OPTIONS = {
     "right": (made(), ""),
-    "one less": (made()[1:], "3 loaders were noted"),
+    "one less": (made()[1:], "4 loaders were noted"),
     "none": (
-        [{"device": "cpu", "workers": 0, "options": None}] * 4,
+        [{"device": "cpu", "workers": 0, "options": None}] * len(loaders.KINDS),
         "for cpu with 0 workers no DataLoader was made",
     ),
     "others": (made(1, num_workers=4), "for cpu with 3 workers num_workers is 4; it must be 3"),
     "not pinned": (
         made(2, pin_memory=False),
         "for cuda with 0 workers pin_memory is False; it must be True",
+    ),
+    "one leaves": (
+        made(4, persistent_workers=False),
+        "for cpu with 1 worker persistent_workers is False; it must be True",
     ),
     "leave": (
         made(3, persistent_workers=False),

@@ -50,7 +50,10 @@ class Dice(Dataset[Tensor]):
 
 
 class ScriptedLoaders:
-    """Makes loaders on a scripted clock, of one data set; their first epoch takes *cold* seconds more."""
+    """Makes loaders on a scripted clock, of one data set; their first epoch takes *cold* seconds more.
+
+    With *late* workers it is the second epoch.
+    """
 
     each_starts = True
     """Whether each worker takes its time to start, unless it stayed."""
@@ -62,11 +65,12 @@ class ScriptedLoaders:
         *,
         start: float,
         cold: float,
+        late: int = -1,
     ) -> None:
         clock.freeze()
         images = torch.arange(samples * 3.0 * SIDE * SIDE).reshape(-1, 3, SIDE, SIDE)
         self.dataset = TensorDataset(images, torch.arange(samples))
-        self._clock, self._start, self._cold = clock, start, cold
+        self._clock, self._start, self._cold, self._late = clock, start, cold, late
         self.made: list[dict[str, int]] = []
         """The epochs that each loader began, and whether it pins memory."""
 
@@ -86,7 +90,9 @@ class ScriptedLoaders:
                 starts = asked.num_workers if self.each_starts else 1
                 if self.each_starts and asked.persistent_workers and not first:
                     starts = 0
-                self._clock.advance(starts * self._start + self._cold * first)
+                slow = 2 if asked.num_workers == self._late else 1
+                cold = self._cold if begun["epochs"] == slow else 0.0
+                self._clock.advance(starts * self._start + cold)
 
         loader.listeners.append(fetched)
         return loader

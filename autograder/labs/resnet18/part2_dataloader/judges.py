@@ -88,15 +88,20 @@ class Script:
     """Of one worker, in each epoch that it does not survive."""
     work: float
     """Of one step."""
+    late: int = -1
+    """The number of workers whose second epoch is the colder one, if there is any."""
 
     def epoch(self, setting: Setting) -> Epoch:
-        """Return the second epoch of a loader; the first one is colder, and starts workers that stay."""
+        """Return the second epoch of a loader; the first one is mostly colder, and starts workers that stay."""
         starts = setting.workers * self.start
         pace = self.pace[self.workers.index(setting.workers)]
         wait = self.batches * pace * (FURTHER if setting.ahead else 1.0)
+        cold = COLD
+        if setting.workers == self.late:
+            wait, cold = wait + COLD, -COLD
         if setting.stay:
-            return Epoch(self.samples, self.batches, wait, self.work, COLD + starts)
-        return Epoch(self.samples, self.batches, wait + starts, self.work, COLD)
+            return Epoch(self.samples, self.batches, wait, self.work, cold + starts)
+        return Epoch(self.samples, self.batches, wait + starts, self.work, cold)
 
     def slower(self) -> list[float]:
         """Return by how many seconds an epoch of each number of workers is slower than one without."""
@@ -177,7 +182,7 @@ def _slips(script: Script, setting: Setting) -> list[Slip]:
     second, first = epoch.seconds, epoch.seconds + epoch.cold
     both = "it is of both epochs, but the first should not count"
     seconds = [
-        (first, "it is of the first epoch, which is slower: measure the second"),
+        (first, "it is of the first epoch: measure the second"),
         ((first + second) / 2, both),
         (2 * first * second / (first + second), both),
         (script.epoch(Setting(0)).seconds, "it is the speed of 0 workers: pass num_workers on"),

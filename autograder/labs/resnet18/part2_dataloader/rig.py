@@ -29,7 +29,7 @@ class Scripted(ScriptedLoaders):
     """
 
     def __init__(
-        self, clock: VirtualClock, sizes: Sequence[int], pace: Mapping[int, float], **more: float
+        self, clock: VirtualClock, sizes: Sequence[int], pace: Mapping[int, float], **more: Any
     ) -> None:
         super().__init__(clock, sum(sizes), **more)
         self._batch, self._pace = sizes[0], pace
@@ -60,11 +60,9 @@ class Step:
 class Loading(loading.Loading):
     """`rig.loading`, and what this part loads."""
 
-    def scripted(
-        self, sizes: Sequence[int], pace: Mapping[int, float], *, start: float, cold: float
-    ) -> Scripted:
+    def scripted(self, sizes: Sequence[int], pace: Mapping[int, float], **more: Any) -> Scripted:
         """Return a make_loader."""
-        return Scripted(self._clock, sizes, pace, start=start, cold=cold)
+        return Scripted(self._clock, sizes, pace, **more)
 
     def step(self, seconds: Sequence[float]) -> Step:
         """Return what trains on a batch."""

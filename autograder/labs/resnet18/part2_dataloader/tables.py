@@ -54,23 +54,25 @@ SCRIPT = {
     "pace": list_of(NUMBER),
     "start": NUMBER,
     "work": NUMBER,
+    "late": INTEGER,
 }
 FIGURES = ("throughput", "data_wait", "epoch_time", "samples")
 
 
-def scripted(rig: Rig) -> tuple[Any, Any, judges.Script]:
-    """Return make_loader and step on a scripted clock, and what the script is."""
+def scripted(rig: Rig, *, late: bool = False) -> tuple[Any, Any, judges.Script]:
+    """Return make_loader and step on a scripted clock, and what the script is; one second epoch may be *late*."""
     few, some, many = (rig.integer(low, low + 2) for low in (1, 4, 7))
     workers = [0, some, few, many]  # as they are asked for, and not by their size
+    slow = some if late else -1
     start, work = rig.seconds(0.1, 0.4, 2)
     sizes = [BATCH] * rig.integer(5, 7) + [3]
     while True:
         pace = rig.seconds(0.2, 0.9, len(workers))
-        script = judges.Script(sum(sizes), len(sizes), workers, pace, start, work)
+        script = judges.Script(sum(sizes), len(sizes), workers, pace, start, work, slow)
         if script.tells_apart():
             break
     paces = dict(zip(workers, pace, strict=True))
-    make_loader = rig.loading.scripted(sizes, paces, start=start, cold=judges.COLD)
+    make_loader = rig.loading.scripted(sizes, paces, start=start, cold=judges.COLD, late=slow)
     return make_loader, rig.loading.step([work]), script
 
 
@@ -93,8 +95,11 @@ def own(
 
 @part.probe(pair=True, values={**SCRIPT, **DRAWN, "own": OWN}, arrays=PICTURE)
 def sweep(student: Student, rig: Rig) -> Answer:
-    """Each number of workers has its pace, more of them are not faster, and each worker takes its time to start."""
-    make_loader, step, script = scripted(rig)
+    """Each number of workers has its pace, more of them are not faster, and each worker takes its time to start.
+
+    One of them is slower in the second epoch: the better of two epochs is seen.
+    """
+    make_loader, step, script = scripted(rig, late=True)
     arguments = make_loader, script.workers, step, rig.device
     answer = drawn(rig, judges.SWEEP, SWEPT, student.sweep_workers, *arguments)
     options = [{"num_workers": number} for number in script.workers]

@@ -70,9 +70,10 @@ class Made(Recording):
         return now
 
     def _on_gpu(self, number: int, at: int, busy: int) -> None:
-        """Add a copy to the device, two kernels that overlap on two streams, and a copy back."""
+        """Add a copy to the device, two kernels that overlap on two streams, one inside the first, and a copy back."""
         both, first = self._draw(busy // 10, busy // 5), self._draw(busy // 3, busy // 2)
         end = self.add("gpu_memcpy", TO_GPU, at, self._draw(busy // 20, busy // 10))
+        self.add("kernel", "gemm_13", end + first // 10, first // 10, 13)
         end = self.add("kernel", "gemm_7", end, first)
         end = self.add("kernel", "gemm_20", end - both, busy + both - first, 20)
         self.add("gpu_memcpy", BACK, end, self._draw(10, 90))
