@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from autograder.course import CONFIG, Course, first_exercise, first_part, own
+from autograder.course import CONFIG, PACKAGED, Course, first_exercise, first_part, own
 from autograder.errors import UserError
 
 LAB_NAME = r"[a-z][a-z0-9_]*"
@@ -31,6 +31,11 @@ def scaffold(
         raise UserError(
             f"new {lab} {part}: use names such as resnet18 part4_memory: "
             "small letters, digits, and _ between the words"
+        )
+    if course.root == PACKAGED:
+        raise UserError(
+            f"no {CONFIG} here or above it, and a part has to stand in a course: "
+            "begin one with perflab new-course FOLDER"
         )
     start = first_exercise if exercise else first_part
     words = {"lab": lab, "part": part, "title": part.replace("_", " ").capitalize()}

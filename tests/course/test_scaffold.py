@@ -10,6 +10,7 @@ import torch
 import yaml
 
 from autograder.course import Course, find_root
+from autograder.course import scaffold as writing
 from autograder.course.scaffold import scaffold
 from autograder.course.solutions import strip_code
 from autograder.errors import UserError
@@ -105,3 +106,12 @@ def test_a_name_that_cannot_be_used_is_refused(course, names, message):
     scaffold(course, "sums", "part1_squares")
     with pytest.raises(UserError, match=message):
         scaffold(course, *names)
+
+
+def test_nothing_is_written_into_an_installed_perflab(course, monkeypatch):
+    """Outside of a course, the one that is found is the installed wheel's own."""
+    monkeypatch.setattr(writing, "PACKAGED", course.root)
+
+    with pytest.raises(UserError, match="begin one with perflab new-course FOLDER"):
+        scaffold(course, "sums", "part1_squares")
+    assert ["grading_config.yaml"] == [path.name for path in course.root.iterdir()]
