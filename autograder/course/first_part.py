@@ -2,17 +2,19 @@
 
 JUDGED = '''"""{title}: sums of squares. One sentence on what the student learns here."""
 
-from autograder.lab import Failed, Pair, Part, Passed, Verdict
+from typing import Any
+
+from autograder.lab import Answer, Failed, Pair, Part, Passed, Student, Verdict
 
 part = Part("{part}", writes=["sum_of_squares"])
 
 
 @part.probe(pair=True, arrays={{"sums": ("float64", 1)}})
-def sums(student, rig):  # type: ignore[no-untyped-def]
+def sums(student: Student, rig: Any) -> Answer:
     """Runs in the worker, once beside the student's code and once beside the baseline's, on the same fresh inputs."""
     import numpy as np
 
-    inputs = np.random.default_rng(rig.seed).normal(size=(5, 100))
+    inputs = rig.random.normal(size=(5, 100))
     return {{"sums": np.array([float(student.sum_of_squares(row)) for row in inputs])}}
 
 

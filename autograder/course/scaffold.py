@@ -6,13 +6,32 @@ They already work, so the author changes one thing at a time.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.course import CONFIG, PACKAGED, Course, first_exercise, first_part, own
 from autograder.errors import UserError
+from autograder.part_name import number
 
 LAB_NAME = r"[a-z][a-z0-9_]*"
 PART_NAME = r"[a-z]+[0-9]*_[a-z0-9_]+|bonus[a-z0-9_]*"
+README = """# Lab: {lab}
+
+Say in one sentence what the lab is about.
+
+| part | you submit |
+|---|---|
+| [{title}]({part}.md) | `{part}.py` |
+
+## Begin
+
+    unzip {lab}.zip && cd {lab}
+    pip install perflab-*.whl          # the file that your course hands out
+    pytest                             # everything fails: nothing is written yet
+
+`given/` is handed out as it is; the grader uses its own copy. `baseline/` holds the slow versions that
+yours are compared with. What `pytest` runs is what grades you.
+"""
 
 
 def scaffold(
@@ -38,7 +57,7 @@ def scaffold(
             "begin one with perflab new-course FOLDER"
         )
     start = first_exercise if exercise else first_part
-    words = {"lab": lab, "part": part, "title": part.replace("_", " ").capitalize()}
+    words = {"lab": lab, "part": part, "title": _title(part)}
     home = own.LABS if own.is_own(course.root) else "autograder/labs"
     files = {
         f"{home}/{lab}/{part}.py": start.JUDGED,
@@ -48,7 +67,7 @@ def scaffold(
         f"tests/submissions/{lab}/{part}.yaml": start.MUTANTS,
     }
     _write_new(course.root, {name: text.format(**words) for name, text in files.items()})
-    written = [*files, *_shared_files(course.root, home, lab)]
+    written = [*files, *_shared_files(course.root, home, words)]
     lines = start.LINES.format(**words)
     entry = f"  {lab}:\n    version: 1\n    parts:\n{lines}"
     if lab not in course.labs and _add_lab(course.root / CONFIG, entry):
@@ -76,13 +95,25 @@ def _add_lab(config: Path, entry: str) -> bool:
     return True
 
 
-def _shared_files(root: Path, home: str, lab: str) -> list[str]:
+def _title(part: str) -> str:
+    """Write a part's id as a heading.
+
+    >>> _title("part1_first_steps"), _title("bonus")
+    ('Part 1: first steps', 'Bonus')
+    """
+    at, words = number(part), part.partition("_")[2].replace("_", " ")
+    return part.replace("_", " ").capitalize() if at is None else f"Part {at}: {words}"
+
+
+def _shared_files(root: Path, home: str, words: Mapping[str, str]) -> list[str]:
     """Write the files that a lab has once, and return their names."""
+    lab = words["lab"]
     package = f'"""What each part of {lab} is judged on."""\n'
     given = '"""Handed out as it is: data and models that parts share."""\n'
     files = {
         f"{home}/{lab}/__init__.py": package,
         f"reference/{lab}/given/__init__.py": given,
+        f"assignments/{lab}/README.md": README.format(**words),
     }
     missing = [name for name in files if not (root / name).exists()]
     for name in missing:

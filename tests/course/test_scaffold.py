@@ -47,6 +47,10 @@ def test_every_piece_of_a_part_is_written_and_fits(course):
     ]["part1_squares"]
     assert set(mutant["fails"]) == set(part.checks) == set(configured["checks"])
     assert "" == lines
+    assert "type: ignore" not in (root / "autograder/labs/sums/part1_squares.py").read_text()
+    handouts = root / "assignments/sums"
+    assert (handouts / "part1_squares.md").read_text().startswith("# Part 1: squares\n")
+    assert "[Part 1: squares](part1_squares.md)" in (handouts / "README.md").read_text()
 
 
 def test_a_second_part_shares_what_the_lab_has(course):
