@@ -30,9 +30,14 @@ def test_half_precision_where_autocast_gives_it_passes():
 
 
 def test_softmax_in_half_precision_is_autocasts_own_choice_on_a_cpu():
-    seen = {**GOOD, "softmax": {"bfloat16": 1}}
+    """And it is said, since the check's line says 32 bits."""
+    found = [
+        precision.dtypes_where_they_help({**GOOD, "softmax": {dtype: 1}}, on_gpu=False, try_="try")
+        for dtype in ("bfloat16", "float32")
+    ]
 
-    assert isinstance(precision.dtypes_where_they_help(seen, on_gpu=False, try_="try"), Passed)
+    assert [True, True] == [isinstance(one, Passed) for one in found]
+    assert [True, False] == [precision.ON_A_CPU in one.measured for one in found]
 
 
 @pytest.mark.parametrize(
