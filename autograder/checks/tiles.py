@@ -7,6 +7,7 @@ from typing import Any
 
 from autograder.model import Failed, Pair, Unavailable, Verdict, verdict
 from autograder.probe import BOOLEAN, TEXT, list_of
+from autograder.traces.words import many
 
 LAUNCHED = {"launches": list_of(TEXT), "operators": list_of(TEXT), "wrote": BOOLEAN}
 """What a probe answers with that watched a call."""
@@ -26,7 +27,7 @@ def no_kernel(values: Mapping[str, Any], try_: str) -> Failed | None:
     """Fail what no launch has written."""
     if values["wrote"]:
         return None
-    measured = f"{len(values['launches'])} launches, and none wrote what was returned"
+    measured = f"{_launches(values)}, and none wrote what was returned"
     why = "operators of PyTorch computed the result, not a kernel of yours"
     return Failed(measured, why, try_)
 
@@ -34,9 +35,7 @@ def no_kernel(values: Mapping[str, Any], try_: str) -> Failed | None:
 def one_launch(values: Mapping[str, Any], see: str) -> Verdict:
     """Pass a single launch that wrote the result, with no operator that computes beside it."""
     beside = sorted(set(values["operators"]) - NO_WORK)
-    measured = (
-        f"{len(values['launches'])} launches; beside them {', '.join(beside[:5]) or 'nothing'}"
-    )
+    measured = f"{_launches(values)}; beside them {', '.join(beside[:5]) or 'nothing'}"
     why, try_ = "", ""
     if len(values["launches"]) != 1:
         why, try_ = "it must be one launch, of one kernel", "one grid for all numbers"
@@ -46,3 +45,7 @@ def one_launch(values: Mapping[str, Any], see: str) -> Verdict:
         why = "the result is not what the kernel wrote: something else computed it"
         try_ = "return the tensor that the kernel stores to"
     return verdict(measured, why, f"{try_}; {see}")
+
+
+def _launches(values: Mapping[str, Any]) -> str:
+    return many(len(values["launches"]), "launch", "launches")

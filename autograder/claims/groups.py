@@ -26,6 +26,7 @@ from autograder.lab import (
     record,
 )
 from autograder.model import Basis, Failed, Pair, Passed, Verdict, verdict
+from autograder.traces.words import many
 
 WORLD = 2
 ALIKE = "Two processes arrive at the weights of one that trains on their joined batches."
@@ -356,9 +357,7 @@ def division_problem(read: Orders, samples: int, epochs: int) -> str:
     for number, order in enumerate(_by_epoch(read, epochs), 1):
         missing = samples - len({index for own in order for index in own})
         if missing > 0:
-            return (
-                f"in epoch {number}, no process read {missing} samples, and others are read twice"
-            )
+            return f"in epoch {number}, no process read {many(missing, 'sample')}, and others are read twice"
     return ""
 
 

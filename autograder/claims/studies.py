@@ -38,6 +38,7 @@ from autograder.model import (
     Table,
     Verdict,
 )
+from autograder.traces.words import many
 
 WRITTEN = {"rows": list_of(map_of(CELL)), "csv": TEXT}
 DRAWN = {**WRITTEN, "panels": PANELS}
@@ -219,8 +220,8 @@ class Study:
             rows = self.form.read(handed_in)
             why = self.form.problem(rows) or (rule(rows) if rule else "")
             if why:
-                return Failed(f"{len(rows)} rows", why, try_)
-            return Passed(joined(f"{len(rows)} rows", note(rows) if note else ""))
+                return Failed(many(len(rows), "row"), why, try_)
+            return Passed(joined(many(len(rows), "row"), note(rows) if note else ""))
 
         return self.part.add_check(name, says, "artefact", judge, [_stem(self.form.file)])
 

@@ -233,6 +233,7 @@ def rubric(
     """
     from autograder.results import overrides, standing
     from autograder.results import rubric as sheets
+    from autograder.traces.words import many
 
     if (out is None) == (filled is None):
         raise UserError("rubric: give --out to write the sheet, or --read to read it back")
@@ -250,7 +251,7 @@ def rubric(
     for home, made in decisions.items():
         overrides.append(home, made)
     items = sum(map(len, decisions.values()))
-    click.echo(f"{items} items set for {len(decisions)} submissions")
+    click.echo(f"{many(items, 'item')} set for {many(len(decisions), 'submission')}")
     show_again(folder, open_course(root), roster)
     return DONE
 
@@ -299,6 +300,7 @@ def similar(folder: Path, roster: Path | None, root: Path | None, as_json: bool)
     from autograder.course import read_tree
     from autograder.handed_in.similar import find, limit
     from autograder.results import standing
+    from autograder.traces.words import many
 
     course = open_course(root)
     results = standing.read(folder, rules_for(course, folder, roster)).whole
@@ -314,8 +316,9 @@ def similar(folder: Path, roster: Path | None, root: Path | None, as_json: bool)
     for group in groups:
         click.echo(str(group))
     same = sum(group.same for group in groups)
-    counted = f"{same} groups of the same work and {len(groups) - same} pairs that are alike"
-    click.echo(f"{counted} among {len(results)} submissions; a person decides what that means")
+    pairs, all_of_them = many(len(groups) - same, "pair"), many(len(results), "submission")
+    counted = f"{many(same, 'group')} of the same work and {pairs} of similar work"
+    click.echo(f"{counted} among {all_of_them}; a person decides what that means")
     click.echo(
         f"what more than {limit(len(results))} have in common makes no pair: it may be how everybody writes it"
     )

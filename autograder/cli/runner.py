@@ -76,6 +76,7 @@ def replay(
     from autograder.grading.session import open_session
     from autograder.result_file import load_result
     from autograder.results import diff
+    from autograder.traces.words import many
 
     folder = folder.parent if folder.name == RESULT else folder
     old = load_result(folder / RESULT)
@@ -89,7 +90,7 @@ def replay(
         for difference in differences:
             click.echo(difference)
         scores = f"{old.score:g} -> {new.score:g} of {new.max_score:g}"
-        click.echo(f"{new.submission}: {scores}; {len(differences)} differences")
+        click.echo(f"{new.submission}: {scores}; {many(len(differences), 'difference')}")
     moved = any(difference.moves_points for difference in differences)
     return CHECK_FAILED if moved else DONE
 

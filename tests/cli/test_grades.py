@@ -239,7 +239,7 @@ def test_a_sheet_goes_out_and_comes_back(monkeypatch, capsys, tmp_path):
     sheet.write_text(text)
     status, output, _ = run(monkeypatch, capsys, "rubric", tmp_path / "results", "--read", sheet)
 
-    assert (0, "1 items set for 1 submissions") == (status, output.splitlines()[0])
+    assert (0, "1 item set for 1 submission") == (status, output.splitlines()[0])
     assert "kim,9,9,,11,10," in (tmp_path / "results/grades.csv").read_text()
 
 
@@ -314,7 +314,7 @@ def test_similar_lists_pairs_and_scores_nothing(monkeypatch, capsys, results):
         "ada and ben: amp_results.csv: 6 marks, 2 the same: 0.7341217 (line 1, line 1)"
     )
     assert (
-        "1 groups of the same work and 0 pairs that are alike among 2 submissions; a person decides"
+        "1 group of the same work and 0 pairs of similar work among 2 submissions; a person decides"
         in output
     )
     assert output.endswith(

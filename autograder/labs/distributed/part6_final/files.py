@@ -13,6 +13,7 @@ from autograder.labs.distributed.part6_final.configurations import RESULTS
 from autograder.labs.distributed.part6_final.part import FIGURE, TABLE, part
 from autograder.model import verdict
 from autograder.traces import Trace
+from autograder.traces.words import many
 
 csv_is_consistent = study.is_consistent(
     configurations.same_steps,
@@ -81,7 +82,7 @@ def recommendations_have_figures(recommendations: Text, distributed_results: Tab
     """recommendations.md has three measures, each with a figure of the table by its name."""
     named, wrong = report.figures(recommendations, distributed_results, RESULTS.units)
     if left := report.left_over(recommendations.text):
-        return Failed(f"{len(left)} places left to fill in", report.listed(left), NAMED)
+        return Failed(f"{many(len(left), 'place')} left to fill in", report.listed(left), NAMED)
     if wrong:
         return Failed(*_unknown(wrong), NAMED)
     cuts = report.points(recommendations.text)

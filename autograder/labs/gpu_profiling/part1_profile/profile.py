@@ -29,6 +29,7 @@ from autograder.labs.gpu_profiling.part1_profile import nsys as commands
 from autograder.labs.gpu_profiling.part1_profile.part import part
 from autograder.model import verdict
 from autograder.traces import Trace
+from autograder.traces.words import many
 
 if TYPE_CHECKING:
     from autograder.labs.gpu_profiling.part1_profile.rig import Rig
@@ -202,7 +203,7 @@ def trains_once_and_stops(profiled: Observation) -> Verdict:
         profiled.values["stepped"],
         PASSED_OVER + RECORDED,
     )
-    measured = f"train was called {len(asked)} times, on_step {stepped} times"
+    measured = f"train was called {many(len(asked), 'time')}, on_step {many(stepped, 'time')}"
     if len(asked) != 1:
         why = "train must be called exactly once, while the profiler runs"
         return Failed(measured, why, f"call train inside of with profile(...); {SCHEDULE}")

@@ -24,6 +24,7 @@ from autograder.labs.gpu_profiling.part1_profile import judges
 from autograder.labs.gpu_profiling.part1_profile.part import part
 from autograder.model import verdict
 from autograder.traces import Trace
+from autograder.traces.words import many
 
 if TYPE_CHECKING:
     from autograder.labs.gpu_profiling.part1_profile.rig import Rig
@@ -94,7 +95,7 @@ def names_planted_faults(baseline_analysis: Text, planted: Pair) -> Verdict:
     named = {name for names in judges.faults_found(findings, faults) for name in names}
     problem = judges.faults_problem(findings, faults, FAULTS)
     listed = ", ".join(sorted(named)) or "none of the faults"
-    measured = f"{len(findings.entries)} bottlenecks; {listed}"
+    measured = f"{many(len(findings.entries), 'bottleneck')}; {listed}"
     judged = verdict(measured, problem, "look in the script for what each wait comes from")
     return hinted(judged, FAULT_HINTS)
 

@@ -27,6 +27,7 @@ from autograder.lab import (
     record,
 )
 from autograder.labs.pairs.part01_measuring import judges
+from autograder.traces.words import many
 
 part = Part("part01_measuring")
 SEE = 'see "What usually goes wrong" in the part 1 handout'
@@ -194,7 +195,7 @@ def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
     """memory_peak is what the timed calls need beyond what was held before them, and None if meter.peak() is None."""
     rows, script = peaks.student.values["rows"], peaks.baseline.values["script"]
     if len(rows) != 3:
-        return Failed(f"{len(rows)} results", "each call of benchmark returns one", SEE)
+        return Failed(many(len(rows), "result"), "each call of benchmark returns one", SEE)
     problem = judges.peak_problem(rows[0], script)
     if problem:
         return Failed(problem, "the peak is not that of the timed calls", SEE)

@@ -69,7 +69,7 @@ def _rows_problem(
     """Look at the form of rows, then at each of them, then at their order, by the *sizes* of all operators."""
     expected = min(count, len(right))
     if len(rows) != expected:
-        return f"{len(rows)} rows", f"expected {expected}"
+        return many(len(rows), "row"), f"expected {expected}"
     for at, row in enumerate(rows, 1):
         if set(row) != {"operator", *columns}:
             listed = ", ".join(row) or "nothing"
