@@ -47,38 +47,39 @@ def read(
 ) -> list[tuple[Path, Override]]:
     """Read the sheet back, all of it or nothing: what has points and is not set so already, and whose home it is."""
     by_submission = {standing.result.submission: standing for standing in standings}
-    made = []
+    made, wrong = [], []
     decided = set[tuple[str, str]]()
     for number, row in sheet.read(path, COLUMNS[:3], COLUMNS):
         if row["points"]:
-            where = f"{path}: row {number}"
             standing = by_submission.get(row["submission"])
-            if standing is None:
-                raise UserError(f"{where}: there is no result of '{row['submission']}'")
-            if (item := (row["submission"], row["item"])) in decided:
-                raise UserError(
-                    f"{where}: '{row['item']}' of '{row['submission']}' has points twice; keep one"
-                )
-            decided.add(item)
-            if decision := _decision(where, row, standing, by, at):
+            try:
+                decision = _decision(row, standing, decided, by, at)
+            except UserError as problem:
+                wrong.append(f"{path}: row {number}: {problem}")
+                continue
+            if standing and decision:
                 made.append((standing.home, decision))
+    if wrong:
+        raise UserError("\n".join(wrong))
     return made
 
 
-def _decision(where: str, row: sheet.Row, standing: Standing, by: str, at: str) -> Override | None:
+def _decision(
+    row: sheet.Row, standing: Standing | None, decided: set[tuple[str, str]], by: str, at: str
+) -> Override | None:
+    if standing is None:
+        raise UserError(f"there is no result of '{row['submission']}'")
+    if (item := (row["submission"], row["item"])) in decided:
+        raise UserError(f"'{row['item']}' of '{row['submission']}' has points twice; keep one")
+    decided.add(item)
     if row.get("files", "").removeprefix(HASH) not in ("", _files(standing).removeprefix(HASH)):
-        raise UserError(
-            f"{where}: the sheet is about other files than were graded; write a new one"
-        )
+        raise UserError("the sheet is about other files than were graded; write a new one")
     items = {f"{part.id}.{check.id}": check for part, check in _items(standing)}
     if row["item"] not in items:
-        raise UserError(f"{where}: '{row['item']}' is no item that a person reads")
-    try:
-        points = wanted(row["points"])
-        reason = row.get("comment", "") or "read by a person"
-        made = decide(standing.result, row["item"], points, reason, by=by, at=at)
-    except UserError as problem:
-        raise UserError(f"{where}: {problem}") from None
+        raise UserError(f"'{row['item']}' is no item that a person reads")
+    points = wanted(row["points"])
+    reason = row.get("comment", "") or "read by a person"
+    made = decide(standing.result, row["item"], points, reason, by=by, at=at)
     then = items[row["item"]].evidence.get(BY_HAND, {})
     there = (items[row["item"]].points, then.get("reason")) if then else (None, reason)
     return None if there == (points, reason) else made

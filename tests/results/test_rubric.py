@@ -149,6 +149,20 @@ def test_an_item_that_has_points_twice_is_refused(tmp_path):
         read(file, [one])
 
 
+def test_every_mistake_is_told_at_once(tmp_path):
+    """Nobody reads the sheet back three times to find three of them."""
+    one = a_standing(tmp_path)
+    file = filled(tmp_path, [one], points="1")
+    file.write_text(file.read_text() + f"zoe,{ITEM},2\nada,no.item,2\n")
+    with pytest.raises(UserError) as raised:
+        read(file, [one])
+
+    assert [
+        f"{file}: row 3: there is no result of 'zoe'",
+        f"{file}: row 4: 'no.item' is no item that a person reads",
+    ] == str(raised.value).splitlines()
+
+
 MISTAKES = {
     "nobody": ({"submission": "zoe"}, "there is no result of 'zoe'"),
     "a check of the machine": (
