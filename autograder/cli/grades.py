@@ -231,6 +231,7 @@ def rubric(
     \b
     Example:  perflab rubric results --out rubric.csv
     """
+    from autograder.course import read_tree
     from autograder.results import overrides, standing
     from autograder.results import rubric as sheets
     from autograder.traces.words import many
@@ -239,7 +240,10 @@ def rubric(
         raise UserError("rubric: give --out to write the sheet, or --read to read it back")
     standings = standing.read(folder).whole
     if out:
-        _write({"rubric": sheets.table(standings)}, out, TABLE)
+        course = open_course(root)
+        labs = {each.result.lab for each in standings}
+        models = {lab: read_tree(course.root / "reference" / lab) for lab in labs}
+        _write({"rubric": sheets.table(standings, models)}, out, TABLE)
         click.echo(
             f"{out}: fill in 'points' and 'comment', then perflab rubric {folder} --read {out}"
         )

@@ -6,6 +6,7 @@ Points from the sheet are set by hand like any others; a sheet that is read twic
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -28,17 +29,27 @@ COLUMNS = (
     "comment",
     "question",
     "written",
+    "model",
     "checks",
     "files",
 )
+MARKS = re.compile(r"^<!-- (?:BEGIN|END) SOLUTION -->\n", re.MULTILINE)
+Files = Mapping[str, bytes]
+Models = Mapping[str, Files]
+"""Lab -> the files of its reference."""
+NO_MODELS: Models = {}
 LONGEST = 8_000  # characters of one cell; Excel cuts at 32,767
 
 
-def table(standings: Sequence[Standing]) -> str:
-    """Write the sheet: fill in `points` and `comment`."""
+def table(standings: Sequence[Standing], models: Models = NO_MODELS) -> str:
+    """Write the sheet: fill in `points` and `comment`. What the reference says of a part stands under `model`."""
     return sheet.text(
         COLUMNS,
-        (_row(standing, part, check) for standing in standings for part, check in _items(standing)),
+        (
+            _row(standing, part, check, models.get(standing.result.lab, {}))
+            for standing in standings
+            for part, check in _items(standing)
+        ),
     )
 
 
@@ -90,7 +101,9 @@ def _items(standing: Standing) -> Iterator[tuple[PartResult, CheckResult]]:
         yield from ((part, check) for check in part.checks if check.basis == "person")
 
 
-def _row(standing: Standing, part: PartResult, check: CheckResult) -> tuple[object, ...]:
+def _row(
+    standing: Standing, part: PartResult, check: CheckResult, model: Files
+) -> tuple[object, ...]:
     then = check.evidence.get(BY_HAND, {})
     points = check.points if then else ""
     machine = [
@@ -105,27 +118,29 @@ def _row(standing: Standing, part: PartResult, check: CheckResult) -> tuple[obje
         then.get("reason", ""),
         check.title,
     )
-    return (*first, _written(standing, part.id), "\n".join(machine), _files(standing))
+    parts = [it.id for it in standing.result.parts]
+    written = (_written(files, part.id, parts) for files in (kept(standing.home), model))
+    return (*first, *written, "\n".join(machine), _files(standing))
 
 
 def _files(standing: Standing) -> str:
     return f"{HASH}{standing.result.submission_sha256[:12]}"
 
 
-def _written(standing: Standing, part: str) -> str:
-    """What the student wrote for a part, as a reader sees it: part3_notes.md for part3_amp, else what is no part's."""
-    files = {name: data.decode(errors="replace") for name, data in kept(standing.home).items()}
-    texts = {name: text for name, text in files.items() if name.endswith(".md")}
-    parts = [_prefix(it.id) for it in standing.result.parts]
+def _written(handed_in: Files, part: str, parts: Sequence[str]) -> str:
+    """What is written for a part, as a reader sees it: part3_notes.md for part3_amp, else what is no part's."""
+    files = {name: data.decode(errors="replace") for name, data in handed_in.items()}
+    texts = {name: MARKS.sub("", text) for name, text in files.items() if name.endswith(".md")}
+    prefixes = {_prefix(it) for it in [*parts, *(name for name in files if name.endswith(".py"))]}
     own = [text for name, text in texts.items() if _prefix(name) == _prefix(part)]
-    own = own or [text for name, text in texts.items() if _prefix(name) not in parts]
+    own = own or [text for name, text in texts.items() if _prefix(name) not in prefixes]
     tables = {name: text for name, text in files.items() if name.endswith(".csv")}
     return "\n\n".join(_with_figures(text, tables) for text in own)[:LONGEST]
 
 
 def _prefix(name: str) -> int | str:
     at = part_number(name)
-    return name.removesuffix(".md").partition("_")[0] if at is None else at
+    return PurePath(name).stem.partition("_")[0] if at is None else at
 
 
 def _with_figures(text: str, tables: Mapping[str, str]) -> str:

@@ -233,6 +233,7 @@ def test_a_sheet_goes_out_and_comes_back(monkeypatch, capsys, tmp_path):
     status, output, _ = run(monkeypatch, capsys, "rubric", tmp_path / "results", "--out", sheet)
     assert (0, True) == (status, "fill in 'points' and 'comment'" in output)
 
+    assert "The forward pass and the loss. Autocast chooses" in sheet.read_text()
     text = sheet.read_text(encoding="utf-8-sig").replace(
         "autocast_goes,,2,,", "autocast_goes,1.5,2,half,", 1
     )

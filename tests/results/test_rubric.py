@@ -67,6 +67,18 @@ def test_the_sheet_has_a_row_an_item_with_what_was_written(tmp_path):
     assert "passed 6/6 follows_fp32\nfailed 0/6 amp_is_faster" in row["checks"]
 
 
+def test_the_answer_of_the_reference_stands_beside_it(tmp_path):
+    """Without the marks that cut it from the template."""
+    answer = b"## Why?\n\n<!-- BEGIN SOLUTION -->\nBecause.\n<!-- END SOLUTION -->\n"
+    models = {"resnet18": {"part3_notes.md": answer, "part4_notes.md": b"of another part"}}
+    [row] = lines(rubric.table([a_standing(tmp_path)], models))
+
+    assert "## Why?\n\nBecause." == row["model"].strip()
+    report = {"report.md": b"whole", "bonus_notes.md": b"a bonus", "bonus.py": b"code"}
+    [row] = lines(rubric.table([a_standing(tmp_path)], {"resnet18": report}))
+    assert "whole" == row["model"]
+
+
 def test_a_report_is_shown_with_its_figures(tmp_path):
     """Where a part has no notes of its own, what is no part's is its; a name of nothing is left as it is."""
     one = a_standing(tmp_path)
