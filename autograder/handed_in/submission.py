@@ -77,7 +77,11 @@ def load(
         name = entry.path[-1]
         if entry.problem and name in names and name not in files:
             refused.setdefault(name, entry.problem)
-    notes: list[str] = []
+    notes = [
+        f"{was.path[-1]} was read as {entry.path[-1]}"
+        for was, entry in zip(visible, named, strict=True)
+        if was.path != entry.path and entry.path[-1] in files and entry in chosen[entry.path[-1]]
+    ]
     for name in released.notebooks:
         notes += _settle(name, files, refused, released)
     notes += _about_code(files, released.templates)

@@ -656,6 +656,10 @@ def test_a_notebook_is_the_same_submission_from_a_folder_a_zip_or_alone(tmp_path
     assert 1 == len({one.sha256 for one in found}) == len({one.files[PY] for one in found})
     assert WRITTEN.strip() in found[0].files[PY].decode()
     assert [()] * 5 == [one.left_out for one in found]
+    called = ("ada-part3_amp (1).ipynb", f"Copy of {NB}", "ben.part3_amp.IPYNB")
+    assert [(), (), *((f"{name} was read as {NB}",) for name in called)] == [
+        one.notes for one in found
+    ]
 
 
 BOTH = {
