@@ -84,7 +84,7 @@ A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes fi
 @click.option(
     "--jobs",
     type=click.IntRange(1),
-    help="Lanes for what is not timed; else one a core, on a GPU one.",
+    help="Submissions graded at a time, while nothing is timed; else one a core, on a GPU one.",
 )
 @click.option(
     "--twice",

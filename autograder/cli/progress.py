@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from autograder.batch.events import Event
 
 ROUNDS = {
-    "first": "what is not timed, in {lanes} lane(s)",
+    "first": "untimed checks, {lanes} submission(s) at a time",
     "alone": "one at a time: what was under way when the grader was killed",
-    "timed": "timed, one at a time on each device: what waits for the clock, and faults of the grader once more",
+    "timed": "timed checks, one at a time on each device, and faults of the grader once more",
     "again": "once more: what is still undecided",
     "twice": "a second grade, on other inputs, for some drawn by lot: how far grades can be trusted",
 }

@@ -43,14 +43,14 @@ EVENTS = [
     ),
 ]
 LINES = """\
--- what is not timed, in 2 lane(s) (4)
+-- untimed checks, 2 submission(s) at a time (4)
   0/4  ada                          4 of 14, 6 owed, waits for its next round  (1.3 s)
        bob                          its grader was killed by SIGKILL; it is tried again after the others
   1/4  dan                          4 of 14, 6 owed, unchanged since it was graded
   2/4  cleo                         4 of 14, 6 owed  (1.3 s)
 -- one at a time: what was under way when the grader was killed (1)
   3/4  bob                          0 of 14, 6 owed, set aside: its grader died each time
--- timed, one at a time on each device: what waits for the clock, and faults of the grader once more (1, 4 timed check(s): about 2 min)
+-- timed checks, one at a time on each device, and faults of the grader once more (1, 4 timed check(s): about 2 min)
        ada                          the machine is examined, pair 2
   4/4  ada                          4 of 14, 6 owed  (1.3 s)
 -- a second grade, on other inputs, for some drawn by lot: how far grades can be trusted (2)
