@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal, Self, TypeGuard, get_args
 
@@ -51,6 +53,8 @@ COMPILER = "autograder.worker.compiler"
 0.8 s once, and 0.1 to 0.5 s less for each of them.
 """
 START_SECONDS = 120.0  # a cold disk and 5 GB of libraries
+QUIET_SECONDS = 20.0  # of starting, before it is said what is waited for
+LOG = logging.getLogger(__name__)
 Isolation = Literal["bubblewrap", "none"]
 
 
@@ -140,6 +144,9 @@ class Workers:
         stage.clear()
         with stage.staged({}, self._user.get("user")) as (_, own):
             self._start(own)
+            quiet = min(QUIET_SECONDS, START_SECONDS)
+            if self._control and not wait([self._control], quiet):
+                LOG.info("torch is being imported, which takes long from a cold disk")
             self._hear("the warm process did not start; `perflab doctor` says what is missing")
 
     def _start(self, own: Path) -> None:

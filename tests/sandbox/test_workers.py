@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -282,6 +283,16 @@ def test_a_warm_process_that_is_late_is_not_asked(monkeypatch):
             own(job("1 / 0"))
 
         assert own._process is None
+
+
+def test_a_warm_process_that_takes_long_is_said_to_import_torch(monkeypatch, caplog):
+    """A silent minute looks like a grader that hangs."""
+    monkeypatch.setattr("autograder.sandbox.workers.QUIET_SECONDS", 0.001)
+    with Workers(preload=["torch"]) as own, caplog.at_level(logging.INFO):
+        own.warm()
+        own.warm()
+
+    assert ["torch is being imported, which takes long from a cold disk"] == caplog.messages
 
 
 def test_the_worker_sees_only_its_own_files_and_environment(workers):
