@@ -16,6 +16,7 @@ KEPT = (
     "h2d_",
     "copy_",
     "comm_",
+    "memory_peak",
     "launch_",
     "sync_",
     "step_m",

@@ -45,6 +45,10 @@ DEFINITIONS: Mapping[str, str] = {
     "d2h_bytes": "bytes copied from device to host",
     "copy_time": "time in which any copy ran",
     "copy_exposed": "time of copies in which no kernel ran",
+    "memory_peak": "most memory of the GPU that torch had handed out at one time",
+    "cpu_memory_peak": (
+        "most memory of the CPU that torch had handed out at one time, since the recording began"
+    ),
     "comm_time": ("time in which a communication kernel ran; it includes waiting for other ranks"),
     "comm_exposed": "time of communication kernels in which no compute kernel ran",
     "comm_overlap": "share of communication time in which a compute kernel ran too",

@@ -17,9 +17,10 @@ from autograder.traces.events import COMM_KERNEL, LOADER, STEP, Kind, Recording
 from autograder.traces.jsonstream import ONE_CAP, Document, stream
 from autograder.traces.metrics import COMM_MARK
 from autograder.traces.operators import moved, work
-from autograder.traces.record import Trace
+from autograder.traces.record import Figure, Trace
 from autograder.traces.source import Source
 from autograder.traces.summary import summarise, unread
+from autograder.traces.windows import MOST_GPUS
 
 # Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset,
 # Runtime; calls are whatever ends so (cuda_runtime, cuda_driver, xpu_runtime).
@@ -36,6 +37,10 @@ KINDS = {
 }
 CALLS = ("runtime", "driver")
 PYTHON = "python_function"
+MEMORY = "[memory]"
+CPU, CUDA = 0, 1
+"""Torch's numbers of what memory is of; ROCm has that of CUDA, too."""
+ON_CPU = -1
 BIGGEST = 2**61  # ns: since the epoch they reach 2**60.6 now
 MANY_FRAMES = 50_000
 FACTS = (
@@ -52,10 +57,12 @@ def read(source: Source) -> Trace:
     """Read every event that is one; the rest is counted."""
     recording = Recording()
     counts = Counter[str]()
+    peaks: dict[int, int] = {}
     events, document = stream(source)
     for event in events:
         counts["any"] += 1
         _take(event, recording, counts)
+        _remember_most(event, peaks)
     if not counts["any"]:
         raise SubmissionError(f"{source.name}: {_nothing(document)}")
     values = document.values
@@ -75,6 +82,7 @@ def read(source: Source) -> Trace:
         notes=tuple(_notes(document, counts, len(recording), recording.unread)),
         cut=document.truncated,
         signals=_facts(values),
+        more=tuple(_memory(peaks)),
     )
 
 
@@ -176,6 +184,25 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) 
             size=moved(args) if COMM_MARK.match(name) else 0,
             work=work(name, args) if kind is Kind.OP else None,
         )
+
+
+def _remember_most(event: Mapping[str, Any], peaks: dict[int, int]) -> None:
+    """Keep for each device the most that was allocated at one time, as profile_memory records it."""
+    args = event.get("args")
+    if event.get("name") != MEMORY or event.get("ph") != "i" or type(args) is not dict:
+        return
+    kind, number = args.get("Device Type"), _id(args.get("Device Id"))
+    if kind == CPU or (kind == CUDA and 0 <= number < MOST_GPUS):
+        device = ON_CPU if kind == CPU else number
+        peaks[device] = max(peaks.get(device, 0), _id(args.get("Total Allocated")))
+
+
+def _memory(peaks: Mapping[int, int]) -> Iterator[Figure]:
+    for device, peak in peaks.items():
+        if peak > 0:
+            on_cpu = device == ON_CPU
+            name = "cpu_memory_peak" if on_cpu else "memory_peak"
+            yield Figure(name, peak, "bytes", "trace", None if on_cpu else device)
 
 
 def _on_gpu(

@@ -18,7 +18,7 @@ from autograder.traces.breakdown import breakdown, timeline
 from autograder.traces.events import KERNELS, STEP, Events, Kind
 from autograder.traces.gaps import gaps
 from autograder.traces.metrics import LAUNCH, collectives, figures
-from autograder.traces.record import Tool, Trace, Transfer, Window
+from autograder.traces.record import Figure, Tool, Trace, Transfer, Window
 from autograder.traces.roofline import roofline
 from autograder.traces.source import Source
 from autograder.traces.tables import tables
@@ -75,6 +75,7 @@ def summarise(
     notes: tuple[str, ...] = (),
     signals: Mapping[str, str] | None = None,
     cut: bool = False,
+    more: tuple[Figure, ...] = (),
 ) -> Trace:
     """Put together all that this recording says."""
     kept = windows(events)
@@ -86,7 +87,7 @@ def summarise(
         version=version,
         devices=devices,
         windows=kept,
-        figures=(*figures(events, kept), *whatif.figures(events, kept)),
+        figures=(*figures(events, kept), *whatif.figures(events, kept), *more),
         tables=tables(events),
         steps=tuple(
             Window(steps.names[name], start, end - start)

@@ -31,6 +31,12 @@ def kernel(ts: float, dur: float, name: str = "gemm", **args: Any) -> dict[str, 
     return event("kernel", name, ts, dur, 7, **{"device": 0, "stream": 7, **args})
 
 
+def allocated(total: Any, device: Any = -1, kind: Any = 0) -> dict[str, Any]:
+    """What profile_memory=True records; kind 0 is the CPU, 1 is CUDA."""
+    args = {"Total Allocated": total, "Device Id": device, "Device Type": kind}
+    return {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "ts": 1, "args": args}
+
+
 def kineto(events: list[dict[str, Any]], **header: Any) -> bytes:
     return json.dumps({"schemaVersion": 1, **header, "traceEvents": events}).encode()
 

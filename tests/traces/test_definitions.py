@@ -6,13 +6,24 @@ from autograder.report.profile_page import KEY
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.figures_claimed import QUANTITIES
 from tests.traces import test_ncu, test_stats
-from tests.traces.made import event, export, kernel, kineto, processor, read_made, training
+from tests.traces.made import (
+    allocated,
+    event,
+    export,
+    kernel,
+    kineto,
+    processor,
+    read_made,
+    training,
+)
 from tests.traces.test_roofline import on_a_gpu
 
 OTHERS = [
     event("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 10, 5, 7, device=0, bytes=100),
     event("cuda_runtime", "cudaGraphLaunch", 0, 10, correlation=77),
     kernel(20, 1, correlation=77),
+    allocated(100),
+    allocated(1000, 0, 1),
 ]
 STATS = f"{test_stats.KERNELS}\n{test_stats.COPIES}\n{test_stats.SIZES}\n{test_stats.CALLS}"
 FILES = {

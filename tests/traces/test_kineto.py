@@ -10,7 +10,17 @@ from autograder.errors import SubmissionError
 from autograder.traces import events as recording
 from autograder.traces import summary, windows
 from autograder.traces.kineto import nanoseconds
-from tests.traces.made import event, figures, kernel, kineto, processor, read_made, step, training
+from tests.traces.made import (
+    allocated,
+    event,
+    figures,
+    kernel,
+    kineto,
+    processor,
+    read_made,
+    step,
+    training,
+)
 
 OLD = {
     "kernel": "Kernel",
@@ -126,6 +136,20 @@ def test_events_without_a_time_are_counted_and_left_out(tmp_path):
         "1 event could not be read and is left out"
         in read_made(tmp_path, kineto([*training(), ODD[0]])).notes
     )
+
+
+def test_the_most_memory_of_each_device_is_kept(tmp_path):
+    """What cannot be read, or is of a device that nobody knows, is left out."""
+    said = [allocated(*one) for one in [(4,), (9,), (5,), (70, 0, 1), (60, 0, 1), (80, 1, 1)]]
+    odd = [
+        allocated(*one)
+        for one in [("x",), (99, None, 7), (99, None, 1), (99, 10**6, 1), (99, 0, []), (-1,)]
+    ]
+    trace = read_made(tmp_path, kineto([*training(), *said, *odd, {**said[0], "args": 1}]))
+
+    assert [("cpu_memory_peak", None, 9), ("memory_peak", 0, 70), ("memory_peak", 1, 80)] == [
+        (one.id, one.device, one.value) for one in trace.figures if "memory_peak" in one.id
+    ]
 
 
 def test_any_value_of_any_field_is_survived(tmp_path):
