@@ -46,7 +46,7 @@ isolation_option = click.option(
 roster_option = click.option(
     "--roster",
     type=click.Path(path_type=Path),
-    help="Who is in the class; else FOLDER/roster.csv, if it is there.",
+    help="Who is in the class; else FOLDER/roster.csv, or the roster that was named last.",
 )
 
 

@@ -148,6 +148,7 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     if key and (anonymous or (folder / ANONYMOUS).exists()):
         page = class_page(rows, _title(folder, everyone), anonymous=True)
         files.append(_put(folder / ANONYMOUS, page))
+    standing.remember(folder, rules)
     if everyone.broken:
         raise ReadError(_broken(folder, everyone))
     return Pages(files, everyone)

@@ -26,6 +26,8 @@ from autograder.results import overrides
 
 RESULT = "result.json"
 HANDED_IN = "handed_in.zip"
+NAMED = ".roster"
+"""In a folder of results: where the roster is that its pages were written with."""
 NO_TIME = "marked as late, and when it was handed in is not known"
 
 
@@ -71,6 +73,7 @@ class Rules:
 
     labs: Mapping[str, LabConfig] = field(default_factory=dict)
     roster: Roster | None = None
+    roster_at: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -98,10 +101,28 @@ class Class:
 
 
 def rules(labs: Mapping[str, LabConfig], folder: Path, roster: Path | None = None) -> Rules:
-    """Hold a folder of results to the policies of labs, and to a roster: this one, else the one that lies there."""
-    beside = folder / "roster.csv"
-    path = roster or (beside if beside.is_file() else None)
-    return Rules(labs, rosters.read(path) if path else None)
+    """Hold a folder of results to the policies of labs, and to a roster.
+
+    To this one, else the one that lies there, else the one that its pages were written with.
+    """
+    path = roster or _known(folder)
+    return Rules(labs, rosters.read(path) if path else None, path)
+
+
+def _known(folder: Path) -> Path | None:
+    beside, named = folder / "roster.csv", folder / NAMED
+    if beside.is_file() or not named.is_file():
+        return beside if beside.is_file() else None
+    path = Path(named.read_text(encoding="utf-8"))
+    if not path.is_file():
+        raise UserError(f"{path}, the roster of {folder}, is gone: name it with --roster")
+    return path
+
+
+def remember(folder: Path, rules: Rules | None) -> None:
+    """Keep where the roster of a folder of results is, for commands that do not name it."""
+    if rules and rules.roster_at:
+        (folder / NAMED).write_text(str(rules.roster_at.resolve()), encoding="utf-8")
 
 
 def load(file: Path) -> Result:

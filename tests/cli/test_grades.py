@@ -276,6 +276,22 @@ def test_report_shows_lateness(monkeypatch, capsys, results):
     assert "1 day 10 h 1 min late, -20 %" in pages[1]
 
 
+def test_a_roster_that_was_named_once_is_kept(monkeypatch, capsys, tmp_path, results):
+    """Else whoever sets points loses the extensions and names of the run before; one that is gone is missed."""
+    (results / "roster.csv").unlink()
+    roster = tmp_path / "elsewhere.csv"
+    roster.write_text("student,name,extension_hours\nada,Ada Lovelace,48\ncem,Cem Can,\n")
+    run(monkeypatch, capsys, "report", results, "--roster", roster)
+    run(monkeypatch, capsys, "override", results / "ada", "amp_is_faster", 6, "--reason", "ours")
+
+    assert "\nada,10,10,,0,0,10," in (results / "grades.csv").read_text()
+    page = (results / "index.html").read_text()
+    assert ("Ada Lovelace" in page, "Cem Can" in page) == (True, True)
+    roster.unlink()
+    status, _, errors = run(monkeypatch, capsys, "report", results)
+    assert (2, True) == (status, "is gone: name it with --roster" in errors)
+
+
 def test_report_writes_a_page_without_names_when_told_to(monkeypatch, capsys, results):
     status, output, _ = run(monkeypatch, capsys, "report", results, "--anonymous")
 
