@@ -73,6 +73,14 @@ def test_a_mistake_in_the_loop_fails_the_checks_that_show_it(judge, pair, fails)
     says(first, fails)
 
 
+@pytest.mark.parametrize("seed", [9, 14, 35, 44])
+def test_a_first_fetch_that_is_left_out_fails_no_comparison_whatever_is_drawn(judge, seed):
+    """The loop's own check sees it always; the comparison must not take a point from some students only."""
+    pair, _ = MISTAKES["the timer starts after the first fetch"]
+
+    assert {} == failing(judge(bench.changed(pair), seed, only={"compares_both"}))
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [
