@@ -30,7 +30,7 @@ class Streams(ScriptedLoaders):
         samples: int,
         waits: Sequence[float],
         pace: Mapping[tuple[int, int, bool], float],
-        **more: float,
+        **more: Any,
     ) -> None:
         super().__init__(clock, samples, **more)
         self._waits, self._pace = waits, pace
