@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from autograder.course import find_root
-from autograder.course.solutions import BEGIN, END
+from autograder.course.cut_solutions import BEGIN, END
 
 ROOT = find_root()
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from autograder.course.solutions import BEGIN, BEGIN_TEXT, END, END_TEXT
+from autograder.course.cut_solutions import BEGIN, BEGIN_TEXT, END, END_TEXT
 
 MARKERS = re.compile(r"(BEGIN|END) (SOLUTION|HIDDEN TESTS|MARK SCHEME)")
 SHORTEST = 20

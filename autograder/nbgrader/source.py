@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autograder.config import PartConfig
-from autograder.course.solutions import BEGIN, strip_code
+from autograder.course.cut_solutions import BEGIN, strip_code
 from autograder.errors import CourseError
 from autograder.grading.scoring import worth
 from autograder.handed_in.notebook import OURS

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.course.build import COPIES, built
-from autograder.course.solutions import strip_code, strip_text
+from autograder.course.cut_solutions import strip_code, strip_text
 from autograder.errors import CourseError
 from autograder.lab import Lab, Part
 

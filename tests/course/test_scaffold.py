@@ -11,8 +11,8 @@ import yaml
 
 from autograder.course import Course, find_root
 from autograder.course import scaffold as writing
+from autograder.course.cut_solutions import strip_code
 from autograder.course.scaffold import scaffold
-from autograder.course.solutions import strip_code
 from autograder.errors import UserError
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from autograder.course.solutions import strip_code
+from autograder.course.cut_solutions import strip_code
 from autograder.grading.kit import Kit, Session
 from autograder.handed_in.notebook import Released
 from autograder.model import Job, Observation
