@@ -31,6 +31,8 @@ class Script:
     """Seconds of work in all that the device did by itself: the host waited for them where it fetched a value."""
     start: float = 0.0
     """Seconds of the first wait that passed in iter(loader); who times each next() alone may leave them out."""
+    ahead: bool = False
+    """Whether another thread asked for batches: the work goes on meanwhile, so less of each wait may be seen."""
 
     @property
     def total(self) -> float:
@@ -61,6 +63,8 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
         return Failed(measured, *_story(reported["throughput"], _rates(script), other))
     wait = reported["data_wait"]
     if any(close(wait, seconds, EXACT) for seconds in (waited, waited - script.start)):
+        return Passed(measured)
+    if script.ahead and wait is not None and 0 < wait <= waited:
         return Passed(measured)
     other = "the waits were not added up", SUM
     if (wait or 0.0) > waited:

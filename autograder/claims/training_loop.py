@@ -10,6 +10,7 @@ loop.moves()                              the probe of copies to the device, for
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from autograder.claims.apart import WHY_APART, how_apart
 from autograder.claims.base import joined
 from autograder.claims.graphs import FETCHES
 from autograder.lab import (
+    BOOLEAN,
     INTEGER,
     NUMBER,
     Part,
@@ -243,6 +245,7 @@ class TrainingLoop:
             (queued,) = rig.seconds(0.1, 0.3, 1)
             waits[0] += timing.START
             passes, begun = list[int](), list[int]()
+            threads = set[int]()
 
             def run(device: Any) -> Any:
                 passes.clear()
@@ -251,6 +254,7 @@ class TrainingLoop:
                 rig.script(window, waits, work, start=start)
                 window.model.register_forward_hook(lambda *_: passes.append(1))
                 window.loader.starters.append(lambda: begun.append(1))
+                window.loader.listeners.append(lambda _: threads.add(threading.get_ident()))
                 left = queued * (device.type != "cpu")  # a CPU leaves nothing to wait for
                 with rig.queue(window, left):
                     return count * left, self.call(student, window)
@@ -263,6 +267,7 @@ class TrainingLoop:
                 "queued": left,
                 "passes": len(passes),
                 "begun": len(begun),
+                "ahead": bool(threads - {threading.get_ident()}),
                 "handed_on": metrics[handed_on] if handed_on else [],
                 **{name: rig.number(metrics[name]) for name in named},
             }
@@ -293,6 +298,7 @@ class TrainingLoop:
                     BATCH,
                     queued,
                     start,
+                    reported["ahead"],
                 )
                 for more in range(min(max(reported["begun"], 1), STARTS) if start else 1)
             ]
@@ -314,6 +320,7 @@ class TrainingLoop:
         values = {
             **dict.fromkeys(("waits", "work"), list_of(NUMBER)),
             "queued": NUMBER,
+            "ahead": BOOLEAN,
         }
         values |= dict.fromkeys(("sizes", "handed_on"), list_of(INTEGER))
         values |= dict.fromkeys(("passes", "begun"), INTEGER)

@@ -26,6 +26,20 @@ def test_what_passed_is_what_is_accepted():
 
 
 @pytest.mark.parametrize(
+    ("data_wait", "kind"),
+    [
+        pytest.param(2.5, Passed, id="a part of it, beside the work"),
+        pytest.param(6.5, Failed, id="more than all of it"),
+        pytest.param(0.0, Failed, id="none"),
+        pytest.param(None, Failed, id="no number"),
+    ],
+)
+def test_where_a_thread_asks_ahead_less_of_the_wait_is_seen(data_wait, kind):
+    assert isinstance(judged(RATE, data_wait, replace(SCRIPT, ahead=True)), kind)
+    assert isinstance(judged(RATE, data_wait), Failed)
+
+
+@pytest.mark.parametrize(
     ("throughput", "data_wait", "why", "try_"),
     [
         pytest.param(
