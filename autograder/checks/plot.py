@@ -47,10 +47,10 @@ CHUNKS = 10_000  # writers put 8 KiB or more of pixels into each
 
 BARS = "one bar per row, with its name and value, and set_ylabel with the unit"
 # What the label of a panel must match, by the unit.
-RATE = r"/|per|s⁻¹|\^\{?-1"
+RATE = r"/|per|\bpro\b|s⁻¹|\^\{?-1"
 RATIO = r"\bx\b|\xd7|[Ss]peed-?up|[Gg]ain|ratio|times"
 MEGABYTES = r"MB|[Mm]egabyte"
-SECONDS = r"\bs\b|[Ss]ec"
+SECONDS = r"\bs\b|[Ss]e[ck]"
 
 
 def read(data: bytes, file: str) -> Picture:
