@@ -42,6 +42,7 @@ DISTINCT = 8  # counting further says nothing more
 BLANK = 4
 NOISE = 0.7  # of `packed`: plots of the course are at most 0.03, 12,000 dots in random colours 0.2, noise 0.79
 STEP = 64 * 1024
+FIGURE = re.compile(r"\d{1,12}(\.\d+)?", re.ASCII)
 LETTER = re.compile(r"[^\W\d_]")
 CHUNKS = 10_000  # writers put 8 KiB or more of pixels into each
 
@@ -190,7 +191,12 @@ def crowded(
 
 
 def drawn_as(panel: Mapping[str, Any], wanted: Any) -> list[str]:
-    """Return the names under which a panel draws a number."""
+    """Return the names under which a panel draws a number, or a text that begins with one, such as 1.80x.
+
+    That a row must not hold a text, the judge of the rows says.
+    """
+    if isinstance(wanted, str) and (figure := FIGURE.match(wanted)):
+        wanted = float(figure[0])
     if not isinstance(wanted, float | int):
         return []
     return [drawn["name"] for drawn in panel["values"] if close(drawn["value"], wanted, 0.01)]

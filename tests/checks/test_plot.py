@@ -262,6 +262,21 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
             id="no number in the row",
         ),
         pytest.param(
+            [panel([10.0, 21.0])],
+            [
+                {"throughput": text, "precision": name}
+                for text, name in (("10.00/s", "FP32"), ("21.0", "AMP"))
+            ],
+            "",
+            id="texts with numbers",
+        ),
+        pytest.param(
+            [panel([10.0])],
+            [{"throughput": "11x", "precision": "FP32"}],
+            "no panel shows the throughput of the rows ('11x')",
+            id="a text with another number",
+        ),
+        pytest.param(
             [panel([10, 21], "speed")],
             ROWS,
             "the panel of throughput does not say what it shows, with its unit",
