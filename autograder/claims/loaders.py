@@ -61,6 +61,7 @@ HAS_OPTIONS = (
 OPTIONS = record(
     num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN, pickles=BOOLEAN
 )
+MADE = record(device=TEXT, workers=INTEGER, options=optional(OPTIONS), raised=BOOLEAN)
 
 
 class Loader:
@@ -119,20 +120,28 @@ class Loader:
             data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
             seed = rig.integer(1, 1000)
             seeds = (seed, seed, seed + 1)[: len(self.epochs) - 1]
-            made = [self.make(student, data, BATCH, rig.device, workers, each) for each in seeds]
-            return {
+            answers = rig.answers(student)
+            made = [
+                answers.tried(self.make, student, data, BATCH, rig.device, workers, each)
+                for each in seeds
+            ]
+            if isinstance(made[0], Exception):
+                none = {name: np.zeros(0, dtype) for name, (dtype, _) in arrays.items()}
+                return {"raised": answers.named(made[0]), **none}
+            return {"raised": ""} | {
                 f"{epoch}_{name}": array
                 for epoch, loader in zip(self.epochs, (made[0], *made), strict=True)
                 for name, array in rig.loading.epoch(loader).items()
             }
 
         arrays = {f"{epoch}_{name}": LOADED[name] for epoch in self.epochs for name in LOADED}
-        self._probe(probe, several, pair=True, arrays=arrays)
+        values = record(raised=TEXT)
+        self._probe(probe, several, pair=True, values=values, arrays=arrays)
 
     def shuffles(self) -> None:
         """Claim that each epoch has an order of its own."""
         says = "Samples do not come in the order of the data set, and each epoch has a different order."
-        self._ordered(SHUFFLES, says, loaders.shuffled, "shuffle=True", [*DELIVERS])
+        self._ordered(SHUFFLES, says, loaders.shuffled, "shuffle=True", [EACH_ONCE])
 
     def follows_the_seed(self) -> None:
         """Claim that the seed decides the order."""
@@ -155,7 +164,9 @@ class Loader:
         needs: Sequence[str],
     ) -> None:
         def judged(epochs: Pair, alone: Pair) -> Verdict:
-            return judge({WORKERS: epochs, 0: alone}, try_=f"{try_}; {self.see}")
+            pairs = {WORKERS: epochs, 0: alone}
+            made = {at: it for at, it in pairs.items() if not it.student.values["raised"]}
+            return judge(made, try_=f"{try_}; {self.see}")
 
         self.part.add_check(name, says, "outputs", judged, ["epochs", "alone"], needs)
 
@@ -186,23 +197,23 @@ class Loader:
         """Claim what loaders for each kind of device are made with; if *spawned*, their collation pickles."""
 
         def arguments(student: Student, rig: Rig) -> Any:
+            """What is raised without workers is another check's, if there is one."""
+            told = ALONE in self.part.checks
             made = []
             for device, workers in loaders.KINDS:
                 with rig.loading.built() as built:
                     data = rig.loading.pictures(BATCH)
                     where = rig.loading.device(device)
-                    self.make(student, data, BATCH, where, workers, 1)
-                made.append(
-                    {
-                        "device": device,
-                        "workers": workers,
-                        "options": built.last(),
-                    }
-                )
+                    answers = rig.answers(student)
+                    loader = answers.tried(self.make, student, data, BATCH, where, workers, 1)
+                raised = isinstance(loader, Exception)
+                if raised and (workers or not told):
+                    raise loader
+                kind = {"device": device, "workers": workers, "raised": raised}
+                made.append({**kind, "options": built.last()})
             return {"made": made}
 
-        form = record(device=TEXT, workers=INTEGER, options=optional(OPTIONS))
-        self._probe("arguments", arguments, values=record(made=list_of(form)))
+        self._probe("arguments", arguments, values=record(made=list_of(MADE)))
 
         def judge(observation: Observation) -> Verdict:
             return loaders.options(observation.values["made"], try_=self.see, spawned=spawned)

@@ -21,7 +21,7 @@ def seen(first, second, sizes=(4, 4, 4)):
             f"{name}_commitments": np.frombuffer(data, np.uint8),
             f"{name}_sizes": np.array(sizes),
         }
-    return Observation("epochs", "ok", arrays=arrays)
+    return Observation("epochs", "ok", {"raised": ""}, arrays)
 
 
 def pair(first, second, sizes=(4, 4, 4)):
@@ -37,6 +37,13 @@ DELIVERED = {
     ),
     "one twice": (pair(MIXED, [*OTHER[:-1], 5]), Failed, "in the second epoch: 1 of 12 samples"),
     "other batches": (pair(MIXED, OTHER, sizes=(6, 6)), Failed, "its batches hold 6, 6 samples"),
+    "none": (
+        Pair(
+            Observation("epochs", "ok", {"raised": "raised ValueError: no"}), seen(STORED, STORED)
+        ),
+        Failed,
+        "no loader was made",
+    ),
 }
 
 
@@ -74,7 +81,8 @@ def made(at=None, **changed):
             "persistent_workers": workers > 0,
             "pickles": True,
         }
-        found.append({"device": device, "workers": workers, "options": options})
+        kind = {"device": device, "workers": workers, "raised": False}
+        found.append({**kind, "options": options})
     if at is not None:
         found[at]["options"] |= changed
     return found
@@ -84,8 +92,12 @@ OPTIONS = {
     "right": (made(), ""),
     "one less": (made()[1:], "4 loaders were noted"),
     "none": (
-        [{"device": "cpu", "workers": 0, "options": None}] * len(loaders.KINDS),
+        [{"device": "cpu", "workers": 0, "options": None, "raised": False}] * len(loaders.KINDS),
         "for cpu with 0 workers no DataLoader was made",
+    ),
+    "none where another check says so": (
+        [{**it, "options": None, "raised": True} if not it["workers"] else it for it in made()],
+        "",
     ),
     "others": (made(1, num_workers=4), "for cpu with 3 workers num_workers is 4; it must be 3"),
     "not pinned": (
