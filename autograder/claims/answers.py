@@ -12,9 +12,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from autograder.checks import trace as profile
+from autograder.checks.hints import Hints, hinted
 from autograder.claims.base import joined
 from autograder.claims.questions import (
     CAUSES,
@@ -117,8 +119,19 @@ class Answers:
                 row[name] = [rig.text(each) for each in islice(names, 10)]
         return row
 
-    def knows(self, name: str, says: str, group: str, *, try_: str = "") -> None:
-        """Claim that the function's answers of a group are right about each made profile."""
+    def knows(
+        self,
+        name: str,
+        says: str,
+        group: str,
+        *,
+        try_: str = "",
+        hints: Hints = MappingProxyType({}),
+    ) -> None:
+        """Claim that the function's answers of a group are right about each made profile.
+
+        *hints* say what to try, by words of a failure; *try_* is for the others.
+        """
 
         def judge(analysed: Pair) -> Verdict:
             reported = analysed.student.values["reported"]
@@ -131,7 +144,7 @@ class Answers:
                 if why := self.made_problem(*each, group):
                     gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
                     measured = f"made profile {number}, {gpu} a GPU"
-                    return Failed(measured, why, joined(try_, self.see))
+                    return hinted(Failed(measured, why, joined(try_, self.see)), hints, self.see)
             return Passed(f"{len(expected)} made profiles")
 
         self.part.add_check(name, says, "scripted", judge, ["analysed"])

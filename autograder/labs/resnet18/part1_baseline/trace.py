@@ -98,7 +98,13 @@ questions.knows(
     "analyse_trace finds utilization, its band and the copies to the GPU, "
     "or None and a reason if there is no GPU.",
     "gpu",
-    try_=("count overlapping kernels once; without a kernel, return None and a reason"),
+    hints={
+        "None is right": "without a kernel, return None for what is of a GPU, and a reason",
+        "reason": "return a reason if a value is None, and None as the reason if none is",
+        "gpu_utilization_band": "low below 50, high above 80, else medium",
+        "host_to_device_ms": "add up what begins with Memcpy HtoD, in the whole trace, / 1000",
+        "gpu_utilization": "time of the window in which a kernel ran, overlaps once / its length",
+    },
 )
 questions.knows(
     "finds_the_top_operators",
