@@ -183,6 +183,7 @@ def _slips(script: Script, setting: Setting) -> list[Slip]:
     both = "it is of both epochs, but the first should not count"
     seconds = [
         (first, "it is of the first epoch: measure the second"),
+        (first - epoch.batches * epoch.work, "it is of the first epoch, which took no step"),
         ((first + second) / 2, both),
         (2 * first * second / (first + second), both),
         (script.epoch(Setting(0)).seconds, "it is the speed of 0 workers: pass num_workers on"),
