@@ -164,6 +164,7 @@ class Claimed:
         pair: bool = False,
         values: Any = None,
         arrays: Any = None,
+        hints: Mapping[str, str] | None = None,
     ) -> str:
         """Register what is run; it takes this function of the student's module and nothing else."""
         taken = frozenset({self.function})
@@ -173,6 +174,7 @@ class Claimed:
             pair,
             values=record(**(values or {})),
             arrays=arrays or {},
+            hints=hints or {},
             takes=taken,
         )
         self.part.probes[name] = probe

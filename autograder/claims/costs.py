@@ -216,8 +216,9 @@ class Costs(Claimed):
         claim = "needs_less_memory"
         values = {**CASES, "of": INTEGER}
         name = self.named("peak", words)
+        hints = {"memory": words["try_"]}
         reads = [
-            self.add_probe(name, peak, pair=True, values=values, arrays=NUMBERS),
+            self.add_probe(name, peak, pair=True, values=values, arrays=NUMBERS, hints=hints),
             self.add_probe(self.named("idle"), idle, pair=True),
         ]
         said = f"{self.function} needs at most {at_most:.0%} of the slow version's memory, measured from outside."

@@ -8,7 +8,8 @@ import pytest
 from autograder.claims import families
 from autograder.claims.exercise import Exercise
 from autograder.errors import CourseError
-from autograder.model import Failed, Passed, Unavailable
+from autograder.grading.failures import failed_to_run
+from autograder.model import Failed, Observation, Passed, Unavailable
 from tests.claims import exercises
 from tests.claims.harness import judged
 from tests.claims.written import RIGHT, SLOW, WRONG
@@ -168,6 +169,19 @@ def test_fewer_operations_are_captured_than_of_a_loop(scaled, tmp_path):
 
     assert isinstance(found[0], Passed), found[0]
     assert ["each row is captured", "nothing was left to compile"] == [it.why for it in found[1:]]
+
+
+def test_who_runs_out_of_memory_is_told_what_the_claim_says():
+    sums = Exercise("sums")
+
+    @sums.inputs
+    def draw(random, rows=(1, 9)):
+        return {"rows": random.normal(size=rows)}
+
+    sums.needs_less_memory(0.5, {"rows": 9}, {"rows": 1}, why="", try_="one block at a time")
+    ended = Observation("peak", "memory", error="more than 64 MB")
+
+    assert "one block at a time" == failed_to_run(ended, sums.part.probes["peak"].hints).try_
 
 
 WORDS = {"why": "", "try_": ""}
