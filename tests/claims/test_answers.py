@@ -100,7 +100,11 @@ TEXTS = {
     ),
     "no JSON": (
         "{",
-        "it is not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)); json.dumps(answers) writes it, null for None",
+        "it is not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)); json.dumps(answers) writes it, null for None, 61.5 for 61,5",
+    ),
+    "a decimal comma": (
+        json.dumps(RIGHT).replace(".0", ",0", 1),
+        "it is not JSON (Expecting property name enclosed in double quotes: line 1 column 26 (char 25)); json.dumps(answers) writes it, null for None, 61.5 for 61,5",
     ),
     "a list": ("[1]", "it is not one object, {...}"),
     "nested": ("[" * 51, "it is nested; it must be one object"),
