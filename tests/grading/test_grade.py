@@ -279,6 +279,17 @@ def test_lines_of_a_notebook_are_named_by_their_cell():
     assert error == from_file["positive"].why
 
 
+def test_whoever_works_in_a_notebook_runs_that_for_a_missing_file():
+    """The part's file is made of it, and they have none to run."""
+    given = toy_submission(part1_toy__py=b"# %% cell 5\nimport torch\n")
+    files = {name: data for name, data in given.files.items() if name != "picture.png"}
+    _, checks, _ = graded(submission=Submission(given.name, given.sha256, files))
+
+    assert (
+        "run your notebook to its end, and keep picture.png beside it" == checks["has_picture"].try_
+    )
+
+
 def test_both_sides_of_a_pair_get_the_same_seed_and_their_own_file():
     """Equal inputs, and the grader's own given/."""
     _, _, run = graded()
