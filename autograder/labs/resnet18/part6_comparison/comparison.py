@@ -133,9 +133,10 @@ def dashboard(student: Student, rig: Rig) -> Answer:
     """Some of the configurations, in another order than the file's."""
     others = [str(name) for name in rig.random.permutation(NAMES[1:])]
     rows = drawn_rows(rig, [NAMES[0], *others[:4]])
+    folder = rig.made_folder()
     with rig.figures() as figures:
-        student.draw_dashboard([dict(row) for row in rows], str(rig.folder))
-    picture = rig.file_bytes(rig.folder / DASHBOARD, plot.BYTES + 1)
+        student.draw_dashboard([dict(row) for row in rows], str(folder))
+    picture = rig.file_bytes(folder / DASHBOARD, plot.BYTES + 1)
     return {"rows": rows, "panels": figures.panels(DASHBOARD), "picture": picture}
 
 

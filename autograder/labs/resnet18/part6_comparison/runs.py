@@ -85,12 +85,13 @@ def run(
     ).split()
     stand_ins = {"make_training": make, "make_loader": rig.loader_for(window.loader, asked)}
     begun = rig.busy_since(window.loader)
-    ran = program.run(*words, str(rig.folder / "model.pt"), *options, **stand_ins)
+    file = rig.made_folder() / "trained.pt"
+    ran = program.run(*words, str(file), *options, **stand_ins)
     figures = ran.figures()
     worked = begun() / batches
     peak = rig.peak_mb()
     plain, _, _ = make(rig.device)
-    unsaved, saved = rig.saved_weights(rig.folder / "model.pt", plain)
+    unsaved, saved = rig.saved_weights(file, plain)
     return {
         "reported": {name: rig.number(figures[name]) for name in TOLD},
         "device": rig.text(figures["device"]),
