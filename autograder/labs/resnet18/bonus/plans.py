@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -133,6 +134,7 @@ PARAMETERS = {
     "resnet18": 11_181_642 * 4,
     "resnet50": 23_528_522 * 4,
 }  # bytes in float32, with ten classes
+NEAR = 0.01  # images
 
 
 def plan_problem(rows: Sequence[Row]) -> str:
@@ -147,7 +149,7 @@ def plan_problem(rows: Sequence[Row]) -> str:
         for column, value in expected.items():
             if row[column] != value:
                 return f"{column} of {name} is {row[column]:,.0f}, but {WHOLE[column]} {value:,.0f}"
-    return _growth_problem(rows[1], rows[2])
+    return _growth_problem(rows[1], rows[2]) or _single_problem(rows[0])
 
 
 def _growth_problem(small: Row, large: Row) -> str:
@@ -160,6 +162,16 @@ def _growth_problem(small: Row, large: Row) -> str:
         return ""
     largest = f"largest_batch of resnet50 is {shown(small['largest_batch'])}"
     return f"{largest}, but by its two plans {fits:g} images fit into 16 GB"
+
+
+def _single_problem(row: Row) -> str:
+    """Say where the largest batch does not fit one plan, whose activations may have a few bytes for the loss."""
+    each = (row["activations"] + row["batch"]) / row["batch_size"]
+    fits = row["batch_size"] + (BUDGET - row["total"]) / each
+    if -NEAR < fits - row["largest_batch"] < 1 + NEAR:
+        return ""
+    largest = f"largest_batch of resnet18 is {shown(row['largest_batch'])}"
+    return f"{largest}, but by its plan {math.floor(fits)} images fit into 16 GB"
 
 
 Study(part, PLANS, "write_plans").is_consistent(

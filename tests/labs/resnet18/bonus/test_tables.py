@@ -176,3 +176,12 @@ def test_milliseconds_are_those_that_passed(changes, problem):
 
     assert problem in found
     assert bool(problem) == bool(found)
+
+
+@pytest.mark.parametrize(("more", "found"), [(0, False), (1, True), (-1, True)])
+def test_the_largest_batch_of_a_single_plan_fits_and_the_next_one_does_not(more, found):
+    small = planned("resnet18", 32)
+    small["largest_batch"] += more
+    problem = plans.plan_problem([small, planned("resnet50", 32), planned("resnet50", 128)])
+
+    assert found == ("largest_batch of resnet18" in problem)
