@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks import table
-from autograder.checks.numerics import close, shown
+from autograder.checks.numerics import close
 from autograder.claims.exercise import Exercise
 from autograder.claims.studies import Study
 from autograder.lab import (
@@ -54,7 +54,9 @@ RANK = record(
     gradients=INTEGER,
 )
 NOT_RUN = {"figures": {}, "passes": [], "start": "", "end": "", "gradients": 0}
-CASE = record(ranks=exactly(judges.RANKS, RANK), figures=map_of(NUMBER), slips=map_of(NUMBER))
+CASE = record(
+    ranks=exactly(judges.RANKS, RANK), figures=map_of(NUMBER), slips=map_of(NUMBER), steps=INTEGER
+)
 
 
 @part.probe(pair=True, values={"cases": exactly(2, CASE)}, takes=["measure_communication"])
@@ -63,13 +65,11 @@ def measured(student: Student, rig: Rig) -> Answer:
     own = rig.side == "student"
     cases: list[dict[str, Any]] = []
     for story in stories.drawn_stories(rig.random):
-        if own:
-            cases.append({"ranks": rig.measured(student, story), "figures": {}, "slips": {}})
-        else:
-            right = story.figures()
-            slips = story.script.slips(right["step_ms"], 2)
-            not_run = [NOT_RUN] * judges.RANKS
-            cases.append({"ranks": not_run, "figures": right, "slips": slips})
+        ranks = rig.measured(student, story) if own else [NOT_RUN] * judges.RANKS
+        right = {} if own else story.figures()
+        slips = {} if own else story.script.slips(right["step_ms"], 2)
+        steps = len(story.script.pattern)
+        cases.append({"ranks": ranks, "figures": right, "slips": slips, "steps": steps})
     return {"cases": cases}
 
 
@@ -112,7 +112,7 @@ def leaves_the_model_alone(measured: Pair) -> Verdict:
 
 # --- a link -----------------------------------------------------------------------------------
 
-ROUNDED = 0.01  # relative
+ROUNDED = 1e-6  # relative: of float32
 TABLE = list_of(map_of(CELL))
 MADE = {"rows": TABLE, "alike": BOOLEAN, "csv": TEXT, "files": list_of(TEXT)}
 SCRIPT = {"sizes": list_of(INTEGER), "ms": list_of(NUMBER), "device": TEXT}
@@ -147,10 +147,11 @@ def also_in_the_file(linked: Pair) -> tuple[str, str] | None:
     for row, returned in zip(
         table.read(own["csv"].encode(), judges.LINK.file).rows, own["rows"], strict=False
     ):
-        cell, value = table.number(row.get("bus_gb_s", "")), returned.get("bus_gb_s")
-        if isinstance(value, float) and not close(cell, value, ROUNDED):
-            why = f"bus_gb_s is {shown(cell)} in the file and {shown(value)} in the rows returned"
-            return why, "write the rows as they are, not rounded"
+        for name in ("bytes", "ms", "bus_gb_s"):
+            cell, value = row.get(name, ""), returned.get(name)
+            if isinstance(value, float) and not close(table.number(cell), value, ROUNDED):
+                why = f"{name} is {cell[:60]} in the file and {value!r} in the rows returned"
+                return why, "write the rows as they are, not rounded"
     return None
 
 

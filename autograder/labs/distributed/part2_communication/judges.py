@@ -7,7 +7,7 @@ from typing import Any
 
 from autograder.checks.numerics import close, explained, shown
 from autograder.checks.table_form import DEVICE, Form, Row, count, positive
-from autograder.labs.distributed.part2_communication.stories import FIGURES
+from autograder.labs.distributed.part2_communication.stories import FIGURES, WARMUP
 
 LINK = Form(
     "allreduce_times.csv",
@@ -30,12 +30,12 @@ WHY = {
     "step_ms": "it is the time of forward and backward with synchronisation, and of no barrier",
     "compute_ms": "it is the time of forward and backward, both within no_sync()",
     "total_ms": (
-        "it is the time of all buckets, each in a call of its own that is waited for; "
-        "exposed_ms is less, and so is one call for all bytes"
+        "it is the time of all buckets, each in a call of its own that is waited for before the "
+        "next; exposed_ms is another time, and one call for all bytes takes less"
     ),
-    "exposed_ms": "it is step_ms - compute_ms",
+    "exposed_ms": "it is step_ms - compute_ms, and another rank may have the largest of each",
     "exposed_percent": "it is 100 * exposed_ms / step_ms",
-    "hidden_percent": "it is 100 * (1 - exposed_ms / total_ms)",
+    "hidden_percent": "it is 100 * (1 - exposed_ms / total_ms), also below 0",
 }
 Case = Mapping[str, Any]
 
@@ -85,6 +85,15 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
         if (calls, size) != (right["collectives"], right["bytes"]):
             why = "what one synchronised step sends counts, and nothing else: no frozen parameter"
             return measured, why
+        together, least = sum(map(bool, each["passes"])), WARMUP + own["steps"]
+        if together < least:
+            measured = (
+                f"rank {rank}: {together} steps with synchronisation; expected {least} or more"
+            )
+            return (
+                measured,
+                f"the call asks for {WARMUP} of warm-up and {own['steps']} that are timed",
+            )
     return measured, ""
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FASTER = 0.87  # times as long take the faster ranks
+WARMUP = 5  # steps: not what the template has
 FIGURES = ("step_ms", "compute_ms", "total_ms", "exposed_ms", "exposed_percent", "hidden_percent")
 
 
@@ -53,7 +54,7 @@ class Link(NamedTuple):
 
 
 class Story(NamedTuple):
-    """One training: the times of the slower rank in seconds."""
+    """One training: the times of the slower rank in seconds; without synchronisation the other one is slower."""
 
     width: int
     bucket_mb: float
@@ -96,14 +97,15 @@ def drawn_link(random: np.random.Generator) -> Link:
 
 
 def drawn_stories(random: np.random.Generator) -> list[Story]:
-    """Draw a training of two buckets, and one of three; in each the other rank is slower."""
+    """Draw a training of two buckets, and one of three: there the other rank is slower, and nothing is hidden."""
     stories = []
     first = int(random.integers(2))
-    for slower, bucket_mb, collectives in ((first, 0.1, 2), (1 - first, 0.03, 3)):
+    kinds = ((first, 0.1, 2, (0.3, 0.7)), (1 - first, 0.03, 3, (1.2, 1.5)))
+    for slower, bucket_mb, collectives, shares in kinds:
         compute, width = float(random.uniform(0.2, 0.4)), int(random.integers(116, 129))
         link, script = drawn_link(random), drawn_script(random, slower)
         story = Story(width, bucket_mb, collectives, compute, 0.0, link, script)
-        exposed = float(random.uniform(0.3, 0.7)) * story.figures()["total_ms"] / 1e3
+        exposed = float(random.uniform(*shares)) * story.figures()["total_ms"] / 1e3
         stories.append(story._replace(exposed=exposed))
     return stories
 
