@@ -23,7 +23,7 @@ from autograder.worker.rigs.returned import BadReturn, flat
 
 WORLD, ROWS, FEATURES, CLASSES = 2, 5, 6, 4
 SECONDS = 30.0  # in all, on a machine where much else runs
-BUCKET_BYTES, EXACT_BYTES = 500, 672
+BUCKET_BYTES, EXACT_BYTES = 500, 416
 FIGURES = ("weights", "first", "begun")
 Uses = Sequence[Sequence[bool]]
 """Step by step, which processes run the side branch."""
@@ -33,7 +33,11 @@ class Reducing:
     """One training of `given.Branches`: each process has weights and batches of its own."""
 
     def __init__(self, rig: worker.Rig, uses: Uses, *, exact: bool) -> None:
-        """Draw the batches. An *exact* training is in float64, and fills a bucket to the last byte."""
+        """Draw the batches. An *exact* training is in float64, and fills a bucket to the last byte.
+
+        There bucket 4 is full before bucket 3, so both may leave at the same time.
+        """
+        self._exact = exact
         self._dtype = torch.float64 if exact else torch.float32
         self._most = EXACT_BYTES if exact else BUCKET_BYTES
         self._seed, self._folder, self._make = rig.seed, rig.folder, rig.given("Branches")
@@ -100,7 +104,10 @@ class Reducing:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed + rank)
             net: nn.Module = self._make()
-            return net.to(self._dtype)
+        if self._exact:
+            for name in ("second", "last"):  # side comes before them, and not after second
+                setattr(net, name, net._modules.pop(name))
+        return net.to(self._dtype)
 
     def _loss(self, model: Any, rank: int, step: int) -> Tensor:
         outputs = model(self._inputs[rank, step], side=self._uses[step][rank])
