@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import outputs
@@ -81,12 +82,12 @@ def rounded(rig: Rig) -> Plans:
     return {**sizes, "amp": "float16", "scale": 2.0**15}, {**sizes, "amp": "bfloat16"}
 
 
-@trained("a batch of rank 1 overflows")
+@trained("a batch of rank 1 overflows", "it overflows without amp")
 def overflowing(rig: Rig) -> Plans:
     """A batch of rank 1 overflows, not the last of its group; one process trains without the group."""
     bad = 3 * rig.integer(0, 1) + rig.integer(0, 1)
     sizes = {"samples": 36, "batch": 4, "accumulation": 3, "overflows": bad}
-    return [{**sizes, "amp": "float16", "scale": 1024.0}]
+    return {**sizes, "amp": "float16", "scale": 1024.0}, {**sizes, "scale": 1024.0}
 
 
 @trained("without a scaler", "with a scaler")
@@ -204,17 +205,20 @@ def divides_the_samples(shares: Observation) -> Verdict:
     return verdict(measured, why, f"DistributedSampler(dataset, world, rank, seed=seed); {WRONG}")
 
 
-def make(student: Student, data: Any, batch: int, device: Any, workers: int, seed: int) -> Any:
-    """Make the loader of a group of one process, on a machine with this device."""
+def make(
+    student: Student, data: Any, batch: int, device: Any, workers: int, seed: int, world: int = 1
+) -> Any:
+    """Make the loader of the last rank, on a machine with this device."""
     from autograder.labs.distributed.part4_steps import rig
 
     with rig.seeming(device.type == "cuda"):
-        return student.make_loader(data, batch, 0, 1, workers=workers, seed=seed)[0]
+        return student.make_loader(data, batch, world - 1, world, workers=workers, seed=seed)[0]
 
 
-loader = Loader(part, make, see=WRONG, takes=["make_loader"])
-loader.has_options("asks_for_what_helps")
-loader.is_faster(needs=["divides_the_samples"])
+TAKES = ["make_loader"]
+of_two = Loader(part, partial(make, world=2), see=WRONG, takes=TAKES)
+of_two.has_options("asks_for_what_helps")
+Loader(part, make, see=WRONG, takes=TAKES).is_faster(needs=["divides_the_samples"])
 
 # --- evaluate ---------------------------------------------------------------------------------------------------------
 

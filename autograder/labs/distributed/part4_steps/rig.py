@@ -23,7 +23,7 @@ from autograder.worker.rigs.recorders import Dtypes
 from autograder.worker.rigs.returned import BadReturn, Returned, flat, number
 
 HIDDEN = 16
-RATE, MOMENTUM, HUGE = 0.1, 0.9, 1e6
+RATE, MOMENTUM = 0.1, 0.9
 SECONDS = 30.0  # for all processes of a group, on a machine where much else runs
 FIGURES = ("loss", "steps", "skipped")
 SENT = "exchanges of gradients for each step"
@@ -44,7 +44,7 @@ class Plan:
     smaller: float = 1.0
     """Times the loss; the rate is as many times larger."""
     overflows: int = -1
-    """The batch of the last rank that float16 cannot hold."""
+    """The batch of the last rank that no dtype can hold."""
 
     @property
     def groups(self) -> range:
@@ -83,7 +83,7 @@ class Training:
 
     def model(self, rank: int = 0) -> nn.Module:
         """Return the weights that a process starts from."""
-        return network(self._seed + rank, HIDDEN, Halved())
+        return network(self._seed + rank, HIDDEN, nn.Sequential(Halved()))
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         """Return one that remembers: a step too many is seen."""
@@ -137,11 +137,11 @@ class Training:
         }
 
     def _inputs(self, rank: int) -> Tensor:
-        """Return what a rank is given: rows of others are none, and a batch may be too large for float16."""
+        """Return what a rank is given: rows of others are none, and a batch may be too large."""
         inputs = torch.full_like(self.inputs, torch.nan)
         inputs[rank::WORLD] = self.inputs[rank::WORLD]
         if self.plan.overflows >= 0 and rank == WORLD - 1:
-            inputs[rank::WORLD].split(self.plan.batch)[self.plan.overflows].mul_(HUGE)
+            inputs[rank::WORLD].split(self.plan.batch)[self.plan.overflows].mul_(torch.inf)
         return inputs
 
 
