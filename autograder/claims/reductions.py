@@ -46,12 +46,17 @@ class Reductions(Group):
     def reason(self, ranks: Pair, ratio: float) -> str:
         """Say what sets the training apart from one process's; *first* are the weights after one step."""
         own, expected = ranks.student.arrays, ranks.baseline.arrays
+        if not np.array_equal(own["begun0"], own["begun1"]):
+            return "the ranks begin with different weights or buffers: send all of rank 0, into module itself"
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return f"the ranks have different weights: {UNEQUAL}"
         if ratio <= APART:
             return "the weights did not change: .grad is empty when finish() returns, or a copy is trained"
         if outputs.furthest(own["first0"], expected["first0"]) <= APART:
-            return "right in step 1, wrong later: reset the counters of missing gradients after each step"
+            return (
+                "right in step 1, wrong later: reset the counters of missing gradients after each step, "
+                "and hand on all options of forward"
+            )
         if SUMS[0] < ratio < SUMS[1]:
             return "steps go twice as far: gradients are added up and not averaged"
         return "gradients differ from the mean: sent before they exist, or left unchanged"

@@ -101,7 +101,8 @@ judges.Steps(
     part,
     "full_groups",
     f"use no_sync() for all batches of a group but the last; {WRONG}",
-    "gradients of some batches stay on their rank, or the model stays in the eval mode in which it may come",
+    "gradients of some batches stay on their rank, or are kept for the next step, or the model stays in the eval mode "
+    "in which it may come",
 ).trains_as_one(
     "equals_one_process",
     says="Two ranks arrive at the weights of one process that takes each group of batches as one batch.",
@@ -110,7 +111,7 @@ short = judges.Steps(
     part,
     "short_groups",
     f"loss * len(labels) / samples_of_the_group; {WRONG}",
-    "samples of a short group or batch count less or more than others, or are left out",
+    "samples of a short group or batch count less or more than others, or are left out, or nothing is exchanged",
 )
 short.trains_as_one(
     "short_groups_are_weighted",
@@ -181,7 +182,7 @@ judges.Steps(
     part,
     "clipped",
     f"scaler.unscale_(optimizer), then clip_grad_norm_, once a step; {WRONG}",
-    "gradients are clipped while they are scaled, or not yet those of all, or not at all",
+    "gradients are clipped while they are scaled, or not yet those of all, or not by one norm of all, or not at all",
 ).trains_as_one(
     "clips_true_gradients",
     says="clip bounds the norm of the mean gradient of all ranks, without the factor of a scaler.",

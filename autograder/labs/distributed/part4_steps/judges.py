@@ -93,7 +93,7 @@ def facts(ranks: Pair, try_: str, *names: str) -> Verdict:
 
 
 def precision_of(observation: Observation, try_: str) -> Verdict:
-    """Pass dtypes as autocast makes them, on each rank."""
+    """Pass dtypes as autocast makes them, on each rank; cases are named by the dtype that is asked for."""
     judged: Verdict = Failed("no rank was observed", "nothing was trained", try_)
     for case, dtypes in observation.values["dtypes"].items():
         for own in dtypes:
@@ -102,6 +102,10 @@ def precision_of(observation: Observation, try_: str) -> Verdict:
             )
             if isinstance(judged, Failed):
                 return replace(judged, measured=f"{case}: {judged.measured}")
+            if set(own["matrix product"]) != {case}:
+                why = f"products must be in {case}: amp is the dtype of autocast"
+                found = ", ".join(sorted(own["matrix product"]))
+                return Failed(f"{case}: matrix product: {found}", why, f"dtype=amp; {try_}")
     return judged
 
 
