@@ -247,7 +247,7 @@ STEP = "optimizer.zero_grad(), loss, backward(), optimizer.step(), losses.append
 
 @part.check(basis="outputs", compared="losses and weights")
 def train_is_right(trained: Pair) -> Verdict:
-    """After five steps with momentum, train has moved the weights as the slow version moves them; losses are (n,)."""
+    """After five steps with momentum, the weights are those of the slow version, and no batch or graph is kept."""
     why = "gradients add up until zero_grad(), which comes before each backward(), also before the first"
     try_ = f"{STEP}; {SEE}"
     verdict = numerics.same_update(trained, UPDATE, why=why, try_=try_)
