@@ -145,7 +145,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("pairs", "part07_attention"): (21, 6, 2),
     ("pairs", "part08_kv_cache"): (24, 3, 2),
     ("pairs", "part09_roofline"): (21, 4, 2),
-    ("pairs", "part11_loading"): (19, 4, 1),
+    ("pairs", "part11_loading"): (21, 4, 1),
     ("pairs", "part10_compile"): (24, 6, 2),
     ("pairs", "part13_sharding"): (24, 3, 2),
     ("distributed", "part3_overlap"): (43, 12, 2),
