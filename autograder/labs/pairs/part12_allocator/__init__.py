@@ -133,8 +133,9 @@ def wastes_little(blocks: Observation) -> Verdict:
 
 
 def trimmed(random: np.random.Generator) -> Drawing:
-    """Half of the blocks are free; they are used again after a trim."""
-    sizes = (random.uniform(1, 9, 6) * 50_000).astype(int).tolist()
+    """Half of the blocks are free, two of one size; they are used again after a trim."""
+    sizes = (random.uniform(1, 9, 5) * 50_000).astype(int).tolist()
+    sizes.insert(2, sizes[0])
     new: list[Drawn] = [("allocate", block, size) for block, size in enumerate(sizes)]
     freed: list[Drawn] = [("free", block) for block in (0, 2, 4)]
     trims: list[Drawn] = [("held",), ("trim",), ("held",)]
