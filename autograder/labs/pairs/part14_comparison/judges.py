@@ -20,16 +20,18 @@ from autograder.checks.table_form import (
 from autograder.checks.timing import JUMPS, STEADY, WALL, ratio_of_means
 
 PAIRS = {
-    "part03_lifetimes": ("summarize", "evaluate"),
-    "part04_checkpointing": ("stack", "mlp"),
-    "part05_precision": ("mixed",),
-    "part06_custom_gradients": ("swiglu", "head"),
-    "part07_attention": ("banded",),
-    "part08_kv_cache": ("append",),
-    "part09_roofline": ("advance", "product", "epilogue"),
-    "part10_compile": ("regions",),
-    "part11_loading": ("fetch",),
+    "part03_lifetimes": {"summarize": "memory", "evaluate": "memory"},
+    "part04_checkpointing": {"stack": "memory", "mlp": "memory"},
+    "part05_precision": {"mixed": "time"},
+    "part06_custom_gradients": {"swiglu": "memory", "head": "memory"},
+    "part07_attention": {"banded": "time"},
+    "part08_kv_cache": {"append": "time"},
+    "part09_roofline": {"advance": "time", "product": "time", "epilogue": "memory"},
+    "part10_compile": {"regions": "time"},
+    "part11_loading": {"fetch": "time"},
 }
+"""Part -> its pairs, and what each is for."""
+GOALS = {name: goal for own in PAIRS.values() for name, goal in own.items()}
 MISSING = 2  # pairs that a table may lack
 WARMUP, OBSERVED = 10, 3.0
 SIDES = ("baseline", "optimized")
@@ -145,8 +147,11 @@ def _worse(rows: Sequence[Row], earlier: Mapping[str, Row], tolerance: float) ->
 
 
 def verdict_problem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say which verdict of the table contradicts its own row."""
+    """Say which goal of the table is not that of its pair, or which verdict contradicts its own row."""
     for row in rows:
+        goal = GOALS.get(row["pair"], row["goal"])
+        if row["goal"] != goal:
+            return f"{row['pair']} is for {goal}, and not for {row['goal']}"
         gain = row["speedup"] if row["goal"] == "time" else row["memory_ratio"]
         least = 1.0 if row["goal"] == "time" else LEAST
         ok = {"better": gain >= least, "worse": gain <= 1 / least, "cannot tell": True}
