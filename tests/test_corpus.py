@@ -141,7 +141,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("pairs", "part04_checkpointing"): (22, 2, 1),
     ("pairs", "part06_custom_gradients"): (17, 2, 1),
     ("pairs", "part14_comparison"): (23, 3, 1),
-    ("pairs", "part05_precision"): (27, 2, 1),
+    ("pairs", "part05_precision"): (29, 2, 1),
     ("pairs", "part07_attention"): (21, 6, 2),
     ("pairs", "part08_kv_cache"): (24, 3, 2),
     ("pairs", "part09_roofline"): (21, 4, 2),

@@ -219,6 +219,7 @@ KINDS = (
     "one layer twice",
     "a frozen layer",
     "views",
+    "halves of rows",
 )
 
 
@@ -270,6 +271,7 @@ counts.same(
         ),
     },
     why={
+        "halves": "two views of one storage are kept: it counts once and whole, by its own address and size",
         "autocast": "autocast keeps 16-bit copies of inputs and weights, and the float32 copy of the output",
         "": "each storage that is kept counts once and whole; those of parameters, buffers and inputs do not",
     },
