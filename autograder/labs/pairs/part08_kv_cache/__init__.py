@@ -135,7 +135,8 @@ def write(written: Any, inputs: Mapping[str, Any]) -> Any:
     prompt = inputs["prompt"]
     model = rig.drawn_model(inputs["seed"], inputs["mode"], inputs["precision"], prompt.device)
     calls = rig.lengths_of_calls(model)
-    tokens, logits, mode = rig.called(written, model, prompt, inputs["count"])
+    grad = inputs["grad"]
+    tokens, logits, mode = rig.called(written, model, prompt, inputs["count"], grad=grad)
     noted = {"calls": calls} if inputs["counted"] else {}
     return {"logits": logits, "tokens": tokens, "mode": mode, **noted}
 
@@ -161,10 +162,11 @@ def draw_prompt(
     mode: Any = "eval",
     precision: Any = "float32",
     counted: Any = True,
+    grad: Any = True,
 ) -> dict[str, Any]:
     prompt = random.integers(0, WORDS, (batch, length))
     seed = int(random.integers(1 << 30))
-    rest = {"mode": mode, "precision": precision, "counted": counted}
+    rest = {"mode": mode, "precision": precision, "counted": counted, "grad": grad}
     return {"prompt": prompt, "count": count, "seed": seed, **rest}
 
 
@@ -173,6 +175,7 @@ text.same(
     {
         "three sequences": SEVERAL,
         "in training mode": {**SEVERAL, "mode": "train"},
+        "under no_grad": {**SEVERAL, "grad": False},
         "a model in float64": {**SEVERAL, "precision": "float64"},
     },
     oracle=expected,

@@ -43,9 +43,11 @@ def lengths_of_calls(model: Any) -> list[int]:
     return lengths
 
 
-def called(generate: Any, model: Any, prompt: torch.Tensor, count: int) -> tuple[Any, Any, str]:
+def called(
+    generate: Any, model: Any, prompt: torch.Tensor, count: int, *, grad: bool
+) -> tuple[Any, Any, str]:
     """Call it; return tokens, logits and the modes that are left: of the model, its parameters and torch."""
-    with torch.enable_grad():
+    with torch.set_grad_enabled(grad):
         tokens, logits = generate(model, prompt, count)
         mode = "train" if model.training else "eval"
         frozen = not all(weight.requires_grad for weight in model.parameters())
