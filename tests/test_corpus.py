@@ -139,7 +139,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("pairs", "part02_profiling"): (46, 7, 1),
     ("pairs", "part03_lifetimes"): (41, 9, 1),
     ("pairs", "part04_checkpointing"): (22, 2, 1),
-    ("pairs", "part06_custom_gradients"): (17, 2, 1),
+    ("pairs", "part06_custom_gradients"): (19, 4, 1),
     ("pairs", "part14_comparison"): (23, 3, 1),
     ("pairs", "part05_precision"): (29, 2, 1),
     ("pairs", "part07_attention"): (21, 6, 2),

@@ -226,7 +226,7 @@ class Costs(Claimed):
 
     def _cost(self, student: Student, rig: Rig, sizes: Sizes, *, gradients: bool) -> dict[str, int]:
         """Run one call, of the same dtypes on both sides."""
-        given = self.given(rig, Case("cost", sizes), exact=False)
+        given = self.given(rig, own_case("cost", sizes), exact=False)
         if gradients:
             given = rig.calls.computed(given)
         counted: dict[str, int] = rig.calls.cost(partial(self.call, student), given)
@@ -247,7 +247,7 @@ class Costs(Claimed):
         words: Words,
     ) -> None:
         does, unit, scale = SAYS[measure]
-        self.require_drawn(claim, [sizes])
+        self.require_drawn(claim, [own_case(claim, sizes).sizes])
 
         def cost(student: Student, rig: Rig) -> dict[str, Any]:
             return self._cost(student, rig, sizes, gradients=measure == "held")

@@ -91,10 +91,11 @@ twice.same_gradients(
 )
 swiglu.keeps_less(
     0.05,
-    {"rows": 256, "columns": 512},
+    {"rows": 256, "columns": 512, "view": "transposed"},
     name="swiglu_holds_nothing",
     says="swiglu keeps nothing for the backward pass but its two inputs.",
-    why="something that was computed is kept, by save_for_backward or as an attribute of ctx",
+    why="something that was computed is kept, by save_for_backward or as an attribute of ctx, "
+    "or contiguous copies of inputs that are views",
     try_="save gate and up alone, and compute the sigmoid again in backward",
 )
 swiglu.refuses(
@@ -187,13 +188,14 @@ head.same(
 )
 head.needs_less_memory(
     0.2,
-    {"n": 512, "d": 16, "v": 65_536, "rows": FEW},
+    {"n": 128, "d": 4, "v": 262_144, "rows": FEW},
     {"n": 8, "d": 4, "v": 8, "rows": 4},
     backward=True,
     name="head_needs_little",
-    says="head_loss needs at most 20% of the slow version's memory, forward and backward, measured from outside.",
+    says=f"head_loss with rows={FEW} needs at most 20% of the slow version's memory, forward and backward, "
+    "measured from outside.",
     why="the logits of more than `rows` rows are held at a time: all at once, or chunk by chunk for the backward pass, "
-    f"or always 128 rows (here it is {FEW})",
+    f"or always a fixed number of rows (rows is {FEW} here)",
     try_="compute the gradients of a chunk while its logits are there, or checkpoint each chunk",
 )
 FROZEN: Sizes = {"n": 256, "d": 64, "v": 512, "rows": 64, "gradients": ["hidden"]}
