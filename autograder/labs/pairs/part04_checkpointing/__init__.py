@@ -167,12 +167,12 @@ def stack_answers_alike(stacks: Pair) -> Verdict:
 
 
 stack.needs_less_memory(
-    0.4,
-    LARGE,
+    0.45,  # with a last segment that is not checkpointed 38 %, with segments of two layers 57 %
+    {"rows": 24_576, "layers": 4, "segments": 4},
     TINY,
     backward=True,
     name="stack_needs_less",
-    says="12 layers in 6 segments need at most 40% of the plain layers' memory, measured from outside.",
+    says="4 layers in 4 segments need at most 45% of the plain layers' memory, measured from outside.",
     needs=["stack_answers_alike"],
     why="too much is computed again at a time: one checkpoint around everything keeps nothing, "
     "and then its backward pass runs the whole forward pass again, with all that it keeps",
