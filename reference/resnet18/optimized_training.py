@@ -125,11 +125,11 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
     device, losses, sizes, group, data_wait = options.device, [], [], 0, 0.0
     correct = torch.zeros((), dtype=torch.int64, device=device)
 
-    def step(samples):
+    def step(batches):
         scaler.unscale_(optimizer)
         for parameter in model.parameters():
             if parameter.grad is not None:
-                parameter.grad /= samples
+                parameter.grad *= options.accumulate / batches  # not 1 for a short last group
         scaler.step(optimizer)
         scaler.update()
         optimizer.zero_grad()
@@ -141,8 +141,8 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
         with torch.autocast(device.type, enabled=options.amp):
             outputs = model(images)
             loss = criterion(outputs, labels)
-        scaler.scale(loss * len(labels)).backward()
-        group += len(labels)
+        scaler.scale(loss / options.accumulate).backward()
+        group += 1
         if (index + 1) % options.accumulate == 0:
             step(group)
             group = 0
