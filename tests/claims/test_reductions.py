@@ -50,7 +50,8 @@ ONE, TWO, BOTH = [[call(4)]], [BUCKETS], [BUCKETS, BUCKETS]
 SENT = {
     "right": ([BOTH, BOTH], "", "rank 1: 2 collective calls in step 2, of 8, 4 bytes"),
     "one by one": ([BOTH, [BUCKETS, [call(4)] * 3]], "a bucket is full", "rank 1: 3 collective"),
-    "in another order": ([[BUCKETS[::-1]], BOTH], "a bucket is full", "of 4, 8 bytes; expected: 8, 4"),
+    "in another order": ([[BUCKETS[::-1]], BOTH], "", "rank 1: 2 collective calls in step 2"),
+    "of other sizes": ([[[call(4), call(4)]], BOTH], "a bucket is full", "of 4, 4 bytes; expected: 8, 4"),
     "a barrier": ([[[*BUCKETS, call(0, "barrier")]], BOTH], "barrier is of another kind", "8, 4, 0"),
     "nothing": ([[[]], BOTH], "in another thread", "0 collective calls in step 1, of none"),
     "no step": ([[], []], "no step was made", ""),
