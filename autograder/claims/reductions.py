@@ -1,6 +1,6 @@
 """Claims about how the processes of a group send their gradients: in one order, while backward goes on, and waited for.
 
-reductions = Reductions(part, late, SEE)     late: the probe, declared with reduced(...)
+reductions = Reductions(part, late, SEE)     late: the probe, declared with reduced()
 reductions.overlaps(...)                     and all that a `Group` may claim
 
 What happens in a step is noted: "gradient" for each that is there, "full" when that fills the next bucket, and by
@@ -31,9 +31,9 @@ UNEQUAL = "gradients are not averaged in each step, or a result is used before w
 RESET = "are counters reset after each step?"
 
 
-def reduced(*figures: str) -> dict[str, Any]:
-    """Return the form of a probe about processes that reduce gradients; *figures* are more arrays of each process."""
-    each = [f"{name}{rank}" for name in ("weights", "first", *figures) for rank in range(WORLD)]
+def reduced() -> dict[str, Any]:
+    """Return the form of a probe about processes that reduce gradients."""
+    each = [f"{name}{rank}" for name in ("begun", "first", "weights") for rank in range(WORLD)]
     return {
         "values": {"ranks": exactly(WORLD, RANK)},
         "arrays": dict.fromkeys(["start", *each], ("float64", 1)),
@@ -44,7 +44,7 @@ class Reductions(Group):
     """Processes that reduce gradients. Steps count from the first one on."""
 
     def reason(self, ranks: Pair, ratio: float) -> str:
-        """Say what sets the training apart from one process's; *first* are the weights after one step."""
+        """Say what sets the training apart from one process's; *begun* and *first* are the weights before and after one step."""
         own, expected = ranks.student.arrays, ranks.baseline.arrays
         if not np.array_equal(own["begun0"], own["begun1"]):
             return "the ranks begin with different weights or buffers: send all of rank 0, into module itself"

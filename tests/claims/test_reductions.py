@@ -13,7 +13,7 @@ from autograder.model import Failed, Observation, Pair, Passed
 START = np.zeros(4)
 ARRAYS = {
     "start": START,
-    **{f"{name}{r}": START + 1 for name in ("weights", "first") for r in "01"},
+    **{f"{name}{r}": START + 1 for name in ("weights", "first", "begun") for r in "01"},
 }
 
 
@@ -99,6 +99,7 @@ def _matches(words, text):
 
 
 WEIGHTS = {
+    "begun apart": ({"begun1": START}, "begin with different weights"),
     "different": ({"weights1": START + 2}, "different weights"),
     "unmoved": ({"weights0": START, "weights1": START}, "the weights did not change"),
     "later": ({"weights0": START + 3, "weights1": START + 3}, "right in step 1, wrong later"),

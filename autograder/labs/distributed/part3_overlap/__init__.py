@@ -27,19 +27,19 @@ SOME = ((True,) * 3, (False, True, True), (True,) * 3)
 # --- buckets ----------------------------------------------------------------------------------------------------------
 
 
-@part.probe(pair=True, **reduced("begun"), takes=["BucketedDDP"])
+@part.probe(pair=True, **reduced(), takes=["BucketedDDP"])
 def trained(student: Student, rig: Rig) -> Answer:
     """Three steps in two processes; what is expected is one process on the batches of both."""
     return rig.reduced(student, ALL)
 
 
-@part.probe(pair=True, **reduced("begun"), takes=["BucketedDDP"])
+@part.probe(pair=True, **reduced(), takes=["BucketedDDP"])
 def late(student: Student, rig: Rig) -> Answer:
     """The same, in float64, where a gradient fits exactly; what a call makes arrives when it is waited for."""
     return rig.reduced(student, ALL, exact=True, late=True)
 
 
-@part.probe(pair=True, **reduced("begun"), takes=["BucketedDDP"])
+@part.probe(pair=True, **reduced(), takes=["BucketedDDP"])
 def uneven(student: Student, rig: Rig) -> Answer:
     """The same with three processes, where rank 0 does not use all parameters in the second step."""
     return rig.reduced(student, SOME)
