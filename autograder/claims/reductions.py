@@ -44,7 +44,7 @@ class Reductions(Group):
     """Processes that reduce gradients. Steps count from the first one on."""
 
     def reason(self, ranks: Pair, ratio: float) -> str:
-        """Say what sets the training apart from one process's; *begun* and *first* are the weights before and after one step."""
+        """Say what sets the training apart from one process's; *begun*, *first* are weights before and after a step."""
         own, expected = ranks.student.arrays, ranks.baseline.arrays
         if not np.array_equal(own["begun0"], own["begun1"]):
             return "the ranks begin with different weights or buffers: send all of rank 0, into module itself"
