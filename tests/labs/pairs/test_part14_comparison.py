@@ -49,10 +49,11 @@ def test_two_pairs_may_be_missing(lacking, kind):
     assert isinstance(covers(names[lacking:], judges.PAIRS), kind)
 
 
-def test_the_names_are_those_that_are_measured():
-    measured = {name: row[1] for name, row in importlib.import_module("given.pairs").PAIRS.items()}
+def test_the_names_and_goals_are_those_that_are_measured():
+    measured = {name: row[:2] for name, row in importlib.import_module("given.pairs").PAIRS.items()}
+    known = {name: (goal, each) for each, own in judges.PAIRS.items() for name, goal in own.items()}
 
-    assert measured == {name: each for each, own in judges.PAIRS.items() for name in own}
+    assert measured == known
 
 
 @pytest.mark.parametrize(("lacking", "kind"), [(2, Passed), (3, Failed)])
@@ -73,8 +74,9 @@ def test_pairs_of_a_part_that_the_course_leaves_out_do_not_count(tmp_path, lacki
     assert isinstance(check.judge(**evidence), kind)
 
 
-ROW = {"pair": "head", "goal": "memory", "speedup": 0.8, "memory_ratio": 9.0, "verdict": "better"}
+ROW = {"pair": "ours", "goal": "memory", "speedup": 0.8, "memory_ratio": 9.0, "verdict": "better"}
 CONTRADICTIONS = {
+    "pair": ("fetch", "fetch is for time, and not for memory"),
     "verdict": ("worse", "it has 9x: that is not 'worse'"),
     "goal": ("time", "it has 0.8x: that is not 'better'"),
     "memory_ratio": (1.04, "it has 1.04x: that is not 'better'"),
