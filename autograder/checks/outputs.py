@@ -82,7 +82,7 @@ def same(
             evidence = shares(numbers=share(apart, allowed))
             where = _relative(got, want, width(asked["shape"]))
             evidence |= error_map(where, allowed, asked["case"], asked["shape"])
-            return Failed(measured, words, hint, evidence)
+            return Failed(measured, _as_percentage(got, want) or words, hint, evidence)
         worst = max(worst, apart)
         most = max(most, share(apart, allowed))
     measured = f"{many(len(cases), 'case')}, off by at most {worst:.1e} of a row's largest number"
@@ -100,11 +100,20 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
     if got is not None and _fits(case, asked):
         return None
     returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-    form = "the shape or the dtype of the result is wrong"
+    form = _wrong_form(case, asked)
     missing = _is_plain(asked) or _has_no_gradient(case)
     if case["shape"] == asked["shape"] and not (_is_plain(case) or _is_plain(asked)):
         try_ = f".to(torch.{asked['dtype']}) for this result; {try_}"
     return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
+
+
+def _wrong_form(case: Form, asked: Form) -> str:
+    if case["dtype"] == NOTHING:
+        return "the result is missing"
+    if _is_plain(case) or _is_plain(asked):
+        return "the type of the result is wrong"
+    wrong = [name for name in ("shape", "dtype") if case[name] != asked[name]]
+    return f"the {' and the '.join(wrong) or 'shape'} of the result is wrong"
 
 
 def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
@@ -144,6 +153,14 @@ def furthest(got: Array, want: Array, *, row: int = 0) -> float:
 def width(shape: Sequence[int]) -> int:
     """Return how many numbers a row of a tensor has, its last dimension; one where there is none."""
     return int(shape[-1]) if shape else 1
+
+
+def _as_percentage(got: Array, want: Array) -> str:
+    """Say that a fraction was given in percent; or nothing."""
+    is_fraction = want.size == 1 and 0 < want[0] < 1
+    if is_fraction and math.isclose(got[0], 100 * want[0], rel_tol=1e-6):
+        return "that is a percentage, 100 times the fraction that is expected"
+    return ""
 
 
 def _sizes(want: Array, row: int) -> Array:

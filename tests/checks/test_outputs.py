@@ -52,11 +52,11 @@ def test_right_outputs_pass(student, baseline):
 WRONG = {
     "a number apart": ([case(numbers=(1.0, 2.1))], "a case: off by 5.0e-02 of the largest number of its row (allowed 1.0e-03), furthest at [1]", "because"),
     "NaN for a number": ([case(numbers=(NAN, 2.0))], "a case: 1 of 2 numbers are NaN or infinite, one of them at [0]", "because"),
-    "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "shape or the dtype"),
-    "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "shape or the dtype"),
-    "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int instead of", "shape or the dtype"),
-    "nothing": ([], "a case: nothing instead of", "shape or the dtype"),
-    "a form without its numbers": ([case(numbers=(1.0,), shape=(2,))], "instead of", "shape or the dtype"),
+    "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "the dtype of the result is wrong"),
+    "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "the shape of the result is wrong"),
+    "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int instead of", "the type of the result is wrong"),
+    "nothing": ([], "a case: nothing instead of", "the result is missing"),
+    "a form without its numbers": ([case(numbers=(1.0,), shape=(2,))], "instead of", "the shape of the result is wrong"),
 }  # fmt: skip
 
 
@@ -90,6 +90,12 @@ def test_the_second_case_is_found_by_its_place_and_explained_by_its_name():
     )
 
     assert ("NaN inside: 9, and 3 is right", "one") == (found.measured, found.why)
+
+
+def test_a_fraction_in_percent_is_told():
+    found = judged([case(numbers=(25.0,), shape=())], [case(numbers=(0.25,), shape=())])
+
+    assert "that is a percentage, 100 times the fraction that is expected" == found.why
 
 
 @pytest.mark.parametrize(
