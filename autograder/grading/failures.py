@@ -10,7 +10,10 @@ from autograder.model import Cause, Failed, Kind, Observation
 ENDS: Mapping[str, tuple[str, str]] = {
     "raised": (
         "your code raised an exception",
-        "look at that line; the same call at the end of your file shows you the whole traceback",
+        (
+            "look at the line that is named, or if none is, at what your function returned; "
+            "the same calls at the end of your file show you the whole traceback"
+        ),
     ),
     "timeout": (
         "no answer in time",
