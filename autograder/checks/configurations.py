@@ -114,7 +114,8 @@ def pace_problem(row: Row, script: Script) -> str:
     """Say how throughput, epoch_time or data_wait of a run are not what passed, in the mean of its epochs."""
     once = "it includes what happens once: warm up before, in the same modes"
     otherwise = once if holds_once(row["throughput"], script) else ""
-    return slips.time_problem(RESULTS, row, script, script.slips(), PACE, otherwise)
+    of_both = (2 * script.wait, "it is the sum of two epochs, and their mean is expected")
+    return slips.time_problem(RESULTS, row, script, script.slips(), PACE, otherwise, [of_both])
 
 
 def holds_once(rate: Any, script: Script) -> bool:

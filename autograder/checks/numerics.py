@@ -155,8 +155,10 @@ def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "")
     if moved.ratio == 0:
         why = "no weight moved"
         try_ = f"optimizer.step(), for the given model; {try_}"
+    elif moved.ratio == math.inf:
+        why += "; weights are NaN or infinite now"
     elif not 0.7 < moved.ratio < 1.5:
-        why += f"; it moves {moved.ratio:.2g} times as far"
+        why += f"; the weights move {moved.ratio:.2g} times as far as they should"
     return Failed(measured, why, try_, evidence)
 
 
@@ -222,7 +224,7 @@ def loss_problem(
         number,
         [
             *stories,
-            (epoch.losses[-1], "it is the last one"),
+            (epoch.losses[-1], "that is the loss of the last batch"),
             (total, "it is the sum"),
             (
                 total / (batches + 1),

@@ -63,6 +63,7 @@ def time_problem(
     slips: Sequence[Slip],
     pace: float = PACE,
     otherwise: str = "",
+    waits: Sequence[Slip] = (),
 ) -> str:
     """Say how a row's throughput, epoch_time or data_wait are not what passed."""
     wrong = form.mismatch(row, "throughput", epoch.rate, pace, slips, otherwise)
@@ -71,7 +72,7 @@ def time_problem(
     wrong = wrong or form.mismatch(row, "epoch_time", epoch.seconds, WHOLE, otherwise=more)
     if wrong or "data_wait" not in form.names:
         return wrong
-    return form.mismatch(row, "data_wait", epoch.wait, WHOLE)
+    return form.mismatch(row, "data_wait", epoch.wait, WHOLE, waits)
 
 
 REPEATED = "the memory was being watched: time first"
@@ -97,7 +98,7 @@ def median_problem(
         (mean + 1000 * timing.COLD / repeats, slow),
         (
             expected * 1.05,
-            f"{slow}; or fewer calls than repeats are timed",
+            "fewer calls than repeats are timed, or the slow first call is one of them",
         ),
         (
             expected * 1.025,

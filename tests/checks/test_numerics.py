@@ -187,7 +187,10 @@ METRICS = {
     "right": ({}, ""),
     "a mean by samples": ({"loss": 13.4 / 26}, "it is weighted by the samples of each batch"),
     "one close call": ({"accuracy": 1300 / 26}, ""),
-    "the last loss": ({"loss": 0.7}, "the mean of the losses is 0.55: it is the last one"),
+    "the last loss": (
+        {"loss": 0.7},
+        "the mean of the losses is 0.55: that is the loss of the last batch",
+    ),
     "one batch too many": ({"loss": 2.2 / 5}, "it was divided by one batch too many"),
     "over the samples": ({"loss": 2.2 / 26}, "it was divided by the samples"),
     "no loss": ({"loss": None}, "the mean of the losses is 0.55: it is no finite number"),
