@@ -107,7 +107,10 @@ class Reductions(Group):
                     if other:
                         return measured, f"{other[0]} is of another kind: {why}"
                     if sorted(sizes) != sorted(buckets):
-                        return measured, why
+                        if len(sizes) == len(buckets):
+                            return measured, why
+                        size = "large" if len(sizes) < len(buckets) else "small"
+                        return measured, f"the buckets are too {size}: {why}"
             return measured, "" if measured else "no step was made"
 
         self._claim(name, says, "report", problem, try_, needs)

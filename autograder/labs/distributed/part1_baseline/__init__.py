@@ -71,7 +71,12 @@ def one_trace_for_each_rank(profiled: Observation) -> Verdict:
 def follows_the_schedule(profiled: Observation) -> Verdict:
     """Each trace holds the active steps, with shapes; too few steps are a ValueError at once."""
     try_ = "schedule(wait=wait, warmup=warmup, active=active, repeat=1), prof.step() after step()"
-    return verdict(*judges.schedule_problem(profiled.values), f"{try_}; {SEE}")
+    measured, why = judges.schedule_problem(profiled.values)
+    if why == judges.TOO_FEW:
+        try_ = (
+            "if steps < wait + warmup + active: raise ValueError(...), before the profiler starts"
+        )
+    return verdict(measured, why, f"{try_}; {SEE}")
 
 
 # --- a step -----------------------------------------------------------------------------------
@@ -147,10 +152,11 @@ waits.same(
     within=1e-6,
     name="finds_who_waits",
     says="waiting returns for each rank how long it waited, the one that waits least first.",
-    why=(
-        "the shortest duration of all ranks is the transfer, and the rest of a rank's own is waiting; "
-        "the rank that waits least comes first"
-    ),
+    why={
+        "GPU": "on a GPU the transfers are the kernels of NCCL, and no gloo:... events",
+        "": "the shortest duration of all ranks is the transfer, and the rest of a rank's own is waiting; "
+        "the rank that waits least comes first",
+    },
     try_=f"sort each rank's collectives by ts, and take the least of each place; {SEE}",
 )
 

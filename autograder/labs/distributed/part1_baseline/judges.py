@@ -12,6 +12,7 @@ WORLD, LEAST = 2, 3  # steps
 STEPS, RECORDED = 12, [3, 4, 5, 6]
 OTHERS = {6: (0, "ValueError"), 7: (7, "")}
 """What is taken and raised with fewer steps than the schedule has, and with just as many."""
+TOO_FEW = "fewer than 7 must raise ValueError before the first step"
 POINTS = 2.0
 OF_STEPS = "it is in percent of the time of rank 0's steps, and what runs at once counts once"
 SLOW = (8.0, 12.0)  # percent of the steps that a rank waits: in between either answer is right
@@ -25,6 +26,9 @@ WHY = {
     "compute_ms": (
         "what runs at once counts once; c10d:: calls and kernels of NCCL are communication, "
         "and no compute"
+    ),
+    "GPU, communication_ms": (
+        "on a GPU the transfers are the kernels of NCCL, and no gloo:... events or c10d:: calls"
     ),
     "communication_ms": (
         "what runs at once counts once; a c10d:: call returns at once, and the transfer is gloo:..., "
@@ -69,7 +73,7 @@ def schedule_problem(written: Mapping[str, Any]) -> tuple[str, str]:
                 measured = f"with {steps} steps, for a schedule of 7: "
                 measured += call["raised"] or "no error"
                 measured += f" after {call['taken']} steps"
-                return measured, "fewer than 7 must raise ValueError before the first step"
+                return measured, TOO_FEW
     return f"{len(RECORDED)} steps in both traces", ""
 
 

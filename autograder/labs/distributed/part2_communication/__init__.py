@@ -106,7 +106,7 @@ def counts_after_warm_up(measured: Pair) -> Verdict:
 @part.check(basis="report", needs=[times_are_medians_of_the_slowest])
 def leaves_the_model_alone(measured: Pair) -> Verdict:
     """Weights stay as they are, in both processes, and all gradients are None at the end."""
-    try_ = "no optimizer, and model.zero_grad() after each backward"
+    try_ = "no optimizer, and model.zero_grad(set_to_none=True) after each backward"
     return judged(measured, judges.state_problem, try_)
 
 

@@ -67,7 +67,7 @@ arriving.sends(
     "A step reduces each gradient once, in the buckets of the handout, and nothing else.",
     "trainable parameters, each once, fill buckets in reverse order until the next does not fit; a gradient may fit "
     "exactly (here bucket_bytes is 416, and numbers are float64)",
-    "one all_reduce for each bucket, of one flat tensor",
+    "count numel() * element_size() bytes; one all_reduce for each bucket, of one flat tensor",
     TRAINED,
 )
 arriving.overlaps(

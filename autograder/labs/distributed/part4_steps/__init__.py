@@ -224,11 +224,18 @@ Loader(part, make, see=WRONG, takes=TAKES).is_faster(needs=["divides_the_samples
 # --- evaluate ---------------------------------------------------------------------------------------------------------
 
 
-EVALUATED = {
-    "samples are evaluated": "ranks evaluate samples of other ranks too",
+EVALUATED: outputs.Causes = {
+    "evaluated in all": (
+        "some samples are evaluated by two ranks, or twice",
+        "take the share of dist.get_rank(), and use no DistributedSampler: it repeats samples to make the shares equal",
+    ),
+    "ranks return": (
+        "the ranks return different accuracies: each returns its own, or only one has that of all",
+        "all_reduce both counts, so that each rank has those of all",
+    ),
     "mode": "dropout and batch statistics of what comes next depend on it",
-    "accuracy": "samples count twice or not at all, ranks count alike that have different numbers of them, "
-    "or the model is in training mode",
+    "accuracy": "ranks count alike that have different numbers of samples, samples are left out, or the model "
+    "is in training mode",
 }
 SHARED = (
     "evaluate Subset(dataset, range(rank, len(dataset), world)) in eval mode, add up right answers "

@@ -193,12 +193,18 @@ class Rig(worker.Rig):
 
             right = {"accuracy": 1 - wrong.double().mean().item(), "training": training, "rows": 0}
             ranks = self._group(world, work) if evaluate else [right] * world
+            accuracies = [own["accuracy"] for own in ranks]
+            is_right = all(abs(it - right["accuracy"]) < 1e-4 for it in accuracies)
+            rows = sum(own["rows"] for own in ranks)
+            most = samples + world * is_right  # a rank may pad its share, and not count that
+            answers.add(f"{case}: evaluated in all", rows if rows > most else samples)
+            apart = " and ".join(dict.fromkeys(f"{it:.6g}" for it in accuracies))
+            alike = is_right or " " not in apart
+            answers.add(f"{case}: ranks return", "one accuracy" if alike else apart)
             for rank, own in enumerate(ranks):
                 answers.add(f"{case}, rank {rank}: accuracy", own["accuracy"])
                 mode = "training" if own["training"] else "eval"
                 answers.add(f"{case}, rank {rank}: mode afterwards", mode)
-            each_once = sum(own["rows"] for own in ranks) <= samples + world  # a rank may pad
-            answers.add(f"{case}: samples are evaluated", "once" if each_once else "several times")
         return answers.values()
 
     def _group(self, world: int, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:

@@ -103,13 +103,19 @@ def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
     moved = shards.trained(clipped, NEAR)
     for pair in (ranks, clipped):
         if pair is clipped and isinstance(moved, Failed):
-            why = "gradients are not clipped before the step, or each process clips by its own norm"
-            return replace(moved, why=why, try_=try_)
+            return replace(moved, why=_unclipped(clipped), try_=try_)
         why = "that is the norm of one process's shards, or of gradients that were clipped"
         measured, why = shards.figure_problem(pair, "norms", why, EXACT / 10)
         if why:
             return Failed(measured, why, try_)
     return moved
+
+
+def _unclipped(clipped: Pair) -> str:
+    """Say how gradients were clipped; by its own norm, each of two processes has at most sqrt(2) times the norm."""
+    if numerics.update(clipped, "weights0").ratio > 1.6:
+        return "gradients are not clipped before the step"
+    return "each process clips by its own norm, or the step is that of other gradients"
 
 
 # --- how it begins ----------------------------------------------------------------------------------------------------

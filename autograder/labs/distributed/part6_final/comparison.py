@@ -127,7 +127,7 @@ refusing.refuses(
     before="run",
     name="refuses_what_cannot_be_compared",
     says="compare_configurations raises ValueError before the first run if ACCUMULATE does not divide the batch.",
-    why="4 does not divide the batch, so the rows would be of different trainings; a run may take a night",
+    why="ACCUMULATE is 4, which does not divide this batch: the rows would train on different batches",
     try_=f"if batch_size % ACCUMULATE: raise ValueError(...); {TABLE}",
 )
 study.is_written()
