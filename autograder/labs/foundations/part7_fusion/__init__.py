@@ -318,6 +318,8 @@ counts.same(
         "operators": "every operator of eager code counts once, but views and aten.empty do not count",
         "graphs": "Python looks at a value, which cuts the function in two",
         "names": "a row needs the six names in COLUMNS",
+        "launches": "compiled code is not counted by its operators: the lists extern and fused of "
+        "given.launches hold the names of the launches",
         "": "the lists extern and fused of given.launches hold the names of the launches",
     },
     try_=f"func.is_view, and given.launches; {SEE}",

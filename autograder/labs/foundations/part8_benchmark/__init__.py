@@ -119,7 +119,11 @@ def queued_work(student: Student, rig: Rig) -> Any:
 @part.check(basis="report")
 def warms_up_and_counts(counted_calls: Pair) -> Verdict:
     """benchmark calls the function warmup + repeats times, with the same inputs, and times the last ones only."""
-    why = "first come warmup calls that are not timed, then repeats calls that are, all with the same inputs"
+    why = {
+        "calls for": "the function must be called warmup times, and then repeats times more",
+        "other inputs": "some calls have inputs other than those that benchmark was given",
+        "slow first": "calls that warm up are timed as well",
+    }
     return outputs.same(
         counted_calls, 0.0, why=why, try_=f"write two loops, one after the other; {WRONG}"
     )

@@ -299,7 +299,10 @@ placing.same(
     name="places_on_the_gpus_node",
     says="place gives each rank cores of its GPU's node, both CPUs of each, and no core to two ranks.",
     why={
-        "threads": "a thread for each core that the workers leave, at least 1",
+        "threads": (
+            "the loader's workers take their cores first, and each core counts once, not each of its CPUs",
+            "max(1, cores of the rank - workers)",
+        ),
         ", node": "a rank belongs on the node of its GPU",
         "": "cores are shared out, not CPU numbers: two ranks on the two CPUs of one core take turns",
     },
