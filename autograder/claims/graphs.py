@@ -294,5 +294,10 @@ class Compiled:
         return self.part.add_check("is_one_graph", says, "report", judge, ["compiled"], needs)
 
     def _alike(self, run: Pair) -> Verdict:
-        why = "the compiled net computes something else"
-        return outputs.same(run, self.within, why=why, try_=f"torch.compile; {self.see}")
+        why = "the compiled net computes something else than the net that was given"
+        return outputs.same(
+            run,
+            self.within,
+            why=why,
+            try_=f"give torch.compile the net as it is, with nothing around it; {self.see}",
+        )

@@ -90,7 +90,7 @@ class Question:
                         "that is the fraction, and it must be in percent",
                     )
                 )
-                stories.append((100 - right, "that is the rest"))
+                stories.append((100 - right, f"that is the rest, 100 - {shown(right)}"))
             else:
                 stories.append((1000 * right, "the unit is one step too small"))
                 stories.append((right / 1000, "the unit is one step too large"))

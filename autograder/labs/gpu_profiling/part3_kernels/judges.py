@@ -12,6 +12,7 @@ from autograder.checks import table
 from autograder.checks.numerics import shown
 from autograder.checks.slips import median_problem
 from autograder.checks.table_form import DEVICE, Form, Row, count, positive, ratio, words
+from autograder.checks.tiles import NO_WORK
 
 RESULTS = Form(
     "kernel_results.csv",
@@ -27,6 +28,7 @@ RESULTS = Form(
 FIRST = 4  # launches more in the first call of a scripted net
 WATCHED = "the profiler ran, or gradients were recorded"
 
+CALLED = "it is called by another operator, or only looks at memory; where there are kernels, only they count"
 Counts = Mapping[str, float | None]
 
 
@@ -54,7 +56,8 @@ def _reason(name: str, more: float) -> str:
     if name.startswith(("Mem", "cuda")):
         return "a copy, or a call of the host, is no kernel"
     if name.startswith("aten::"):
-        return "it is called by another operator, or only looks at memory; where there are kernels, only they count"
+        idle = f"{name} only looks at memory or allocates it, so it launches nothing"
+        return idle if name in NO_WORK else CALLED
     return "it is a range around launches, not a launch"
 
 

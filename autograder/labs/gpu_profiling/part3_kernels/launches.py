@@ -102,6 +102,7 @@ LAUNCH_HINTS = {
     "that the compiler wrote": "without kernels, count each cpu_op range with 'fused' in its name",
     "of the category kernel": "count the events of category kernel",
     "a copy, or a call": "count only events of category kernel",
+    "so it launches nothing": "skip operators whose names are in given.NO_WORK",
     "called by another": "skip operators inside other operators, and those in given.NO_WORK",
     "a range around": "count only ranges with 'fused' in their names",
 }
