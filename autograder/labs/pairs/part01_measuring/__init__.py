@@ -198,7 +198,11 @@ def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
         return Failed(many(len(rows), "result"), "each call of benchmark returns one", SEE)
     problem = judges.peak_problem(rows[0], script)
     if problem:
-        return Failed(problem, "the peak is not that of the timed calls", SEE)
+        measured, _, why = problem.partition(": ")
+        why = f"the peak is not that of the timed calls{': ' * bool(why)}{why}"
+        return Failed(
+            measured, why, f"reset the meter after the warm-up, and not in the loop; {SEE}"
+        )
     unknown, none = (row["memory_peak"] for row in rows[1:])
     if unknown is not None:
         measured = f"memory_peak is {unknown:.0f} where meter.peak() is None"

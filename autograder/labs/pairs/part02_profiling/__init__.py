@@ -95,7 +95,11 @@ PLAN = "schedule(wait=1, warmup=1, active=active, repeat=1)"
 @part.check(basis="outputs")
 def every_batch_once(stepped: Pair) -> Verdict:
     """profile_steps calls step once for each batch, in order."""
-    why = {
+    why: outputs.Causes = {
+        "rows of the batches, length": (
+            "step is called more or less often than there are batches",
+            "call step in the loop over the batches and nowhere else",
+        ),
         "rows": "batches are left out, repeated, or in another order",
         "": "the same batches give other weights",
     }

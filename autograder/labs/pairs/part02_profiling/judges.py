@@ -53,7 +53,9 @@ def memory_rows_problem(rows: Sequence[Row], right: Mapping[str, int]) -> Proble
         if size == right[name]:
             return ()
         measured = f"{name} has {size:,.0f} B; {right[name]:,} B are right"
-        return measured, "self_bytes are the bytes that an operator allocates by itself"
+        why = "self_bytes are the bytes that an operator allocates by itself"
+        more = ", without those of the operators that it calls" if size > right[name] else ""
+        return measured, why + more
 
     return _rows_problem(rows, ("self_bytes",), right, 10, differs, right)
 
@@ -150,7 +152,7 @@ def _plan_problem(own: Mapping[str, Any]) -> Problem:
         return "no [memory] event in the file", "profile_memory is not set"
     if own["prepared"] and 1 not in own["prepared"]:
         measured = f"the profiler began to warm up after {many(own['prepared'][0], 'step')}"
-        return measured, "one step is skipped and one warms up: wait=1, warmup=1"
+        return measured, "the schedule skips one step and warms up in the next: wait=1, warmup=1"
     return ()
 
 

@@ -322,7 +322,8 @@ def accumulate_is_right(accumulated: Pair) -> Verdict:
 
 def _too_many(case: str, count: int, parts: int) -> Failed:
     measured = f"{case}: the model was called {count} times"
-    return Failed(measured, f"at most {parts} micro-batches", "inputs.chunk(parts)")
+    why = f"there are more than {parts} micro-batches, and each is one call of the model"
+    return Failed(measured, why, "inputs.chunk(parts) makes at most that many")
 
 
 @part.probe(pair=True, values={**CASES, "calls": INTEGER, "graphs": INTEGER}, arrays=NUMBERS)

@@ -208,6 +208,14 @@ def draw_layer(
     }
 
 
+def relu_last(x: Any, weight: Any, bias: Any, residual: Any, scale: float) -> Any:
+    return (x @ weight.T + bias + residual).relu() * scale
+
+
+def scale_first(x: Any, weight: Any, bias: Any, residual: Any, scale: float) -> Any:
+    return (x @ weight.T + bias).relu() * scale + residual
+
+
 IN_PLACE = (
     "torch.addmm(bias, x, weight.t()), then relu_(), add_(residual) and mul_(scale) on its result"
 )
@@ -219,7 +227,11 @@ epilogue.same(
     gradients=(),
     name="epilogue_matches",
     says="epilogue returns (relu(x @ weight.T + bias) + residual) * scale and changes none of its inputs.",
-    why="relu comes before the residual is added, and scale multiplies the sum of both",
+    slips={
+        "relu comes before the residual is added, and not after it": relu_last,
+        "scale multiplies the residual as well, and not the relu alone": scale_first,
+    },
+    why="the result is relu(x @ weight.T + bias), plus the residual, times scale",
     try_=IN_PLACE,
 )
 epilogue.allocates_less(
