@@ -145,6 +145,8 @@ def _built_late(run: Pair) -> Verdict | None:
         return Failed(f"throughput is {shown(rate)} samples/s", why, try_)
     if warm_up is None or not 0.98 * script.once <= warm_up <= 10 * script.once:
         why = f"the builds took {script.once:.4g} s, which belongs in the warm-up"
+        in_ms = [(1000 * script.once, ": it is in milliseconds, and seconds are expected")]
+        why += explained(warm_up, in_ms, 0.02)
         try_ = "read the clock before and after warm_up; in seconds"
         return Failed(f"warm_up_s is {shown(warm_up)}", why, try_)
     return None
@@ -263,6 +265,8 @@ def _at_work(run: Pair, options: str) -> Verdict | None:
     if close(worked, script.work, configurations.PACE):
         return None
     why = f"expected {script.work:.4g} s with {options}"
+    if options.count("--") > 1:
+        why += ": one of these has no effect when they are combined"
     if close(worked, script.plain, configurations.PACE):
         why = f"that is the speed without {options}"
     measured = f"a batch took {worked:.4g} s on a clock that the grader moves"
