@@ -24,6 +24,7 @@ from autograder.worker.rigs.returned import BadReturn, Returned, flat, number
 
 HIDDEN = 16
 RATE, MOMENTUM = 0.1, 0.9
+STEADY = 2000  # steps before a scale grows
 SECONDS = 30.0  # for all processes of a group, on a machine where much else runs
 FIGURES = ("loss", "steps", "skipped")
 SENT = "exchanges of gradients for each step"
@@ -115,10 +116,13 @@ class Training:
         plan, data = self.plan, TensorDataset(self._inputs(rank), self.labels)
         sampler: Any = DistributedSampler(data, WORLD, rank, shuffle=False)
         model = DistributedDataParallel(self.model(rank)).eval()
+        # Where a step overflows, the scale grows after each other one: another scale is no overflow.
+        often = 1 if plan.overflows >= 0 else STEADY
+        scaler = torch.amp.GradScaler("cpu", init_scale=plan.scale, growth_interval=often)
         options = {
             "accumulation": plan.accumulation,
             "amp": getattr(torch, plan.amp) if plan.amp else None,
-            "scaler": torch.amp.GradScaler("cpu", init_scale=plan.scale) if plan.scale else None,
+            "scaler": scaler if plan.scale else None,
             "clip": plan.clip,
         }
         loader = DataLoader(data, plan.batch, sampler=sampler)
