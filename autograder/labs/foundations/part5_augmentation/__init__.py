@@ -37,12 +37,13 @@ FOR_EACH = "torch.rand(batch, generator=generator), torch.randint(..., (batch,),
     pair=True, values={**CASES, "pad": INTEGER}, arrays=NUMBERS, takes=["draw_augmentation"]
 )
 def draws(student: Student, rig: Rig) -> Any:
-    """Many samples with each seed, then a few numbers of the global generator."""
+    """Many samples with each seed, more with the last generator, then a few numbers of the global one."""
     pad, first, other = rig.integer(2, 3), rig.integer(1, 10**6), rig.integer(10**6, 10**7)
     answers = rig.answers()
     rig.seed_globally(first + other)
-    for case, seed in zip(SEEDS, (first, first, other), strict=True):
-        drawn = student.draw_augmentation(SAMPLES, rig.generator(seed), pad=pad)
+    own, again, another = (rig.generator(seed) for seed in (first, first, other))
+    for case, generator in zip(SEEDS, (own, again, another, another), strict=True):
+        drawn = student.draw_augmentation(SAMPLES, generator, pad=pad)
         drawn = rig.returned("draw_augmentation", drawn)
         for name in NAMES:
             answers.add(f"{name} of {case}", drawn[name])
@@ -69,13 +70,16 @@ def follows_its_generator(draws: Pair) -> Verdict:
         return drawn
     try_ = "give generator=generator to each call that draws, and call no manual_seed"
     for name in NAMES:
-        first, again, other = (drawn[f"{name} of {seed}"] for seed in SEEDS)
+        first, again, other, later = (drawn[f"{name} of {seed}"] for seed in SEEDS)
         if not np.array_equal(first, again):
             why = "it is drawn from another generator"
             return Failed(f"{name} differs for the same seed", why, try_)
         if np.array_equal(first, other):
             why = "your code sets a seed of its own"
             return Failed(f"{name} is the same for another seed", why, try_)
+        if np.array_equal(other, later):
+            why = "each batch starts from the seed again, so all batches are augmented alike"
+            return Failed(f"{name} is the same in a second call with one generator", why, try_)
     if not np.array_equal(drawn["global"], draws.baseline.arrays["numbers"][-4:]):
         why = "your code draws from it, or sets its seed"
         return Failed("the global generator moved", why, try_)

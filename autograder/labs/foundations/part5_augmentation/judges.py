@@ -13,7 +13,7 @@ from autograder.model import Failed, Pair
 NAMES = ("flip", "top", "left", "gain")
 PAD = 4  # where nobody says another
 SAMPLES, SIGMAS = 4000, 6
-SEEDS = ("a seed", "the same seed", "another seed")
+SEEDS = ("a seed", "the same seed", "another seed", "a second call")
 
 
 def drawn(draws: Pair, try_: str) -> dict[str, Array] | Failed:
