@@ -12,7 +12,7 @@ import numpy as np
 
 import autograder
 from autograder import checks
-from autograder.course import Course, find_root
+from autograder.course import Course
 from autograder.course.cases import load_cases
 from autograder.course.labs import load_lab
 from autograder.lab import Part, conform
@@ -156,7 +156,7 @@ class Bench:
 
 @cache
 def corpus(lab):
-    course = Course(find_root())
+    course = Course(ROOT)
     return load_cases(course, course.kit(lab).lab)
 
 

@@ -41,8 +41,9 @@ def surroundings(request, monkeypatch):
 
 
 @pytest.fixture
-def judge(bench, tmp_path):
-    """judge(source, seed, only) -> {check: verdict}."""
+def judge(bench, tmp_path, monkeypatch):
+    """judge(source, seed, only) -> {check: verdict}. What a solution writes where it runs is not left behind."""
+    monkeypatch.chdir(tmp_path)
 
     def judged(source, seed=1, only=()):
         path = tmp_path / bench.part.file

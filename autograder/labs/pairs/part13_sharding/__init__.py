@@ -127,7 +127,7 @@ POLICY = "mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.f
 @part.check(basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="losses, weights")
 def reduced_precision(halved: Pair) -> Verdict:
     """With dtype=torch.bfloat16 the losses are rounded as bfloat16 is, and the parameters stay float32."""
-    low, high = ROUNDED
+    low, high = ROUNDED  # what is above may be the loss of a single process: another check's
     for rank, each in enumerate(halved.student.values["ranks"]):
         if each["dtypes"] != ["float32"]:
             measured = f"rank {rank}: parameters are {', '.join(each['dtypes'])}"
@@ -144,7 +144,7 @@ def reduced_precision(halved: Pair) -> Verdict:
             measured = f"{measured}, and the update is apart by {moved:.1e}"
             why = "the model computes in float32, and only the losses are rounded"
             return Failed(measured, why, POLICY)
-        if not (apart <= high and moved <= HALF):
+        if not moved <= HALF:
             measured = f"{measured}, and the update is off by {moved:.1e} (allowed {HALF:g})"
             return Failed(measured, "that is more than bfloat16 rounds", POLICY)
     return Passed(f"{measured} ({low:g} to {high:g} are expected)")
