@@ -14,6 +14,7 @@ import numpy as np
 
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 from autograder.protocol.digest import Epoch, differing
+from autograder.traces.words import many
 
 EPOCHS = ("first", "second", "alike", "another")
 """Two of one loader, the first of another with the same seed, the first of one with another seed."""
@@ -127,8 +128,7 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = Fal
     for it in made:
         if it["raised"]:
             continue
-        workers = f"{it['workers']} worker{'s' * (it['workers'] != 1)}"
-        case = f"for {it['device']} with {workers}"
+        case = f"for {it['device']} with {many(it['workers'], 'worker')}"
         options = it["options"]
         if options is None:
             return Failed(

@@ -144,7 +144,8 @@ def _shown(value: Any) -> str:
 
 
 def _made(tensor: torch.Tensor) -> str:
-    maker = "randn" if tensor.dtype.is_floating_point else "zeros"
+    has_random = tensor.dtype.is_floating_point and tensor.dtype.itemsize > 1  # float8 has none
+    maker = "randn" if has_random else "zeros"
     kind = "" if tensor.dtype == torch.float32 else f", dtype={tensor.dtype}"
     return f"torch.{maker}({tuple(tensor.shape)}{kind})"
 

@@ -83,6 +83,10 @@ WORDS = {
         "make_model(torch.zeros(2, dtype=torch.int64), classes=5)",
         "ValueError: 5 classes (part.py, line 10), called as make_model(weights=torch.zeros((2,), dtype=torch.int64), classes=5, held=None)",
     ),
+    "float8 has no random numbers": (
+        "make_model(torch.zeros(2, dtype=torch.float8_e5m2), classes=5)",
+        "ValueError: 5 classes (part.py, line 10), called as make_model(weights=torch.zeros((2,), dtype=torch.float8_e5m2), classes=5, held=None)",
+    ),
     "an assertion without words is told by its line": (
         "counted(2)",
         "AssertionError: assert n == 3 (part.py, line 16), called as counted(n=2)",

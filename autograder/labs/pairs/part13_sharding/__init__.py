@@ -119,6 +119,7 @@ ROUNDED = (
     1e-5,
     2e-2,
 )  # how far the losses are from those of float32: 1e-3 to 8e-3, and 1e-7 without a dtype
+OWN = 0.3  # so far apart may be a loss of one process alone, 3.4e-2 was seen: another check's
 LEAST = 1e-4  # of the update, which float32 takes within 4e-7
 HALF = 0.1  # of the update; honest work was at 9e-3
 POLICY = "mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)"
@@ -127,7 +128,7 @@ POLICY = "mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.f
 @part.check(basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="losses, weights")
 def reduced_precision(halved: Pair) -> Verdict:
     """With dtype=torch.bfloat16 the losses are rounded as bfloat16 is, and the parameters stay float32."""
-    low, high = ROUNDED  # what is above may be the loss of a single process: another check's
+    low, high = ROUNDED
     for rank, each in enumerate(halved.student.values["ranks"]):
         if each["dtypes"] != ["float32"]:
             measured = f"rank {rank}: parameters are {', '.join(each['dtypes'])}"
@@ -144,7 +145,7 @@ def reduced_precision(halved: Pair) -> Verdict:
             measured = f"{measured}, and the update is apart by {moved:.1e}"
             why = "the model computes in float32, and only the losses are rounded"
             return Failed(measured, why, POLICY)
-        if not moved <= HALF:
+        if not (apart <= OWN and moved <= HALF):
             measured = f"{measured}, and the update is off by {moved:.1e} (allowed {HALF:g})"
             return Failed(measured, "that is more than bfloat16 rounds", POLICY)
     return Passed(f"{measured} ({low:g} to {high:g} are expected)")
