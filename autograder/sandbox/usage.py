@@ -23,6 +23,7 @@ SHARES = (
     ("status", ("RssAnon", "RssShmem", "VmSwap")),
 )
 INODE_BYTES = 1024  # of the kernel, for an empty file
+NEGATIVE_FROM = 1 << 31  # of a number of 32 bits
 PIPE_BYTES = 64 << 10  # no pipe holds more: its size cannot be changed in the box
 DESCRIPTORS = 16  # whoever has no more of them hides nothing in pipes that is worth counting
 # Limits, as memory is counted if nothing is shared: an exact look takes up to 20 ms for each
@@ -186,7 +187,10 @@ def in_sockets(pid: int) -> int:
 def _queued(line: str) -> int:
     """Return the bytes of one connection that wait to be sent or read."""
     with contextlib.suppress(ValueError):  # the headline
-        return sum(int(queue, 16) for queue in line.split()[4].split(":"))
+        sizes = [int(queue, 16) for queue in line.split()[4].split(":")]
+        # The kernel subtracts two counters without a lock. An answer that comes in between makes
+        # the difference negative, which reads as 4 GB.
+        return sum(size for size in sizes if size < NEGATIVE_FROM)
     return 0
 
 

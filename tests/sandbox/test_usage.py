@@ -211,6 +211,14 @@ def test_connections_count_by_what_waits_in_them(proc):
     assert 2_000 + 5_700 == usage.in_sockets(7)
 
 
+def test_a_queue_below_nothing_counts_as_empty(proc):
+    """It was read while an answer came in: three processes of honest work were ended for 4 GB."""
+    line = "   0: 0100007F:1F90 0100007F:A000 01 {:08X}:{:08X} 00:00000000 00000000  1000\n"
+    sockets(proc, 2, line.format(2**32 - 300, 0) + line.format(0, 700))
+
+    assert 2_000 + 700 == usage.in_sockets(7)
+
+
 def test_without_a_socket_nothing_is_in_any(proc):
     assert 0 == usage.in_sockets(7)
 
