@@ -24,7 +24,7 @@ import numpy as np
 from autograder.checks import outputs
 from autograder.claims.base import Claimed
 from autograder.claims.families import Case, Sizes, every
-from autograder.claims.results import Near, allowed
+from autograder.claims.tolerances import Near, allowed
 from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Pair, Verdict
 

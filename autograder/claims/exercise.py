@@ -13,7 +13,7 @@ part.faster({"batch": 256}, ...)                                the clock, with 
 results.py   same, same_gradients, leaves_inputs_alone      refusals.py  refuses        calls.py  calls
 training.py  trains_alike                                   devices.py   stays_on_the_device
 costs.py     fewer_operations and what else a call costs    graphs.py    one_graph, fetches_nothing and the like
-errors.py    error_between                                  reaching.py  reaches
+rounding.py  error_between                                  reaching.py  reaches
 launches.py  would_launch                                   speed.py     faster
 """
 

@@ -12,30 +12,14 @@ import numpy as np
 from autograder.checks import outputs
 from autograder.claims.base import SAME, Claimed, Run, Words, mixed
 from autograder.claims.families import DRAWN, Case, Sizes, every, own_case
+from autograder.claims.tolerances import WITHIN, Near, allowed
 from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 Oracle = Callable[..., Any] | None
-WITHIN = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12, "float": 1e-9}
-"""Of a row's largest number: a few roundings of the dtype; whole numbers, booleans and words are compared exactly."""
 LEFT_ALONE, GRADIENTS = "leaves_inputs_alone", "same_gradients"
 SEEN = {"changed": list_of(TEXT), "flags": list_of(TEXT)}
 FLAG = "the precision of products was lowered for the whole program; the exercise asks for full float32"
-
-
-class Within(dict[str, float]):
-    """How far results may be, by their dtype; exactly equal where it has no rounding."""
-
-    def __missing__(self, dtype: str) -> float:
-        """Whole numbers, booleans and what is no tensor."""
-        return 0.0
-
-
-class Near(Words):
-    """What claims about numbers are told as well."""
-
-    within: NotRequired[float | Mapping[str, float]]
-    """Of a row's largest number; by dtype."""
 
 
 class Alike(Near):
@@ -45,13 +29,6 @@ class Alike(Near):
     """A word in the names of cases -> another check: where that fails, it answers for them."""
     slips: NotRequired[Mapping[str, Callable[..., Any]]]
     """Why -> a function that makes this mistake: who returns its numbers is told so."""
-
-
-def allowed(words: Near) -> Within:
-    """Return how far numbers may be, by their dtype."""
-    within = words.get("within", WITHIN)
-    own = {"float32": within, "float": within} if isinstance(within, float) else within
-    return Within({**WITHIN, **own})
 
 
 class Results(Claimed):

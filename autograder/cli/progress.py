@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import click
 
-from autograder.report.queue import about, foretold
+from autograder.report.estimate import about, foretold
 from autograder.report.words import clean
 
 if TYPE_CHECKING:

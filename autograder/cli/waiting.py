@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.report.queue import Queue, Running, foretold, write
+from autograder.report.estimate import foretold
+from autograder.report.queue import Queue, Running, write
 
 if TYPE_CHECKING:
     from autograder.batch.events import Event

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import sheet
+from autograder.report.estimate import about
 from autograder.report.html import render
 
 FILE = "queue.html"
 AGAIN_SECONDS = 10
-EXAMINATION_SECONDS, CHECK_SECONDS = 50.0, 16.0  # on 2 cores: docs/measurements/batch.md
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,6 @@ class Queue:
             return f"{counted}."
         spent = sum(min(it.seconds, self.each) for it in self.running)
         return f"{counted}: done in about {about(max(self.each * left - spent, self.each / 2))}."
-
-
-def about(seconds: float) -> str:
-    """Say a time that nobody knows better than to a second or a minute."""
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
-
-
-def foretold(checks: int, lanes: int) -> float:
-    """Return the seconds that so many timed checks will take; each device times for itself."""
-    return EXAMINATION_SECONDS + checks * CHECK_SECONDS / max(lanes, 1)
 
 
 def write(out: Path, lab: str, queue: Queue) -> None:

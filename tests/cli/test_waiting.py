@@ -7,7 +7,7 @@ import pytest
 from autograder.batch.events import Event
 from autograder.cli import waiting
 from autograder.cli.waiting import Waiting
-from autograder.report.queue import foretold
+from autograder.report.estimate import foretold
 
 
 class Outside:
