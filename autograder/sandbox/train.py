@@ -53,6 +53,7 @@ class Train:
     fewer: int = 0
     """Batches of the side named student, where that is not all of them: a canary."""
     now: Callable[[], float] = time.monotonic
+    _drawn: tuple[int, dict[str, Array]] = (-1, {})
     _trained: dict[int, dict[str, Trained]] = field(default_factory=dict)
 
     def window(self, talk: Talk, side: str, turn: int) -> float:
@@ -61,7 +62,7 @@ class Train:
         challenge = int(generator(self.seed, turn, 1).integers(0, 1 << 64, dtype="uint64"))
         talk.say("RESET", {})
         talk.hear("FRESH", {}, {})
-        drawn = self._drawn(turn)
+        drawn = self._batches(turn)
         revealed = seal([{name: array[: count * BATCH] for name, array in drawn.items()}])
         try:
             began = self.now()
@@ -121,8 +122,12 @@ class Train:
     def _tried(self, turn: int) -> bool:
         return bool(generator(self.seed, turn, 2).random() < TRIED)
 
-    def _drawn(self, turn: int) -> dict[str, Array]:
-        return images.draw(generator(self.seed, turn, 0), self.count * BATCH)
+    def _batches(self, turn: int) -> dict[str, Array]:
+        """Draw them when the first side needs them."""
+        if self._drawn[0] != turn:
+            random = generator(self.seed, turn, 0)
+            self._drawn = turn, images.draw(random, self.count * BATCH)
+        return self._drawn[1]
 
     def _worth(self, talk: Talk, trained: Trained, held_out: dict[str, Array]) -> float:
         revealed = seal([{"weights": trained.weights, **held_out}])
