@@ -106,7 +106,7 @@ def compressing(dtype):
 
     hook(state, bucket) starts one call and returns a future of the mean in float32. It waits for nothing.
     """
-    # TODO: bucket.buffer() is the flat float32 tensor. Divide first: sums do not fit where means do.
+    # TODO: bucket.buffer() is the flat float32 tensor. Divide before the sum: sums do not fit where means do.
     # TODO: dist.all_reduce(..., async_op=True).get_future().then(f); f gets the future, and value() is a list.
     ### BEGIN SOLUTION
 
