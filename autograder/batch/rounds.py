@@ -25,7 +25,7 @@ from typing import Any
 
 from autograder.batch import store
 from autograder.batch.circumstances import circumstances, machine, still_good
-from autograder.batch.events import Event, What
+from autograder.batch.class_events import Event, What
 from autograder.batch.history import MOST_TRIES, History
 from autograder.batch.journal import Journal
 from autograder.batch.lanes import Go, Lane, Order, Work, among_others, figures

@@ -14,8 +14,8 @@ from autograder.records import from_json
 from autograder.sandbox import evaluate
 from autograder.traces import figures_claimed
 from autograder.traces.events import STEP
+from autograder.traces.nsys_stats import EDITED
 from autograder.traces.record import Trace
-from autograder.traces.stats import EDITED
 from autograder.traces.words import shown, titled
 
 BYTES = 64 * 1024 * 1024

@@ -17,7 +17,7 @@ from typing import Any
 
 from autograder.checks import trace as profile
 from autograder.checks.hints import Hints, hinted
-from autograder.claims.base import joined
+from autograder.claims.claimed import joined
 from autograder.claims.questions import (
     CAUSES,
     Known,

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NotRequired, Unpack
 
 from autograder.checks import memory, outputs
-from autograder.claims.base import Claimed, Words, described
+from autograder.claims.claimed import Claimed, Words, described
 from autograder.claims.families import Case, Sizes, own_case
 from autograder.lab import CASES, INTEGER, NUMBERS, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 from autograder.checks import outputs
-from autograder.claims.base import Claimed, Words, described
+from autograder.claims.claimed import Claimed, Words, described
 from autograder.claims.families import Case, Sizes
 from autograder.claims.graphs import WAITS
 from autograder.lab import INTEGER, TEXT, list_of

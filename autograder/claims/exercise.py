@@ -10,7 +10,7 @@ part.same({"one product": {"batch": 1}}, why=..., try_=...)     results and grad
 part.operations_do_not_grow({"batch": 8}, {"batch": 64}, ...)   what a call costs
 part.faster({"batch": 256}, ...)                                the clock, with a bar in grading_config.yaml
 
-results.py   same, same_gradients, leaves_inputs_alone      refusals.py  refuses        calls.py  calls
+same_results.py  same, same_gradients, leaves_inputs_alone  refusals.py  refuses        object_calls.py  calls
 training.py  trains_alike                                   devices.py   stays_on_the_device
 costs.py     fewer_operations and what else a call costs    graphs.py    one_graph, fetches_nothing and the like
 rounding.py  error_between                                  reaching.py  reaches
@@ -19,11 +19,11 @@ launches.py  would_launch                                   speed.py     faster
 
 from __future__ import annotations
 
-from autograder.claims.calls import Calls
 from autograder.claims.costs import Costs
 from autograder.claims.devices import Devices
 from autograder.claims.graphs import Graphs
 from autograder.claims.launches import Launches
+from autograder.claims.object_calls import Calls
 from autograder.claims.reaching import Reaches
 from autograder.claims.refusals import Refuses
 from autograder.claims.rounding import Rounds

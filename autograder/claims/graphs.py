@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from autograder.checks import outputs
 from autograder.checks.graphs import graph_problem
-from autograder.claims.base import Claimed, Words
+from autograder.claims.claimed import Claimed, Words
 from autograder.claims.families import Case, Sizes
 from autograder.lab import (
     BOOLEAN,

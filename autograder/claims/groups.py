@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
-from autograder.claims.base import joined
+from autograder.claims.claimed import joined
 from autograder.lab import (
     BOOLEAN,
     INTEGER,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from autograder.claims.base import Claimed, Words
+from autograder.claims.claimed import Claimed, Words
 from autograder.claims.families import Case, Sizes
 from autograder.lab import INTEGER, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Observation, Passed, Verdict

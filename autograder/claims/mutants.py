@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograder.claims.base import SAME, Claimed
-from autograder.claims.calls import FOLLOWS
+from autograder.claims.claimed import SAME, Claimed
 from autograder.claims.devices import STAYS
 from autograder.claims.families import SAMPLED
 from autograder.claims.graphs import NO_FETCH
 from autograder.claims.launches import LAUNCHES
+from autograder.claims.object_calls import FOLLOWS
 from autograder.claims.refusals import REFUSES
-from autograder.claims.results import GRADIENTS, LEFT_ALONE
+from autograder.claims.same_results import GRADIENTS, LEFT_ALONE
 from autograder.errors import CourseError, nearest
 
 BASELINE = "the_baseline"

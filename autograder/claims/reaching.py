@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from autograder.checks import outputs
-from autograder.claims.base import Claimed, Words
+from autograder.claims.claimed import Claimed, Words
 from autograder.claims.families import Sizes, own_case
 from autograder.lab import TEXT, Rig, Student, list_of, record
 from autograder.model import Failed, Observation, Passed, Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NotRequired, Unpack
 
-from autograder.claims.base import Claimed, Words
+from autograder.claims.claimed import Claimed, Words
 from autograder.claims.families import DRAWN, Case
 from autograder.lab import INTEGER, TEXT, list_of, record
 from autograder.model import Basis, Failed, Observation, Passed, Verdict

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from typing import NotRequired, Unpack
 
 from autograder.checks import rounding
-from autograder.claims.base import SAME, Words
+from autograder.claims.claimed import SAME, Words
 from autograder.claims.families import Sizes, every
-from autograder.claims.results import GRADIENTS, SEEN, Results, left_alone
+from autograder.claims.same_results import GRADIENTS, SEEN, Results, left_alone
 from autograder.lab import CASES, NUMBERS, list_of
 from autograder.model import Failed, Pair, Verdict
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from autograder.checks import outputs, speedup
-from autograder.claims.base import Claimed, Words
+from autograder.claims.claimed import Claimed, Words
 from autograder.claims.families import Case, Sizes
 from autograder.lab import Probe, Student
 from autograder.model import Bar, Timed, Verdict

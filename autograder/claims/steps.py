@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
-from autograder.claims.base import joined
+from autograder.claims.claimed import joined
 from autograder.lab import INTEGER, TEXT, Part, Rig, Student, list_of, record
 from autograder.model import Failed, Pair, Passed, Verdict, verdict
 

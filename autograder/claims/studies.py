@@ -17,7 +17,7 @@ from typing import Any
 from autograder.checks import plot, table
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Form, Row, shown_name
-from autograder.claims.base import joined
+from autograder.claims.claimed import joined
 from autograder.lab import (
     CELL,
     INTEGER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NotRequired
 
-from autograder.claims.base import Words
+from autograder.claims.claimed import Words
 
 WITHIN = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12, "float": 1e-9}
 """Of a row's largest number: a few roundings of the dtype; whole numbers, booleans and words are compared exactly."""

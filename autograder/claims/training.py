@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from autograder.checks import numerics, outputs
-from autograder.claims.base import Claimed, Words
+from autograder.claims.claimed import Claimed, Words
 from autograder.lab import (
     CASES,
     INTEGER,

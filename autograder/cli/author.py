@@ -197,7 +197,7 @@ def new(lab: str, part: str, exercise: bool, root: Path | None) -> int:
     \b
     Example:  perflab new mylab part1_first --exercise
     """
-    from autograder.course import own
+    from autograder.course import own_course
     from autograder.course.scaffold import scaffold
 
     course, here = open_course(root), Path(autograder.__file__).parents[1]
@@ -207,7 +207,7 @@ def new(lab: str, part: str, exercise: bool, root: Path | None) -> int:
     if lines:
         click.echo(f"\nNow add to grading_config.yaml, {lines}")
     click.echo(f"\nthen: perflab build && perflab course check {lab}")
-    if not here.samefile(course.root) and not own.is_own(course.root):
+    if not here.samefile(course.root) and not own_course.is_own(course.root):
         why = f"this perflab is in {here}, and would not find the part"
         click.echo(f"\nFirst, in {course.root}: pip install -e .   ({why})")
     return DONE
@@ -223,9 +223,9 @@ def new_course(folder: Path) -> int:
     \b
     Example:  perflab new-course ~/course && cd ~/course && perflab new mylab part1_first --exercise
     """
-    from autograder.course import own
+    from autograder.course import own_course
 
-    own.make(folder)
+    own_course.make(folder)
     click.echo(f"wrote  {folder}\nthen: cd {folder} && perflab new mylab part1_first --exercise")
     return DONE
 

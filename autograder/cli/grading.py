@@ -137,13 +137,13 @@ def grade(
     """
     from autograder.batch.lanes import Work
     from autograder.cli.waiting import Waiting
-    from autograder.course import own
+    from autograder.course import own_course
     from autograder.grading.session import open_session
     from autograder.handed_in.arrivals import Arrivals, forever
     from autograder.handed_in.intake import Intake
 
     course = open_course(root)
-    own.refuse_inside(course.root, paths)
+    own_course.refuse_inside(course.root, paths)
     kit = course.kit(lab)
     chosen, rules = kit.lab.chosen(parts, only), rules_for(course, out, roster)
     intake = Intake(kit.config, kit.files, rules.roster, attempts == "all", out)
@@ -341,6 +341,6 @@ def _found(said: tuple[Sequence[Attempt], Sequence[str]], path: Path) -> Sequenc
 
 def _not_graded(note: str) -> None:
     """Say what nobody's work is, or what is not to be read yet."""
-    from autograder.report.words import clean
+    from autograder.report.outcome_words import clean
 
     click.echo(f"not graded: {clean(note)}", err=True)

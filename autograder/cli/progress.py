@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import click
 
 from autograder.report.estimate import about, foretold
-from autograder.report.words import clean
+from autograder.report.outcome_words import clean
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-    from autograder.batch.events import Event
+    from autograder.batch.class_events import Event
 
 ROUNDS = {
     "first": "untimed checks, {lanes} submission(s) at a time",

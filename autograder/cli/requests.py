@@ -100,7 +100,7 @@ def _replayed(request: Request, course: Course, session: Session) -> str:
 
 
 def _lines(request: Request, again: str) -> Iterator[str]:
-    from autograder.report.words import clean
+    from autograder.report.outcome_words import clean
 
     check = request.result
     yield f"{request.submission}  {request.check or clean(request.asked)}"

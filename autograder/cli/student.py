@@ -111,7 +111,7 @@ def _show(result: Result, console: Console, *, verbose: bool, as_json: bool) -> 
 
 def _progress(result: Result, course: Course, encoding: str) -> list[tuple[str, str]]:
     from autograder.student.attempts import attempt
-    from autograder.student.progress import keep_and_tell
+    from autograder.student.how_far import keep_and_tell
 
     run = attempt(result.lab, result.parts)
     return keep_and_tell(Path.cwd(), run, list(course.config.labs[result.lab].parts), encoding)

@@ -12,7 +12,7 @@ from autograder.report.estimate import foretold
 from autograder.report.queue import Queue, Running, write
 
 if TYPE_CHECKING:
-    from autograder.batch.events import Event
+    from autograder.batch.class_events import Event
     from autograder.handed_in.arrivals import Arrivals
 
 EVERY_SECONDS = 2.0

@@ -9,10 +9,10 @@ from pathlib import Path
 from autograder import __version__
 from autograder import config as configuration
 from autograder.config import Config
-from autograder.course import own
+from autograder.course import own_course
 from autograder.course.labs import load_lab
-from autograder.course.own import CONFIG as CONFIG
-from autograder.course.own import RELEASED
+from autograder.course.own_course import CONFIG as CONFIG
+from autograder.course.own_course import RELEASED
 from autograder.errors import CourseError, nearest
 from autograder.grading.kit import Kit
 from autograder.handed_in.notebook import Released
@@ -56,8 +56,8 @@ class Course:
 
     def __post_init__(self) -> None:
         """Let the labs be found that a course has of its own."""
-        if own.is_own(self.root):
-            own.open_labs(self.root)
+        if own_course.is_own(self.root):
+            own_course.open_labs(self.root)
 
     @cached_property
     def config(self) -> Config:

@@ -56,7 +56,7 @@ def ceilings(device: Device, day: date, run: Run = subprocess.run) -> str:
     """Measure what the device can do at most, and keep it for rooflines of profiles; say what became of it."""
     if device.kind == "cpu":
         return "no ceilings for rooflines are measured: a profile does not name a CPU"
-    command = [sys.executable, "-m", "autograder.worker.ceilings", device.kind]
+    command = [sys.executable, "-m", "autograder.worker.measured_ceilings", device.kind]
     said = json.loads(run(command, check=True, capture_output=True, text=True).stdout)
     how = f"{day}, torch {said['torch']}"
     news = [

@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
 
-from autograder.course import answers
+from autograder.course import kept_answers
 from autograder.lab import Lab, Part, Probe
 from autograder.model import Job, Observation
 
@@ -74,9 +74,9 @@ class Remembered:
             return self._run(job)
         file = self._shared / sha256(key.encode()).hexdigest()
         if file.exists():
-            return answers.read(file)
+            return kept_answers.read(file)
         observation = self._run(job)
-        answers.keep(file, observation)
+        kept_answers.keep(file, observation)
         return observation
 
 

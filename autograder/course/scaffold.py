@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder.course import CONFIG, PACKAGED, Course, first_exercise, first_part, own
+from autograder.course import CONFIG, PACKAGED, Course, first_exercise, first_part, own_course
 from autograder.errors import UserError
 from autograder.part_name import number
 
@@ -58,7 +58,7 @@ def scaffold(
         )
     start = first_exercise if exercise else first_part
     words = {"lab": lab, "part": part, "title": _title(part)}
-    home = own.LABS if own.is_own(course.root) else "autograder/labs"
+    home = own_course.LABS if own_course.is_own(course.root) else "autograder/labs"
     files = {
         f"{home}/{lab}/{part}.py": start.JUDGED,
         f"reference/{lab}/{part}.py": start.REFERENCE,

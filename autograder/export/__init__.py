@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from autograder.errors import UserError
 from autograder.model import CheckResult
-from autograder.report.words import clean, explained, points
+from autograder.report.outcome_words import clean, explained, points
 from autograder.results.agenda import listed
 from autograder.results.overrides import by_hand
 from autograder.results.standing import Standing

@@ -16,7 +16,7 @@ from typing import Any
 from autograder.export import message
 from autograder.grading.scoring import worth
 from autograder.model import CheckResult
-from autograder.report.words import SETTLED_BY, bonus, points
+from autograder.report.outcome_words import SETTLED_BY, bonus, points
 from autograder.results.standing import Standing
 
 IMAGE = Path(__file__).parent / "gradescope_image"

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from autograder.export import message
 from autograder.model import CheckResult, PartResult, Result
-from autograder.report.words import clean
+from autograder.report.outcome_words import clean
 from autograder.results.standing import Standing
 
 KINDS = {

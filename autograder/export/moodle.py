@@ -13,7 +13,7 @@ from autograder import sheet
 from autograder.export import in_class
 from autograder.grading.scoring import worth
 from autograder.handed_in.formats import MOODLE
-from autograder.report.words import points
+from autograder.report.outcome_words import points
 from autograder.results.standing import Standing
 
 HEADER = (

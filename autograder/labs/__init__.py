@@ -1,4 +1,4 @@
-"""The labs: one folder each, one module per part. Those of a course stand beside them (course/own.py)."""
+"""The labs: one folder each, one module per part. Those of a course stand beside them (course/own_course.py)."""
 
 import os
 

@@ -15,15 +15,15 @@ from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 from traitlets import Bool, Unicode
 
 from autograder.course.build import SHARED
-from autograder.course.own import RELEASED
+from autograder.course.own_course import RELEASED
 from autograder.errors import NotGradedError, SubmissionError, UserError
 from autograder.handed_in import notebook
 from autograder.handed_in.unpack import CAPS, in_words
 from autograder.nbgrader import gradebook, late, leaks
-from autograder.nbgrader.cells import show
 from autograder.nbgrader.release import HANDOUT
 from autograder.nbgrader.results import Source, programs_of, rules, verdict
-from autograder.nbgrader.source import code_cell, of_cells, text_cell
+from autograder.nbgrader.source_notebook import code_cell, of_cells, text_cell
+from autograder.nbgrader.verdict_cells import show
 from autograder.results import standing
 
 Step = tuple[Any, Any]

@@ -15,8 +15,8 @@ from typing import Any
 
 from autograder.errors import NotGradedError
 from autograder.model import CheckResult, PartResult, Result
-from autograder.nbgrader.source import code_cell, nbgrader_metadata, text_cell
-from autograder.report.words import clean, points
+from autograder.nbgrader.source_notebook import code_cell, nbgrader_metadata, text_cell
+from autograder.report.outcome_words import clean, points
 
 LOCK = 7_370_616
 """The advisory lock that writers of a PostgreSQL gradebook take."""

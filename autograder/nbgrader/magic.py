@@ -22,7 +22,7 @@ from autograder.grading.part import PartGrader
 from autograder.grading.session import open_session
 from autograder.handed_in import submission
 from autograder.model import CheckResult
-from autograder.nbgrader.cells import Bundle, bundle
+from autograder.nbgrader.verdict_cells import Bundle, bundle
 from autograder.student.practice import lab_of
 
 MISSED = ("failed", "partial", "skipped", "error")

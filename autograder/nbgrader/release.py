@@ -12,12 +12,12 @@ from typing import Any
 from zipfile import ZipFile, is_zipfile
 
 from autograder import course as finding
-from autograder.course import Course, own, read_tree
+from autograder.course import Course, own_course, read_tree
 from autograder.course.build import SHARED, built, stale
 from autograder.course.judged import with_table
 from autograder.errors import CourseError, UserError
 from autograder.handed_in.submission import zipped
-from autograder.nbgrader import leaks, source
+from autograder.nbgrader import leaks, source_notebook
 
 CONFIG = "nbgrader_config.py"
 TEMPLATE = Path(__file__).parent / CONFIG
@@ -43,7 +43,7 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
     handouts = {f"{HANDOUT}/{name}": data for name, data in _handouts(course, lab).items()}
     notebooks = _notebooks(course, lab, files)
     _refuse_leaks(course, lab, files, handouts, notebooks)
-    added = {**handouts, **own.released(course.root, lab, files)}
+    added = {**handouts, **own_course.released(course.root, lab, files)}
     if wheel:
         added |= _wheel(course, lab, files, wheel)
     source_files = {**_beside_notebooks(course, lab, files), **added}
@@ -86,7 +86,7 @@ def _wheel(
     with ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if name.startswith(COURSE)]
         inside = {name: archive.read(name) for name in names}
-    if not own.is_own(course.root):  # else the lab goes beside it
+    if not own_course.is_own(course.root):  # else the lab goes beside it
         expected = {f"student_template/{lab}/{name}": data for name, data in files.items()}
         expected[finding.CONFIG] = (course.root / finding.CONFIG).read_bytes()
         for name, data in expected.items():
@@ -137,7 +137,7 @@ def _notebooks(
     course: Course,
     lab: str,
     files: Mapping[str, bytes],
-) -> dict[str, source.Json]:
+) -> dict[str, source_notebook.Json]:
     """Make every part a source notebook, by its id."""
     config = course.config.labs[lab]
     ours = {"lab": lab, "version": str(config.version)}
@@ -146,7 +146,9 @@ def _notebooks(
         text = (course.reference(lab) / part.file).read_text(encoding="utf-8")
         names = [name for name in part.artefacts.values() if name.endswith(".md")]
         texts = {name: files[name].decode() for name in names}
-        notebooks[part.id] = source.notebook(part, config.parts[part.id], text, texts, ours)
+        notebooks[part.id] = source_notebook.notebook(
+            part, config.parts[part.id], text, texts, ours
+        )
     return notebooks
 
 
@@ -166,7 +168,7 @@ def _refuse_leaks(
     for name, data in {**handouts, **files}.items():
         problems += leaks.in_file(name, data, hidden)
     for name, notebook in notebooks.items():
-        problems += leaks.in_notebook(name, source.student_version(notebook, name), hidden)
+        problems += leaks.in_notebook(name, source_notebook.student_version(notebook, name), hidden)
     if problems:
         more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
         raise UserError(
@@ -191,7 +193,7 @@ def _hidden(
     )
 
 
-def _json(notebook: source.Json) -> bytes:
+def _json(notebook: source_notebook.Json) -> bytes:
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 

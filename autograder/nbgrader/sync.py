@@ -17,9 +17,9 @@ from autograder.handed_in import submission
 from autograder.handed_in.notebook import OURS
 from autograder.model import PartResult, Result, Submission
 from autograder.nbgrader import gradebook, late
-from autograder.nbgrader.cells import show
 from autograder.nbgrader.results import read_by_a_machine
-from autograder.nbgrader.source import PYTHON, code_cell, of_cells
+from autograder.nbgrader.source_notebook import PYTHON, code_cell, of_cells
+from autograder.nbgrader.verdict_cells import show
 from autograder.results import standing
 from autograder.results.standing import Rules
 

@@ -17,8 +17,7 @@ from autograder.handed_in.late import Late
 from autograder.model import CheckResult, Result
 from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
 from autograder.report.error_picture import wrong
-from autograder.report.pairs import strip
-from autograder.report.words import (
+from autograder.report.outcome_words import (
     BASES,
     MARKED,
     OUTCOMES,
@@ -30,6 +29,7 @@ from autograder.report.words import (
     repeated,
     time,
 )
+from autograder.report.pairs_strip import strip
 from autograder.results import agenda, drift, requests, standing
 from autograder.results.drift import Drift
 from autograder.results.overrides import by_hand

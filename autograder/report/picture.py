@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
 from autograder.report import profile
+from autograder.report.outcome_words import clean
 from autograder.report.profile import colour
 from autograder.report.profile_page import span, ticks
-from autograder.report.words import clean
 from autograder.traces.record import Trace
 from autograder.traces.words import shown, where
 

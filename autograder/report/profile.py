@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autograder.report import advice, roof, speedup
+from autograder.report import advice, roof, speedup_stack
 from autograder.report.insight import BAR, what_if_lines
-from autograder.report.words import clean
+from autograder.report.outcome_words import clean
 from autograder.traces.compare import Change, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Figure, Row, Slice, Trace
@@ -220,7 +220,7 @@ def comparison(now: Trace, before: Trace) -> Iterator[str]:
     """Say two profiles side by side."""
     if said := verdict(now, before):
         yield said
-    yield from speedup.lines(now, before)
+    yield from speedup_stack.lines(now, before)
     for heading, changes in sections(now, before).items():
         yield f"\n{heading}: the largest change first"
         for row, name in zip(

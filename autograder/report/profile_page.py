@@ -6,7 +6,7 @@ import math
 from itertools import groupby
 from typing import NamedTuple
 
-from autograder.report import advice, insight, profile, roof, speedup
+from autograder.report import advice, insight, profile, roof, speedup_stack
 from autograder.report.html import render
 from autograder.traces.compare import Change, incomparable, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
@@ -105,8 +105,8 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         gaps=_gaps(trace),
         several=len({gap.device for gap in trace.gaps}) > 1,
         verdict=verdict(trace, before) if before else "",
-        speedups=speedup.speedups(trace, before) if before else [],
-        summed=speedup.SUMMED,
+        speedups=speedup_stack.speedups(trace, before) if before else [],
+        summed=speedup_stack.SUMMED,
         compared=_compared(trace, before) if before else {},
         over=profile.over,
         reasons=list(incomparable(trace, before)) if before else [],

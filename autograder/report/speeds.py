@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from autograder.model import CheckResult
 from autograder.report import stats
-from autograder.report.pairs import strip
+from autograder.report.pairs_strip import strip
 from autograder.report.tally import Row
 
 DECIDED = ("passed", "partial", "failed")

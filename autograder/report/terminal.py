@@ -6,8 +6,16 @@ import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autograder.report.pairs import line, strip
-from autograder.report.words import BASES, SETTLED_BY, bonus, clean, explained, points, repeated
+from autograder.report.outcome_words import (
+    BASES,
+    SETTLED_BY,
+    bonus,
+    clean,
+    explained,
+    points,
+    repeated,
+)
+from autograder.report.pairs_strip import line, strip
 from autograder.results.overrides import by_hand
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from autograder.protocol.digest import Epoch, differing
-from autograder.sandbox.store import Store
+from autograder.sandbox.slow_store import Store
 from autograder.sandbox.windows import Talk, generator
 
 SAMPLES = 32  # in an epoch: seven pairs of 14 windows and more have to fit into 40 s

@@ -23,7 +23,7 @@ from autograder.errors import MovedError, WireError
 from autograder.model import Job
 from autograder.protocol.wire import Message, encode, receive
 from autograder.sandbox import tree
-from autograder.sandbox.store import Store
+from autograder.sandbox.slow_store import Store
 from autograder.sandbox.watch import Stopped, Watched
 from autograder.sandbox.workers import Workers, known_kind, task
 

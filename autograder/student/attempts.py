@@ -17,7 +17,7 @@ from autograder.clock.rule import rule
 from autograder.errors import ReadError
 from autograder.model import CheckResult, Outcome, PartResult
 from autograder.records import from_json, to_json
-from autograder.report.pairs import strip
+from autograder.report.pairs_strip import strip
 
 FILE = Path(".perflab", "attempts.jsonl")
 MOST = 1000

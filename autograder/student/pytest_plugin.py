@@ -75,7 +75,7 @@ class Practice:
     def progress(self, encoding: str) -> list[tuple[str, str]]:
         """Keep the parts that were judged whole; -k may choose single checks, which are not."""
         from autograder.student.attempts import attempt
-        from autograder.student.progress import keep_and_tell
+        from autograder.student.how_far import keep_and_tell
 
         parts = {part.id: part for part in self.results()}
         whole = [
@@ -237,7 +237,7 @@ def pytest_terminal_summary(
         return
     from rich.console import Console
 
-    from autograder.report.table import points_table
+    from autograder.report.points_table import points_table
     from autograder.report.terminal import four_parts, labelled, width_of
 
     results = practice.results()

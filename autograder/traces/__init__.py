@@ -69,12 +69,12 @@ def _read(source: Source) -> Trace:
         return nsys.read(source)
     if source.form == "nsys-rep":
         raise SubmissionError(_raw_report(source))
-    from autograder.traces import cells, ncu, stats
+    from autograder.traces import ncu, nsys_stats, printed_tables
 
     if source.form == "ncu-rep":
         return ncu.read_report(source)
-    lines = cells.lines(source)
-    return ncu.read(source, lines) if ncu.is_ncu(lines) else stats.read(source, lines)
+    lines = printed_tables.lines(source)
+    return ncu.read(source, lines) if ncu.is_ncu(lines) else nsys_stats.read(source, lines)
 
 
 def _raw_report(source: Source) -> str:

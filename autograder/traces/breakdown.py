@@ -14,7 +14,7 @@ from autograder.traces.events import KERNELS, Events, Kind
 from autograder.traces.metrics import ALLOC, SYNC, collectives, own_ops
 from autograder.traces.record import Lane, Slice, Window
 from autograder.traces.spans import EMPTY, Spans, growth
-from autograder.traces.windows import Stretch, gpus, on_gpu, stretch
+from autograder.traces.stretch import Stretch, gpus, on_gpu, stretch
 
 PIECES = 600
 REST = "Python and other"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.traces.events import LOADER, Events, Kind
-from autograder.traces.windows import main_thread
+from autograder.traces.stretch import main_thread
 
 
 def loading(events: Events) -> Events:

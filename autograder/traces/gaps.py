@@ -13,7 +13,7 @@ from autograder.traces.breakdown import REST, gpu_layers
 from autograder.traces.events import Array, Events
 from autograder.traces.record import Gap, Window
 from autograder.traces.spans import growth
-from autograder.traces.windows import gpus, on_gpu, stretch
+from autograder.traces.stretch import gpus, on_gpu, stretch
 
 LONGEST = 10  # of each GPU
 

@@ -19,8 +19,8 @@ from autograder.traces.metrics import COMM_MARK
 from autograder.traces.operators import moved, work
 from autograder.traces.record import Figure, Trace
 from autograder.traces.source import Source
+from autograder.traces.stretch import MOST_GPUS
 from autograder.traces.summary import summarise, unread
-from autograder.traces.windows import MOST_GPUS
 
 # Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset,
 # Runtime; calls are whatever ends so (cuda_runtime, cuda_driver, xpu_runtime).

@@ -11,7 +11,7 @@ from autograder.traces.data_waits import loading
 from autograder.traces.events import KERNELS, ON_GPU, Events, Kind
 from autograder.traces.record import Figure, Unit, Window
 from autograder.traces.spans import Spans, growth, overlap
-from autograder.traces.windows import Stretch, gpus, on_gpu, steps_of, stretch
+from autograder.traces.stretch import Stretch, gpus, on_gpu, steps_of, stretch
 
 LAUNCH = re.compile(r"(?:cuda|cu|hip)\w*Launch(?:Cooperative|Multi)?Kernel|urEnqueueKernelLaunch")
 GRAPH_LAUNCH = re.compile(r"(?:cuda|cu|hip)GraphLaunch")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.errors import SubmissionError
-from autograder.traces import cells, rules
+from autograder.traces import printed_tables, rules
 from autograder.traces.record import Figure, Trace, Unit
 from autograder.traces.source import Source
 from autograder.traces.summary import digest
@@ -80,7 +80,7 @@ class Kernel:
         figure = METRICS.get(metric)
         if figure is None or value is None or (UNITS.get(figure, "%") == "%" and unit != "%"):
             return
-        scale = cells.NS.get(unit, 0) if figure == "duration" else 1
+        scale = printed_tables.NS.get(unit, 0) if figure == "duration" else 1
         if scale:
             self.values.setdefault(figure, value * scale)
 
@@ -184,12 +184,12 @@ def _details(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
 
     Lines of metrics are shorter than the header, and rules have none.
     """
-    decimal = cells.point((row.get("Metric Value", "") for row in named), source.name)
+    decimal = printed_tables.point((row.get("Metric Value", "") for row in named), source.name)
     kernels: dict[tuple[str | None, ...], Kernel] = {}
     for row in named:
         launch = tuple(map(row.get, ("ID", "Process ID", "Kernel Name")))
         kernel = kernels.setdefault(launch, _kernel(row))
-        value = cells.number(row.get("Metric Value", ""), decimal)
+        value = printed_tables.number(row.get("Metric Value", ""), decimal)
         kernel.take(row.get("Metric Name", ""), row.get("Metric Unit", ""), value)
         kernel.advise(rules.of_row(row, decimal))
     return list(kernels.values())
@@ -198,11 +198,15 @@ def _details(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
 def _raw(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
     """One line for each launch, under a line of units."""
     units, *named = named or [{}]
-    decimal = cells.point((row.get(name, "") for row in named for name in METRICS), source.name)
+    decimal = printed_tables.point(
+        (row.get(name, "") for row in named for name in METRICS), source.name
+    )
     kernels = [_kernel(row) for row in named]
     for row, kernel in zip(named, kernels, strict=True):
         for name in METRICS:
-            kernel.take(name, units.get(name, ""), cells.number(row.get(name, ""), decimal))
+            kernel.take(
+                name, units.get(name, ""), printed_tables.number(row.get(name, ""), decimal)
+            )
     return kernels
 
 
@@ -213,23 +217,25 @@ def _kernel(row: Mapping[str, str]) -> Kernel:
 
 
 def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
-    decimal = cells.point((word for line in lines for word in line.split()[-1:]), source.name)
+    decimal = printed_tables.point(
+        (word for line in lines for word in line.split()[-1:]), source.name
+    )
     kernels: list[Kernel] = []
     dashes = section = ""
     for at, line in enumerate(lines):
         launched = LAUNCHED.match(line)
         if launched:
             kernels.append(Kernel(launched[1], _device(launched[2] or "")))
-        elif cells.DASHES.fullmatch(line):
+        elif printed_tables.DASHES.fullmatch(line):
             dashes = line
         elif line.strip().startswith(SECTION):
             section = line.strip().removeprefix(SECTION).strip()
         elif kernels and rules.MESSAGE.match(line):
             kernels[-1].advise(rules.in_words(section, rules.message(lines, at), decimal))
         elif (
-            kernels and dashes and len(columns := cells.columns(dashes, line)) in (3, 5)
+            kernels and dashes and len(columns := printed_tables.columns(dashes, line)) in (3, 5)
         ):  # 5: least, most, mean
-            kernels[-1].take(columns[0], columns[1], cells.number(columns[-1], decimal))
+            kernels[-1].take(columns[0], columns[1], printed_tables.number(columns[-1], decimal))
     return kernels
 
 

@@ -17,7 +17,7 @@ from autograder.traces.data_waits import loading
 from autograder.traces.events import Array, Events, Kind
 from autograder.traces.metrics import own_ops
 from autograder.traces.record import Point, Roofline, Slice
-from autograder.traces.windows import gpus
+from autograder.traces.stretch import gpus
 
 DRAWN = 40
 NAMED = 5

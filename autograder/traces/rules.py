@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from autograder.traces import cells
+from autograder.traces import printed_tables
 from autograder.traces.record import Rule
 
 LARGEST = 3
@@ -42,14 +42,14 @@ class Message:
         return self.name, self.local, NUMBERS.sub("#", self.text)
 
 
-def of_row(row: Mapping[str, str], decimal: cells.Point) -> Message | None:
+def of_row(row: Mapping[str, str], decimal: printed_tables.Point) -> Message | None:
     """Read a line of the details page; most of them are of metrics, or estimate nothing."""
     name = row.get("Rule Name", "")
     if not name:
         return None
     text = row.get("Rule Description", "")
     column = next((row[title] for title in row if ESTIMATE.fullmatch(title)), "")
-    percent = cells.number(column.strip().removesuffix("%").strip(), decimal)
+    percent = printed_tables.number(column.strip().removesuffix("%").strip(), decimal)
     if percent is None:
         return in_words(name, text, decimal)
     local = row.get("Estimated Speedup Type", "").strip().lower() == "local"
@@ -66,10 +66,10 @@ def message(lines: Sequence[str], at: int) -> str:
     return " ".join(kept)
 
 
-def in_words(name: str, text: str, decimal: cells.Point) -> Message | None:
+def in_words(name: str, text: str, decimal: printed_tables.Point) -> Message | None:
     """Read a message that begins with its estimate, as on a terminal."""
     said = SAID.search(text)
-    percent = cells.number(said[2], decimal) if said else None
+    percent = printed_tables.number(said[2], decimal) if said else None
     if said is None or percent is None:
         return None
     return _message(name, percent, bool(said[1]), text.replace(said[0], "", 1))

@@ -21,8 +21,8 @@ from autograder.traces.metrics import LAUNCH, collectives, figures
 from autograder.traces.record import Figure, Tool, Trace, Transfer, Window
 from autograder.traces.roofline import roofline
 from autograder.traces.source import Source
+from autograder.traces.stretch import gpus, steps_of, windows
 from autograder.traces.tables import tables
-from autograder.traces.windows import gpus, steps_of, windows
 from autograder.traces.words import many
 
 EPOCH_FROM = (

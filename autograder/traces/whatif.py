@@ -17,7 +17,7 @@ from autograder.traces.events import ON_GPU, Array, Events, Kind
 from autograder.traces.metrics import SYNC
 from autograder.traces.record import Figure, Trace, Window
 from autograder.traces.spans import Spans, growth
-from autograder.traces.windows import Stretch, gpus, on_gpu, stretch
+from autograder.traces.stretch import Stretch, gpus, on_gpu, stretch
 
 BLOCKING = re.compile(r"DtoH.*-> Pageable")
 """Copies whose call returns when they are done."""

@@ -26,8 +26,7 @@ from torch import Tensor, nn
 
 from autograder.worker import allocator
 from autograder.worker.rigs import returned
-from autograder.worker.rigs.answers import Answers, changed, copies, told_to_ask
-from autograder.worker.rigs.calls import Calls
+from autograder.worker.rigs.case_results import Answers, changed, copies, told_to_ask
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.compilers import (
     Compiler,
@@ -39,6 +38,7 @@ from autograder.worker.rigs.counters import Saved
 from autograder.worker.rigs.crossings import on_meta
 from autograder.worker.rigs.fetches import GPU, Always, Queue, Waits, played
 from autograder.worker.rigs.figures import Figures
+from autograder.worker.rigs.function_calls import Calls
 from autograder.worker.rigs.hooks import Hook
 from autograder.worker.rigs.loading import Loading
 from autograder.worker.rigs.matched import Matched

@@ -24,7 +24,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
-from autograder.worker import fence, pages
+from autograder.worker import fence, huge_pages
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 libc = ctypes.CDLL(None, use_errno=True)
@@ -64,7 +64,7 @@ def _prepare(request: dict[str, Any]) -> None:
     if "import" in request:
         importlib.import_module(request["import"])
     else:
-        pages.gather()
+        huge_pages.gather()
 
 
 def _report(control: socket.socket) -> None:

@@ -8,7 +8,7 @@ import json
 import pytest
 from rich.console import Console
 
-from autograder.batch.events import Event
+from autograder.batch.class_events import Event
 from autograder.cli.progress import Progress
 
 FIGURES = {"score": 4.0, "max_score": 14.0, "owed": 6.0, "seconds": 1.26}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.batch.events import Event
+from autograder.batch.class_events import Event
 from autograder.cli import waiting
 from autograder.cli.waiting import Waiting
 from autograder.report.estimate import foretold

@@ -19,7 +19,7 @@ from autograder.grading.kit import Kit, Session
 from autograder.handed_in.notebook import Released
 from autograder.model import Job, Observation
 from autograder.nbgrader.release import CONFIG, settings
-from autograder.nbgrader.source import Json, code_cell, notebook
+from autograder.nbgrader.source_notebook import Json, code_cell, notebook
 from tests.toy import CSV, good, toy_kit, toy_session
 
 LAB, PART = "toy", "part1_toy"

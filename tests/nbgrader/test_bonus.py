@@ -22,7 +22,7 @@ from autograder.handed_in.notebook import Released  # noqa: E402
 from autograder.lab import Lab  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
 from autograder.nbgrader.gradebook import record  # noqa: E402
-from autograder.nbgrader.source import notebook  # noqa: E402
+from autograder.nbgrader.source_notebook import notebook  # noqa: E402
 from autograder.nbgrader.sync import sync  # noqa: E402
 from autograder.result_file import load_result  # noqa: E402
 from tests.nbgrader import course  # noqa: E402

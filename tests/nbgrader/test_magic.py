@@ -16,7 +16,7 @@ from autograder.course.labs import load_lab
 from autograder.errors import UserError
 from autograder.model import Observation
 from autograder.nbgrader import magic
-from autograder.nbgrader.source import code_cell
+from autograder.nbgrader.source_notebook import code_cell
 from tests.toy import FakeWorkers, toy_session
 
 PART = load_lab("resnet18").part("part3_amp")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.report import advice, insight, profile, profile_page, speedup
+from autograder.report import advice, insight, profile, profile_page, speedup_stack
 from autograder.traces.record import Figure, Rule, Slice, Trace
 from tests.traces.made import kineto, processor, read_made, training
 from tests.traces.test_stack import BEFORE, NOW
@@ -92,7 +92,7 @@ def test_a_speedup_is_lines_and_a_picture_with_its_words():
 
 
 def test_what_became_slower_says_where():
-    (found,) = speedup.speedups(BEFORE, NOW)
+    (found,) = speedup_stack.speedups(BEFORE, NOW)
 
     assert found.said.endswith("0.50x as fast. Most of the loss is in waiting.")
 
@@ -102,7 +102,7 @@ def test_steps_that_differ_are_said():
     median = Figure("step_median", 100.0, "ns", "steps")
     now = replace(NOW, figures=(*NOW.figures, median))
     before = replace(BEFORE, figures=(*BEFORE.figures, replace(median, value=300.0)))
-    (found,) = speedup.speedups(now, before)
+    (found,) = speedup_stack.speedups(now, before)
 
     assert found.said.endswith(
         "The median step is 3.00x as fast: the steps of one profile differ a lot."
@@ -119,7 +119,7 @@ def test_steps_that_differ_are_said():
     ],
 )
 def test_rounded_parts_add_up(parts, whole, rounded):
-    assert rounded == speedup.hundredths(parts, whole)
+    assert rounded == speedup_stack.hundredths(parts, whole)
     assert round(whole, 2) == pytest.approx(sum(rounded))
 
 

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from autograder.model import CheckResult
+from autograder.report.outcome_words import clean, points
 from autograder.report.terminal import WORDS, four_parts, show
-from autograder.report.words import clean, points
 from tests.samples import a_check, a_part, a_result, a_silent_check, with_bonus
 
 MESSAGES = {

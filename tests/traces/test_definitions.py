@@ -5,7 +5,7 @@ from __future__ import annotations
 from autograder.report.profile_page import KEY
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.figures_claimed import QUANTITIES
-from tests.traces import test_ncu, test_stats
+from tests.traces import test_ncu, test_nsys_stats
 from tests.traces.made import (
     allocated,
     event,
@@ -25,7 +25,7 @@ OTHERS = [
     allocated(100),
     allocated(1000, 0, 1),
 ]
-STATS = f"{test_stats.KERNELS}\n{test_stats.COPIES}\n{test_stats.SIZES}\n{test_stats.CALLS}"
+STATS = f"{test_nsys_stats.KERNELS}\n{test_nsys_stats.COPIES}\n{test_nsys_stats.SIZES}\n{test_nsys_stats.CALLS}"
 FILES = {
     "a_trace.json": kineto([*training(), *OTHERS]),
     "cpu_trace.json": kineto(processor()),

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.errors import SubmissionError
 from autograder.traces import events as recording
-from autograder.traces import summary, windows
+from autograder.traces import stretch, summary
 from autograder.traces.kineto import nanoseconds
 from tests.traces.made import (
     allocated,
@@ -238,7 +238,7 @@ def test_signals_say_whether_causes_come_before_effects(tmp_path):
         pytest.param(
             (recording, "MOST_EVENTS"), 5, "more than 5 events; record fewer steps", id="events"
         ),
-        pytest.param((windows, "MOST_GPUS"), 0, "work on 1 GPU; at most 0", id="GPUs"),
+        pytest.param((stretch, "MOST_GPUS"), 0, "work on 1 GPU; at most 0", id="GPUs"),
     ],
 )
 def test_refusals_name_the_file_and_caps_are_said_in_words(

@@ -7,7 +7,7 @@ from typing import Any, Self
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.worker.rigs.answers import changed, copies
+from autograder.worker.rigs.case_results import changed, copies
 from autograder.worker.rigs.returned import text
 
 MOST = 64  # names that are told

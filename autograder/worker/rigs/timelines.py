@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from autograder.worker.rigs.made_steps import ALLOCATING, LOADER, MARGIN, Steps
 from autograder.worker.rigs.recordings import BACK, GPU, Layer
-from autograder.worker.rigs.steps import ALLOCATING, LOADER, MARGIN, Steps
 
 SAME = 1e-3  # nearer to the right number, a mistake cannot be told from it
 CALLS = ("cuda_runtime", "cuda_driver")

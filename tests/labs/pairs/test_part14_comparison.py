@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from autograder.course import Course
-from autograder.course.own import CONFIG
+from autograder.course.own_course import CONFIG
 from autograder.grading.evidence import Evidence
 from autograder.labs.pairs.part14_comparison import judges, part
 from autograder.model import Failed, Passed, Submission, Table

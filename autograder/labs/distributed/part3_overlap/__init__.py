@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autograder.claims.hooks import Hooks, averaged
+from autograder.claims.gradient_hooks import Hooks, averaged
 from autograder.claims.reductions import Reductions, reduced
 from autograder.lab import Answer, Part, Student
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from autograder.checks import outputs
-from autograder.claims.base import joined
+from autograder.claims.claimed import joined
 from autograder.claims.groups import EXACT, Group, division_problem, order_problem, usual
 from autograder.lab import (
     CASES,

@@ -12,7 +12,7 @@ from torch._higher_order_ops.flex_attention import flex_attention
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask, create_mask
 
 from autograder.worker import rig as worker
-from autograder.worker.rigs.precision import Precision
+from autograder.worker.rigs.product_precision import Precision
 from autograder.worker.rigs.returned import BadReturn
 
 BLOCK = 128

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.claims.calls import Drawn
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
+from autograder.claims.object_calls import Drawn
 from autograder.lab import Part
 
 part = Part("part08_kv_cache")

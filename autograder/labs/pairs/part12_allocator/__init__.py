@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.claims.calls import Drawn, refused
 from autograder.claims.exercise import Exercise
+from autograder.claims.object_calls import Drawn, refused
 from autograder.lab import NUMBER, Failed, Observation, Passed, Student, Verdict, exactly
 
 if TYPE_CHECKING:

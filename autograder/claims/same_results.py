@@ -10,7 +10,7 @@ from typing import Any, NotRequired, Unpack
 import numpy as np
 
 from autograder.checks import outputs
-from autograder.claims.base import SAME, Claimed, Run, Words, mixed
+from autograder.claims.claimed import SAME, Claimed, Run, Words, mixed
 from autograder.claims.families import DRAWN, Case, Sizes, every, own_case
 from autograder.claims.tolerances import WITHIN, Near, allowed
 from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of

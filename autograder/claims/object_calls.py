@@ -22,7 +22,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from autograder.checks import outputs
-from autograder.claims.base import Claimed
+from autograder.claims.claimed import Claimed
 from autograder.claims.families import Case, Sizes, every
 from autograder.claims.tolerances import Near, allowed
 from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autograder.model import OWED
-from autograder.report.words import OUTCOMES, points
+from autograder.report.outcome_words import OUTCOMES, points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import torch
 
 from autograder.checks import outputs
 from autograder.model import Failed, Observation, Pair, Passed
-from autograder.worker.rigs.answers import Answers
+from autograder.worker.rigs.case_results import Answers
 
 
 def answered(*values, exact):

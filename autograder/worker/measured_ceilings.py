@@ -1,6 +1,6 @@
 """Measures what a device can do at most: a large product in each size of number, and a large copy.
 
-python -m autograder.worker.ceilings cuda:0      prints one line of JSON
+python -m autograder.worker.measured_ceilings cuda:0      prints one line of JSON
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from autograder.traces import ceilings
 
 def test_this_cpu_computes_and_copies():
     """Rates are of a product and a copy: positive, and no endless ones."""
-    command = [sys.executable, "-m", "autograder.worker.ceilings", "cpu"]
+    command = [sys.executable, "-m", "autograder.worker.measured_ceilings", "cpu"]
     said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
     assert {"4", "2"} == set(said["rates"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autograder
-from autograder.course import answers
+from autograder.course import kept_answers
 from autograder.model import Observation
 
 VALUES = {"x": 1.5, "cases": [{"shape": [2, 3], "dtype": "é\n"}], "nothing": None}
@@ -31,16 +31,16 @@ ARRAYS = {
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_an_answer_comes_back(tmp_path, answer):
-    answers.keep(tmp_path / "answer", answer)
+    kept_answers.keep(tmp_path / "answer", answer)
 
-    assert answer == answers.read(tmp_path / "answer")
+    assert answer == kept_answers.read(tmp_path / "answer")
     assert ["answer"] == [path.name for path in tmp_path.iterdir()]
 
 
 def test_arrays_come_back_bit_by_bit(tmp_path):
     """Under their names, in their dtypes and shapes."""
-    answers.keep(tmp_path / "answer", Observation("single", "ok", VALUES, ARRAYS))
-    arrays = answers.read(tmp_path / "answer").arrays
+    kept_answers.keep(tmp_path / "answer", Observation("single", "ok", VALUES, ARRAYS))
+    arrays = kept_answers.read(tmp_path / "answer").arrays
 
     assert list(ARRAYS) == list(arrays)
     for name, expected in ARRAYS.items():
@@ -52,7 +52,7 @@ def test_an_array_of_objects_is_refused(tmp_path):
     hostile = np.array([{"a": 1}], dtype=object)
 
     with pytest.raises(ValueError, match="allow_pickle"):
-        answers.keep(tmp_path / "answer", Observation("single", "ok", {}, {"x": hostile}))
+        kept_answers.keep(tmp_path / "answer", Observation("single", "ok", {}, {"x": hostile}))
 
 
 def test_nothing_outside_of_the_worker_reads_pickles():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from autograder.report.table import points_table
+from autograder.report.points_table import points_table
 from tests.samples import a_check, a_part, a_silent_check
 
 

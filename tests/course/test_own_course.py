@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from autograder import labs
-from autograder.course import Course, find_root, own
+from autograder.course import Course, find_root, own_course
 from autograder.course.scaffold import scaffold
 from autograder.errors import CourseError, UserError
 from autograder.model import OWN_LABS
@@ -22,20 +22,20 @@ def course(tmp_path, monkeypatch):
     monkeypatch.setattr(labs, "__path__", list(labs.__path__))
     monkeypatch.setenv(OWN_LABS, "")
     home = tmp_path / "course"
-    own.make(home)
+    own_course.make(home)
     scaffold(Course(home), "ownlab", "part1_sums", exercise=True)
     return home
 
 
 def test_a_course_is_made_with_a_place_for_everything(course):
-    assert all((course / name).is_dir() for name in own.FOLDERS)
+    assert all((course / name).is_dir() for name in own_course.FOLDERS)
     assert course == find_root(start=course / "labs")
     assert ["ownlab"] == Course(course).labs
 
 
 def test_a_folder_with_something_in_it_is_refused(course):
     with pytest.raises(UserError, match="is not empty"):
-        own.make(course)
+        own_course.make(course)
 
 
 def test_its_labs_stand_beside_those_of_perflab(course):
@@ -83,7 +83,7 @@ def test_a_lab_called_like_one_of_perflabs_is_refused(course, monkeypatch):
 def test_a_folder_without_the_mark_brings_no_code(course, monkeypatch):
     """Only new-course writes it."""
     monkeypatch.setattr(labs, "__path__", labs.__path__[:1])
-    (course / own.MARK).unlink()
+    (course / own_course.MARK).unlink()
     Course(course)
 
     assert str(course / "labs") not in labs.__path__
@@ -91,8 +91,8 @@ def test_a_folder_without_the_mark_brings_no_code(course, monkeypatch):
 
 def test_a_course_inside_what_is_graded_is_refused(course):
     with pytest.raises(UserError, match="inside of what is graded"):
-        own.refuse_inside(course, [course.parent])
-    own.refuse_inside(course, [course / "handed_in"])
+        own_course.refuse_inside(course, [course.parent])
+    own_course.refuse_inside(course, [course / "handed_in"])
 
 
 def test_students_get_the_judges_and_no_solution(course):
@@ -101,7 +101,7 @@ def test_students_get_the_judges_and_no_solution(course):
     beside.mkdir()
     for name in ("__init__.py", "judges.py", "rig.py"):
         (beside / name).write_text("")
-    files = own.released(course, "ownlab", {"part1_sums.py": b"template"})
+    files = own_course.released(course, "ownlab", {"part1_sums.py": b"template"})
 
     assert b"template" == files[".perflab/student_template/ownlab/part1_sums.py"]
     assert {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.claims.hooks import Hooks, averaged
+from autograder.claims.gradient_hooks import Hooks, averaged
 from autograder.lab import Part
 from autograder.model import Failed, Observation, Pair
 

@@ -9,7 +9,7 @@ import socket
 import numpy as np
 import pytest
 
-from autograder.sandbox.store import IDLE_SECONDS, LANES, ROUND_TRIP, Store
+from autograder.sandbox.slow_store import IDLE_SECONDS, LANES, ROUND_TRIP, Store
 
 KEYS, SECONDS = np.arange(10, 30, dtype=np.uint64), np.full(20, 2.0)
 

@@ -7,7 +7,7 @@ import doctest
 import pytest
 
 from autograder.course import find_root
-from autograder.student import attempts, progress
+from autograder.student import attempts, how_far
 from autograder.student.attempts import Attempt, Speed, Tried
 
 PARTS = ["part1_base", "part2_data", "part3_amp"]
@@ -93,7 +93,7 @@ CASES = {
 
 @pytest.mark.parametrize(("parts", "taken", "said"), CASES.values(), ids=CASES)
 def test_the_lines_after_a_run(parts, taken, said):
-    assert said == progress.lines(parts, taken)
+    assert said == how_far.lines(parts, taken)
 
 
 def test_the_docs_show_what_is_said():
@@ -109,22 +109,22 @@ def test_the_docs_show_what_is_said():
     )
     page = (find_root() / "docs" / "students.md").read_text(encoding="utf-8")
 
-    for label, text in progress.lines(parts, taken):
+    for label, text in how_far.lines(parts, taken):
         assert f"    {label:<10}{text}\n" in page
 
 
 def test_of_many_changes_a_few_are_told():
     taken = runs({part: tried(0, 1) for part in MANY}, {part: tried(1) for part in MANY})
-    labels = [label for label, _ in progress.lines(MANY, taken)]
+    labels = [label for label, _ in how_far.lines(MANY, taken)]
 
     assert ["done", *["changed"] * 5, *["points"] * 4] == labels
-    assert ("changed", "and 5 more parts") in progress.lines(MANY, taken)
+    assert ("changed", "and 5 more parts") in how_far.lines(MANY, taken)
 
 
 def test_a_run_is_kept_before_the_next_is_compared_with_it(tmp_path):
     """A terminal without Unicode gets a drawing of its own."""
     for run in runs(FIRST, {"part3_amp": tried(10)}):
-        said = progress.keep_and_tell(tmp_path, run, PARTS, "ascii")
+        said = how_far.keep_and_tell(tmp_path, run, PARTS, "ascii")
 
     assert ("points", "part3_amp  _@  from 0 to 10 of 10 in 2 attempts") in said
     assert all(text.isascii() for _, text in said)
@@ -132,7 +132,7 @@ def test_a_run_is_kept_before_the_next_is_compared_with_it(tmp_path):
 
 def test_a_run_that_cannot_be_kept_is_told_all_the_same(tmp_path):
     (tmp_path / attempts.FILE.parent).write_text("")
-    said = progress.keep_and_tell(tmp_path, runs(FIRST)[0], PARTS)
+    said = how_far.keep_and_tell(tmp_path, runs(FIRST)[0], PARTS)
 
     assert ("done", "1 of 3 parts: part1_base") in said
     assert ("note", "this run is not kept in .perflab/attempts.jsonl: File exists") in said
@@ -140,9 +140,9 @@ def test_a_run_that_cannot_be_kept_is_told_all_the_same(tmp_path):
 
 def test_whatever_the_file_says_is_drawn():
     """Somebody may have edited it."""
-    assert "▁█▁" == progress.draw([-3, 1e308, 0], 1)
-    assert "▁" == progress.draw([1], 0)
+    assert "▁█▁" == how_far.draw([-3, 1e308, 0], 1)
+    assert "▁" == how_far.draw([1], 0)
 
 
 def test_the_examples_hold():
-    assert 0 == doctest.testmod(progress).failed
+    assert 0 == doctest.testmod(how_far).failed

@@ -15,7 +15,7 @@ from autograder.worker.rigs.counters import Counter, tensors_in
 from autograder.worker.rigs.eager import without_compiler
 from autograder.worker.rigs.flops import Flops
 from autograder.worker.rigs.operands import Operands
-from autograder.worker.rigs.precision import Precision
+from autograder.worker.rigs.product_precision import Precision
 
 Given = dict[str, Any]
 

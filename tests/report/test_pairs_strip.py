@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from autograder.report.pairs import line, strip
+from autograder.report.pairs_strip import line, strip
 
 
 def evidence(ratios, interval, bar):

@@ -7,7 +7,7 @@ import os
 import pytest
 import torch
 
-from autograder.worker.rigs.precision import MODES, Precision
+from autograder.worker.rigs.product_precision import MODES, Precision
 
 
 @pytest.fixture(autouse=True)

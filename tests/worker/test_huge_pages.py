@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from autograder.worker.pages import HUGE, heap
+from autograder.worker.huge_pages import HUGE, heap
 
 MAPS = """\
 000200000000-000200600000 rw-p 00000000 00:00 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
 from autograder.errors import SubmissionError
-from autograder.traces import cells
+from autograder.traces import printed_tables
 from autograder.traces.events import COMM_KERNEL, Kind, Recording
 from autograder.traces.metrics import GRAPH_LAUNCH, LAUNCH, SYNC
 from autograder.traces.record import Figure, Row, Trace
@@ -70,7 +70,7 @@ def read(source: Source, lines: list[str]) -> Trace:
             "hand in a torch.profiler trace (.json), an export of "
             "nsys (.sqlite), or what nsys stats or ncu --csv printed"
         )
-    decimal = cells.point(
+    decimal = printed_tables.point(
         (c for report in reports for row in report.rows for c in row.values()), source.name
     )
     version = next((m[1] for line in lines if (m := VERSION.search(line))), "")
@@ -105,8 +105,8 @@ def _reports(lines: list[str]) -> Iterator[Report]:
         body = list(takewhile(str.strip, lines[at + 1 : end]))
         if header and header["sign"]:
             yield _named(list(csv.reader([lines[at], *body], delimiter=header["sign"])))
-        elif body and cells.DASHES.fullmatch(body[0]):
-            yield _named([cells.columns(body[0], line) for line in [lines[at], *body[1:]]])
+        elif body and printed_tables.DASHES.fullmatch(body[0]):
+            yield _named([printed_tables.columns(body[0], line) for line in [lines[at], *body[1:]]])
 
 
 def _named(table: list[list[str]]) -> Report:
@@ -123,11 +123,11 @@ def _named(table: list[list[str]]) -> Report:
     return Report({name: unit for name, (_, unit) in zip(names, split, strict=True)}, rows)
 
 
-def _tables(reports: list[Report], decimal: cells.Point) -> dict[str, tuple[Row, ...]]:
+def _tables(reports: list[Report], decimal: printed_tables.Point) -> dict[str, tuple[Row, ...]]:
     sizes = {
         row["Name"]: int(
-            (cells.number(row["Total"], decimal) or 0)
-            * cells.BYTES.get(report.units["Total"] or "KiB", 0)
+            (printed_tables.number(row["Total"], decimal) or 0)
+            * printed_tables.BYTES.get(report.units["Total"] or "KiB", 0)
         )
         for report in reports
         if {"Total", "Name"} <= set(report.units)
@@ -155,28 +155,28 @@ def _kind(report: Report) -> tuple[str, str, str]:
 
 
 def _sums(
-    report: Report, label: str, count: str, decimal: cells.Point, sizes: Mapping[str, int]
+    report: Report, label: str, count: str, decimal: printed_tables.Point, sizes: Mapping[str, int]
 ) -> tuple[Row, ...]:
-    scale = cells.NS.get(report.units["Total Time"], 1)
+    scale = printed_tables.NS.get(report.units["Total Time"], 1)
     columns = (count, "Total Time")
     read = [
-        (row[label], [cells.number(row[name], decimal) or 0.0 for name in columns])
+        (row[label], [printed_tables.number(row[name], decimal) or 0.0 for name in columns])
         for row in report.rows
     ]
     summed = add_up((name, int(calls), round(time * scale), 0) for name, (calls, time) in read)
     return tuple(replace(row, bytes=sizes.get(row.name, 0)) for row in summed)
 
 
-def _edited(report: Report, decimal: cells.Point) -> bool:
+def _edited(report: Report, decimal: printed_tables.Point) -> bool:
     """Say whether a row contradicts itself by more than an average of one decimal does."""
     _, _, count = _kind(report)
     average = next((name for name in ("Avg", "Average") if name in report.units), "")
     if not count or not average:
         return False
-    scales = [cells.NS.get(report.units[name], 1) for name in (average, "Total Time")]
+    scales = [printed_tables.NS.get(report.units[name], 1) for name in (average, "Total Time")]
     for row in report.rows:
         calls, mean, total = (
-            cells.number(row[name], decimal) for name in (count, average, "Total Time")
+            printed_tables.number(row[name], decimal) for name in (count, average, "Total Time")
         )
         if calls is None or mean is None or total is None:
             continue
@@ -217,12 +217,12 @@ def _figures(tables: Mapping[str, tuple[Row, ...]]) -> Iterator[Figure]:
             )
 
 
-def _events(reports: list[Report], decimal: cells.Point) -> Recording:
+def _events(reports: list[Report], decimal: printed_tables.Point) -> Recording:
     recording = Recording()
     for report in reports:
-        scales = [cells.NS.get(report.units[name], 1) for name in ("Start", "Duration")]
+        scales = [printed_tables.NS.get(report.units[name], 1) for name in ("Start", "Duration")]
         for row in report.rows:
-            values = [cells.number(row[name], decimal) for name in ("Start", "Duration")]
+            values = [printed_tables.number(row[name], decimal) for name in ("Start", "Duration")]
             begin, length = (
                 None if v is None else round(v * scale)
                 for v, scale in zip(values, scales, strict=True)
@@ -230,9 +230,9 @@ def _events(reports: list[Report], decimal: cells.Point) -> Recording:
             if begin is None or length is None or not 0 <= length < 2**61 or abs(begin) >= 2**61:
                 recording.unread += 1
                 continue
-            size = (cells.number(row.get("Bytes", ""), decimal) or 0) * cells.BYTES.get(
-                report.units.get("Bytes", ""), 0
-            )
+            size = (
+                printed_tables.number(row.get("Bytes", ""), decimal) or 0
+            ) * printed_tables.BYTES.get(report.units.get("Bytes", ""), 0)
             device = DEVICE.search(row.get("Device", ""))
             kind, name = _what(row)
             number = int(device[1]) if device else 0

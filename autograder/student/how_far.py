@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from autograder.grading.scoring import worth
-from autograder.report.words import points
+from autograder.report.outcome_words import points
 from autograder.student.attempts import FILE, Attempt, Speed, Tried, keep, read
 
 Said = tuple[str, str]

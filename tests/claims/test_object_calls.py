@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.claims.calls import refused
 from autograder.claims.exercise import Exercise
 from autograder.claims.mutants import made
+from autograder.claims.object_calls import refused
 from autograder.errors import CourseError
 from autograder.model import Failed, Passed
 from tests.claims.harness import judged

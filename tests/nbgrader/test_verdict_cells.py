@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autograder.errors import CourseError
-from autograder.nbgrader.cells import show
 from autograder.nbgrader.gradebook import summary
-from autograder.nbgrader.source import CHECK, code_cell, notebook, text_cell
+from autograder.nbgrader.source_notebook import CHECK, code_cell, notebook, text_cell
+from autograder.nbgrader.verdict_cells import show
 from tests.nbgrader import course
 from tests.samples import a_check, a_part, a_silent_check
 

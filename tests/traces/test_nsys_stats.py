@@ -7,7 +7,7 @@ import csv
 import pytest
 
 from autograder.errors import SubmissionError
-from autograder.traces import cells, stats
+from autograder.traces import nsys_stats, printed_tables
 from tests.traces.made import figures, read_made
 
 KERNELS = """Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name
@@ -70,7 +70,7 @@ def test_sums_are_read_and_added_up(tmp_path):
     } == figures(trace)
     assert ["void gemm<float, 1>(int)", "relu"] == [row.name for row in trace.rows("kernels")]
     assert ["epoch"] == [row.name for row in trace.rows("ranges")]
-    assert (stats.SHARE, stats.ONLY_SUMS) == trace.notes
+    assert (nsys_stats.SHARE, nsys_stats.ONLY_SUMS) == trace.notes
 
 
 def test_the_same_as_text_of_a_terminal(tmp_path):
@@ -195,17 +195,17 @@ def test_a_trace_of_operations_says_when_they_ran(tmp_path):
     [
         pytest.param(
             "SKIPPED: x.sqlite does not contain CUDA kernel data.\n",
-            (stats.NO_CUDA,),
+            (nsys_stats.NO_CUDA,),
             id="no CUDA at all",
         ),
         pytest.param(
             "SKIPPED: x.sqlite does not contain CUDA kernel data.\n\n" + CALLS,
-            (stats.NO_CUDA, stats.SHARE, stats.ONLY_SUMS),
+            (nsys_stats.NO_CUDA, nsys_stats.SHARE, nsys_stats.ONLY_SUMS),
             id="calls alone",
         ),
         pytest.param(
             "SKIPPED: x.sqlite does not contain CUDA kernel data.\n\n" + KERNELS,
-            (stats.SHARE, stats.ONLY_SUMS),
+            (nsys_stats.SHARE, nsys_stats.ONLY_SUMS),
             id="one of two files",
         ),
     ],
@@ -259,7 +259,7 @@ def test_a_header_without_dashes_is_none(tmp_path):
     ],
 )
 def test_the_decimal_sign_is_found(made, point):
-    assert point == cells.point(made, "a.csv")
+    assert point == printed_tables.point(made, "a.csv")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_the_decimal_sign_is_found(made, point):
 )
 def test_numbers_that_could_be_either_are_not_guessed(made, words):
     with pytest.raises(SubmissionError) as error:
-        cells.point(made, "a.csv")
+        printed_tables.point(made, "a.csv")
 
     assert words in str(error.value)
 
@@ -297,11 +297,11 @@ def test_numbers_that_could_be_either_are_not_guessed(made, words):
     ],
 )
 def test_a_number_is_read_or_is_none(cell, point, value):
-    assert value == cells.number(cell, point)
+    assert value == printed_tables.number(cell, point)
 
 
 def test_text_is_read_up_to_a_cap(tmp_path, monkeypatch):
-    monkeypatch.setattr(cells, "TEXT_CAP", 100)
+    monkeypatch.setattr(printed_tables, "TEXT_CAP", 100)
 
     with pytest.raises(SubmissionError, match="export only what was asked for"):
         read_made(tmp_path, KERNELS, "nsys.csv")
@@ -323,7 +323,7 @@ def test_powershell_writes_utf_16(tmp_path):
 )
 def test_a_row_that_contradicts_itself_is_noted(tmp_path, text, edited):
     """The average is the total over the count, rounded."""
-    assert edited == (stats.EDITED in read_made(tmp_path, text, "nsys.csv").notes)
+    assert edited == (nsys_stats.EDITED in read_made(tmp_path, text, "nsys.csv").notes)
 
 
 def test_a_cell_without_end_is_refused_in_words(tmp_path):
