@@ -127,7 +127,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("resnet18", "part6_comparison"): (35, 18, 7),
     ("foundations", "part1_attention"): (25, 8, 30),
     ("foundations", "part2_loops"): (21, 8, 10),
-    ("foundations", "part3_profilers"): (38, 2, 3),
+    ("foundations", "part3_profilers"): (44, 2, 3),
     ("foundations", "part4_timeline"): (41, 4, 1),
     ("foundations", "part5_augmentation"): (24, 6, 1),
     ("foundations", "part6_float16"): (20, 3, 0),

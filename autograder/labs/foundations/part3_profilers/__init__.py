@@ -73,7 +73,7 @@ def draw_gain(
     random: np.random.Generator, functions: Any = (6, 30), factor: Any = (2, 10)
 ) -> dict[str, Any]:
     entries = made.entries(random, functions)
-    others = entries[1:]  # the first one is the whole program
+    others = entries[1:]  # the first one is a whole program
     callers = [it for it in others if it[made.SECONDS] > it[made.OWN_SECONDS]]
     chosen = others[0] if not callers else callers[random.integers(len(callers))]
     return {"entries": entries, "function": made.printed(chosen), "factor": factor}
@@ -119,6 +119,8 @@ ranked.same(
 gains.same(
     {
         "factor 2": {"factor": 2.0},
+        "factor 1.5": {"factor": 1.5},
+        "factor 50": {"factor": 50.0},
         "factor infinity": {"factor": math.inf},
     },
     oracle=gain,
@@ -175,7 +177,8 @@ def draw_images(
     kind: Any = "",
 ) -> dict[str, Any]:
     shapes = [[height + 5 * i % 17, width + 7 * i % 17, 3] for i in range(images)]
-    pixels = random.integers(0, 256, sum(map(math.prod, shapes)), np.uint8)
+    darkest, brightest = random.integers(1, 90), random.integers(170, 256)
+    pixels = random.integers(darkest, brightest, sum(map(math.prod, shapes)), np.uint8)
     if kind == GREY:
         pixels[:] = random.integers(1, 256)
     return {"pixels": pixels, "shapes": shapes, "size": size, "kind": kind}
@@ -269,7 +272,8 @@ lines.same(
     says="memory_by_line returns the result, and the hits and added bytes of each line.",
     why={
         "result": "the first of the two results is what the function returned",
-        "length": "each line that ran has one row, in the order of the lines",
+        "length": "each line that ran has one row, in the order of the lines; another function has none, "
+        "also where it has the same name",
         "hits": "a line of a loop runs more than once",
         "": "a line has the bytes that are alive after it, minus those before it, over all hits. "
         "Views and writes in place add nothing, del frees, a helper's tensors belong to the line "
