@@ -39,14 +39,16 @@ class Devices(Claimed):
     ) -> None:
         """Claim that a call whose inputs are on a device needs no value on the host and returns what is there.
 
-        A *call* of its own may leave inputs on the CPU; then at most so many *bytes* may cross to the device.
+        A *call* of its own may leave inputs on the CPU. At most so many *bytes* may cross to the device.
         """
-        run, fixed = call or self._moved, sizes or {}
+        run, fixed = call or self._there, sizes or {}
         self.require_drawn(STAYS, [fixed])
 
         def on_meta(student: Any, rig: Any) -> dict[str, Any]:
             given = self.given(rig, Case("elsewhere", fixed), exact=False)
             written = getattr(student, self.function)
+            if not call:
+                given = {name: _to(it, "meta") for name, it in given.items()}
             answer: dict[str, Any] = rig.on_meta(
                 student, lambda device: run(written, given, device, rig)
             )
@@ -74,9 +76,9 @@ class Devices(Claimed):
         said = f"{self.function} stays on the device of its inputs."
         self.add_check(STAYS, said, "report", judge, [probe], words, structural=True)
 
-    def _moved(self, written: Any, given: Mapping[str, Any], device: Any, _: Any) -> Any:
-        """Use it with each tensor on the device."""
-        return self._use(written, {name: _to(it, device) for name, it in given.items()})
+    def _there(self, written: Any, given: Mapping[str, Any], _device: Any, _rig: Any) -> Any:
+        """Use it with inputs that are on the device."""
+        return self._use(written, given)
 
 
 def _to(value: Any, device: Any) -> Any:
