@@ -71,6 +71,7 @@ def shares(student: Student, rig: Rig) -> Any:
         ("half of them zero", sparse, "float16", 1.0),
         ("large values", large, "float16", 4.0),
         ("at the line", line, "float16", 1.0),
+        ("small and large values", np.append(small, large), "float16", 1.0),
         ("bfloat16", small, "bfloat16", 1024.0),
         ("float8_e5m2", 1e3 * small, "float8_e5m2", 2.0),
         ("no values", small[:0], "float16", 1.0),
@@ -89,6 +90,7 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
         "at the line": "65519 is rounded to 65504 and fits, 65520 is infinite: convert, then look at "
         "isinf; -infinity counts as well",
         "scaled": "the values are multiplied by scale before they are converted",
+        "small and": "both shares are of all nonzero values, also of those that become 0 or infinite",
         "": "convert values * scale to the dtype; count zeros and infinities among the nonzero values",
     }
     return outputs.same(shares, EXACT, why=why, try_="(values * scale).to(dtype).float() == 0")
@@ -132,7 +134,9 @@ def script(student: Student, rig: Rig) -> Any:
         scale, good = (scale / 2, 0) if overflow else (scale, good + 1)
         if good == interval:
             scale, good = 2 * scale, 0
-    answers.ask("at 2 ** 127", student.next_scale, 2.0**127, 1, False, 2)
+    answers.ask("overflow at 1/2", student.next_scale, 0.5, 3, True, interval)
+    for power in (126, 127):
+        answers.ask(f"at 2 ** {power}", student.next_scale, 2.0**power, 1, False, 2)
     answers.ask("the default interval", student.next_scale, 8.0, 1999, False)
     return answers.values()
 
@@ -173,16 +177,15 @@ def trained(
     own = (training.model, batches, training.criterion, training.make_optimizer, scale)
     returned, products, losses = rig.computed(partial(student.train_half, *own))
     returned = rig.returned("train_half", returned)
-    kept = returned["losses"]
     return {
         "start": start,
         "weights": training.weights(),
-        "losses": rig.series(kept, "losses"),
+        "losses": rig.series(returned["losses"], "losses"),
         "skipped": int(rig.number(returned["skipped"]) or 0),
         "dtypes": training.dtypes(),
         "products": products,
         "loss_dtypes": losses,
-        "keeps_graph": any(getattr(it, "requires_grad", False) for it in kept),
+        "keeps_graph": training.graphs > len(batches) / 2,
     }
 
 

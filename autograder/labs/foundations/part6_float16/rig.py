@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,18 @@ class Training:
     model: nn.Module
     batches: list[tuple[Tensor, Tensor]]
     make_optimizer: Callable[[Any], torch.optim.Optimizer]
-    criterion = staticmethod(nn.functional.cross_entropy)
+    graphs: int = 0
+    """Of so many losses the graphs were alive at one time, at most."""
+    _losses: list[weakref.ref[Tensor]] = field(default_factory=list)
+
+    def criterion(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss, and count those whose graphs are alive."""
+        loss = nn.functional.cross_entropy(outputs, targets)
+        self._losses.append(weakref.ref(loss))
+        kept = [it() for it in self._losses]
+        alive = sum(it is not None and it.grad_fn is not None for it in kept)
+        self.graphs = max(self.graphs, alive)
+        return loss
 
     def weights(self) -> Any:
         """Return all parameters, flat."""
