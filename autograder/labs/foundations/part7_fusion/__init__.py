@@ -252,12 +252,15 @@ def options_fit_the_purpose(purposes: Observation) -> Verdict:
 
 
 def pointwise(length: int) -> Callable[[Any], Any]:
-    """Return a chain of so many operators that look at each number alone, with views between them."""
+    """Return a chain of so many operators that look at each number alone, with views between them.
+
+    Called with gradients, it has one more.
+    """
 
     def run(x: Any) -> Any:
         for at in range(length):
             x = (x.sin() if at % 2 else x * 0.5).transpose(0, 1)
-        return x
+        return -x if x.requires_grad else x
 
     return run
 
@@ -277,7 +280,8 @@ def versions(length: int, seed: int) -> tuple[dict[str, Callable[[Any], Any]], A
     """Return versions by name, and their images."""
     block = import_module("given").make_folding(FIRST, seed)
     chains = {"a chain": pointwise(length), "two chains": cut(length)}
-    return {"a block": block, **chains}, block.conv.weight.detach()[:2]
+    images = block.conv.weight[:2].detach().requires_grad_()
+    return {"a block": block, **chains}, images
 
 
 def counted(written: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -321,7 +325,8 @@ counts.same(
     name="launches_are_counted",
     says="count_launches counts the operators of eager code, and the launches and graphs of compiled code.",
     why={
-        "operators": "every operator of eager code counts once, but views and aten.empty do not count",
+        "operators": "every operator of eager code, called without gradients, counts once; "
+        "views and aten.empty do not count",
         "graphs": "Python looks at a value, which cuts the function in two",
         "names": "a row needs the six names in COLUMNS",
         "launches": "compiled code is not counted by its operators: the lists extern and fused of "
