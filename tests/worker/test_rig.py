@@ -6,7 +6,7 @@ import math
 import os
 import time
 import timeit
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +74,16 @@ def test_a_frozen_clock_moves_a_little_at_each_reading(clock):
     clock.freeze()
 
     assert 0 < -(time.perf_counter() - time.perf_counter()) < 1e-3
+
+
+def test_equal_times_are_equal_to_the_last_digit_where_readings_take_none(clock):
+    clock.freeze(tick=0)
+    readings = []
+    for _ in range(20):
+        readings.append(time.perf_counter())
+        clock.advance(1 / 16)
+
+    assert {1 / 16} == {after - before for before, after in pairwise(readings)}
 
 
 def test_a_nap_moves_a_frozen_clock_and_takes_no_time(clock):

@@ -28,7 +28,8 @@ class VirtualClock:
         self._elapsed_ns = 0
         self._busy_ns = 0
         self._real: dict[str, Callable[[], Any]] = {}
-        self._frozen: dict[str, Any] = {}
+        self._frozen: dict[str, int] = {}
+        self._tick = TICK_NS
         self._wall = 1.0
 
     def advance(self, seconds: float, *, busy: int = 0) -> None:
@@ -41,13 +42,14 @@ class VirtualClock:
         """Seconds that it was moved by so far."""
         return self._elapsed_ns / 1e9
 
-    def freeze(self, wall: float = 1.0) -> None:
+    def freeze(self, wall: float = 1.0, tick: int = TICK_NS) -> None:
         """Stop real time; from now on only `advance` moves the clock, and `time.time` *wall* times as far.
 
-        So it is seen who takes times with what others may set.
+        So it is seen who takes times with what others may set. Each reading moves the clock by *tick* nanoseconds:
+        without any, 1/16 second is the same at all times, to the last digit.
         """
-        self._wall = wall
-        self._frozen = {name: real() for name, real in self._real.items()}
+        self._wall, self._tick = wall, tick
+        self._frozen = {name: self._real[f"{name.removesuffix('_ns')}_ns"]() for name in self._real}
 
     @property
     def worked(self) -> float:
@@ -91,17 +93,19 @@ class VirtualClock:
 
     def _shifted(self, name: str, *, busy: bool) -> Callable[[], Any]:
         real = getattr(time, name)
-        unit = 1 if name.endswith("_ns") else 1e-9
+        whole = name.endswith("_ns")
         wall = name.startswith("time")
 
         def shifted() -> Any:
             if not self._frozen:
-                return real() + (self._busy_ns if busy else self._elapsed_ns) * unit
-            self._elapsed_ns += TICK_NS
+                moved = self._busy_ns if busy else self._elapsed_ns
+                return real() + (moved if whole else moved / 1e9)
+            self._elapsed_ns += self._tick
             passed = (
                 self._busy_ns if busy else round(self._elapsed_ns * (self._wall if wall else 1.0))
             )
-            return self._frozen[name] + passed * unit
+            now = self._frozen[name] + passed
+            return now if whole else now / 1e9
 
         return shifted
 

@@ -186,7 +186,7 @@ class Script:
     def seconds(self, random: np.random.Generator) -> tuple[list[float], list[float]]:
         """Draw them for both, the warm-up included."""
         shape = (2, WARMUP + self.pairs)
-        baseline, candidate = 0.05 * (1 + self.noise * random.normal(size=shape).clip(-2, 2))
+        baseline, candidate = (1 + self.noise * random.normal(size=shape).clip(-2, 2)) / 16
         order = WARMUP + random.permutation(self.pairs)
         baseline *= self.gain
         baseline[order[: self.slow]] *= 4
@@ -202,13 +202,14 @@ SCRIPTS = {
     "verdict of a loss": Script(PAIRS, 0.8, noise=0.02),
     "verdict of equal sides": Script(PAIRS, 1.015, against=PAIRS // 2),
     "verdict of what may be chance": Script(10, 1.01, against=3),
+    "verdict of equal times": Script(PAIRS, 1.0),
 }
 
 
 @part.outputs
 def comparisons(student: Student, rig: Rig) -> Any:
     """Two functions that take known times, call by call, on a machine that may get slower."""
-    rig.clock.freeze()
+    rig.clock.freeze(tick=0)
     answers = rig.answers(student)
     for case, script in SCRIPTS.items():
         seconds = script.seconds(rig.random)
@@ -267,7 +268,10 @@ def interval_is_right(comparisons: Pair) -> Verdict:
 @part.check(basis="scripted")
 def verdict_follows_the_interval(comparisons: Pair) -> Verdict:
     """The verdict is "faster" or "slower" only where the whole interval is on one side of 1."""
-    why = {"": "a ratio above 1 may be chance: the interval decides"}
+    why = {
+        "equal times": "an interval that begins or ends at 1 exactly is on neither side of 1",
+        "": "a ratio above 1 may be chance: the interval decides",
+    }
     return _of(comparisons, "verdict of", (", verdict",), why, "look at low and high, not at ratio")
 
 
