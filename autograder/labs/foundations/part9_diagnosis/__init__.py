@@ -170,7 +170,20 @@ def draw_visible(random: Random, value: Any = "drawn", count: Any = 8) -> dict[s
     return {"value": value, "count": count}
 
 
-STRINGS = (None, "", "2,0", "0,7,1", "0,-1,1", "0,0", " 3", "a", "1gpu,2", "1,,2", "03,1")
+STRINGS = (
+    None,
+    "",
+    "2,0",
+    "0,7,1",
+    "0,-1,1",
+    "0,0",
+    " 3",
+    "a",
+    "1gpu,2",
+    "1,,2",
+    "03,1",
+    "0,x,1,1",
+)
 visible.same(
     {
         **{f"{value!r} of 4 GPUs": {"value": value, "count": 4} for value in STRINGS},
@@ -182,6 +195,7 @@ visible.same(
     why={
         "None": "without the variable all GPUs are visible",
         "'' of": "an empty variable hides all GPUs",
+        "x,1,1": "entries behind the first invalid one do not count, also a number that comes twice there",
         "'0,0'": "a number that comes twice leaves nothing at all",
         "gpu,2": "an entry is the number that it begins with",
         "' 3'": "spaces around a number do not matter",
