@@ -29,6 +29,10 @@ OUTSIDE = (
 LOSS = "detached tensor"
 NOT_DETACHED = "a tensor that requires grad keeps the graph of its step alive, and a number makes the host wait"
 STAYS = "the whole process shares this setting: whatever is compiled later is built in another way"
+CHANGED = {
+    "settings": "is still changed after the steps",
+    "turned_off": "was on before the step was made, and is off afterwards",
+}
 PATCH = "with torch._dynamo.config.patch(compiled_autograd=True): around torch.compile alone"
 
 
@@ -43,7 +47,12 @@ class CompiledStep:
 
         @part.probe(
             pair=True,
-            values={"steps": list_of(STEP), "returned": list_of(TEXT), "settings": list_of(TEXT)},
+            values={
+                "steps": list_of(STEP),
+                "returned": list_of(TEXT),
+                "settings": list_of(TEXT),
+                "turned_off": list_of(TEXT),
+            },
             arrays=ARRAYS,
             takes=takes,
         )
@@ -61,9 +70,11 @@ class CompiledStep:
                     built, runs = len(values["built"]), sum(values["runs"].values())
                     noted.append({"nodes": nodes.count, "built": built, "runs": runs})
                 settings = nodes.settings()
+                turned_off = nodes.turned_off(lambda: made(student, rig, compiler))
             return {
                 "steps": noted,
                 "settings": settings,
+                "turned_off": turned_off,
                 "returned": sorted({rig.text(_kind(loss), 60) for loss in losses}),
                 "start": start,
                 "weights": rig.flat(dict(model.named_parameters())),
@@ -102,10 +113,9 @@ class CompiledStep:
                 f"runs {_sum(plain, 'nodes')}; {runs} compiled graphs ran"
             )
             why = (OUTSIDE if nodes else "") if runs else EAGER
-            settings = stepped.student.values["settings"]
-            if not why and settings:
-                measured = f"after the steps torch._dynamo.config.{settings[0]} is still changed"
-                return Failed(measured, STAYS, PATCH)
+            for noted, words in CHANGED.items() if not why else ():
+                for setting in stepped.student.values[noted][:1]:
+                    return Failed(f"torch._dynamo.config.{setting} {words}", STAYS, PATCH)
             return verdict(measured, why, self._tried(try_))
 
         return self.part.add_check(name, says, "report", judge, ["stepped"], needs)

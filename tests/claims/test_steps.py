@@ -24,10 +24,11 @@ def claimed():
     return part.checks
 
 
-def seen(steps, keeps_graph=False, runs=5, settings=(), **arrays):
+def seen(steps, keeps_graph=False, runs=5, settings=(), off=(), **arrays):
     told = [{"nodes": nodes, "built": built, "runs": runs} for nodes, built in steps]
     returned = ["tensor with a graph" if keeps_graph else LOSS]
-    values = {"steps": told, "returned": returned, "settings": [*settings]}
+    values = {"steps": told, "returned": returned}
+    values |= {"settings": [*settings], "turned_off": [*off]}
     return Observation("stepped", "ok", values, {**ARRAYS, **arrays})
 
 
@@ -48,6 +49,7 @@ def test_a_captured_step_passes(name):
         pytest.param("trains", seen(CAPTURED, losses=START), "its own batch", id="losses"),
         pytest.param("trains", seen(CAPTURED, keeps_graph=True), "with a graph", id="graph"),
         pytest.param("captured", seen(CAPTURED, settings=["x"]), "config.x is still", id="a flag"),
+        pytest.param("captured", seen(CAPTURED, off=["x"]), "was on before", id="off"),
         pytest.param("captured", seen(EAGER), "not in a compiled graph", id="nodes"),
         pytest.param("captured", seen(EAGER, runs=0), "no compiled graph ran", id="eager"),
         pytest.param("captured", seen(CAPTURED, runs=0), "no compiled graph ran", id="by hand"),

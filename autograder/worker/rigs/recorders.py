@@ -37,6 +37,7 @@ MODEL_OPS = {
     "aten::_softmax": "softmax",
 }
 NODE = "autograd::engine::evaluate_function"  # what a profile calls a node that runs
+OFTEN_SET = ("compiled_autograd", "capture_scalar_outputs")  # of torch._dynamo, by a compiled step
 LOSS_OPS = {
     "aten::_log_softmax": "loss",
     "aten::nll_loss_forward": "loss",
@@ -176,6 +177,14 @@ class BackwardNodes:
         """Name the settings of torch._dynamo that are no longer what they were."""
         now = torch._dynamo.config.get_config_copy()
         return sorted(name for name, value in now.items() if value != self._before.get(name))
+
+    @staticmethod
+    def turned_off(call: Callable[[], Any]) -> list[str]:
+        """Name the settings of torch._dynamo that are on before a call, and off after it."""
+        config = torch._dynamo.config
+        with config.patch(dict.fromkeys(OFTEN_SET, True)):
+            call()
+            return [name for name in OFTEN_SET if not getattr(config, name)]
 
     def __exit__(self, *error: object) -> None:
         self._flag.__exit__(*error)
