@@ -147,7 +147,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("pairs", "part09_roofline"): (21, 4, 2),
     ("pairs", "part11_loading"): (21, 4, 1),
     ("pairs", "part10_compile"): (25, 6, 2),
-    ("pairs", "part13_sharding"): (24, 3, 2),
+    ("pairs", "part13_sharding"): (25, 3, 2),
     ("distributed", "part3_overlap"): (43, 12, 2),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
     ("gpu_profiling", "part2_dataloader"): (16, 6, 6),

@@ -62,6 +62,12 @@ def halved(student: Student, rig: Rig) -> Answer:
     return trained(student, rig, dtype="bfloat16")
 
 
+@part.probe(pair=True, arrays={"logits": ("float64", 1)}, takes=["shard"])
+def in_float16(student: Student, rig: Rig) -> Answer:
+    """A batch with dtype=torch.float16; one process computes in float32."""
+    return rig.sharding().first(student if rig.side == "student" else None, dtype="float16")
+
+
 @part.probe(
     pair=True,
     **TRAINING,
@@ -119,15 +125,18 @@ ROUNDED = (
     1e-5,
     2e-2,
 )  # how far the losses are from those of float32: 1e-3 to 8e-3, and 1e-7 without a dtype
+FLOAT16 = 1e-5, 2e-3  # logits are 6e-4 to 1e-3 from those of float32, in bfloat16 4e-3 to 8e-3
 OWN = 0.3  # so far apart may be a loss of one process alone, 3.4e-2 was seen: another check's
 LEAST = 1e-4  # of the update, which float32 takes within 4e-7
 HALF = 0.1  # of the update; honest work was at 9e-3
 POLICY = "mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)"
 
 
-@part.check(basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="losses, weights")
-def reduced_precision(halved: Pair) -> Verdict:
-    """With dtype=torch.bfloat16 the losses are rounded as bfloat16 is, and the parameters stay float32."""
+@part.check(
+    basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="losses, weights, logits"
+)
+def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
+    """With dtype=torch.bfloat16 or torch.float16 results are rounded as that is, and the parameters stay float32."""
     low, high = ROUNDED
     for rank, each in enumerate(halved.student.values["ranks"]):
         if each["dtypes"] != ["float32"]:
@@ -148,6 +157,11 @@ def reduced_precision(halved: Pair) -> Verdict:
         if not (apart <= OWN and moved <= HALF):
             measured = f"{measured}, and the update is off by {moved:.1e} (allowed {HALF:g})"
             return Failed(measured, "that is more than bfloat16 rounds", POLICY)
+    logits = (side.arrays["logits"] for side in (in_float16.student, in_float16.baseline))
+    apart, (least, most) = outputs.furthest(*logits), FLOAT16
+    if not least <= apart <= most:
+        measured = f"with dtype=torch.float16 logits are {apart:.1e} from those of float32"
+        return Failed(measured, "that is not how float16 rounds: dtype is not used", POLICY)
     return Passed(f"{measured} ({low:g} to {high:g} are expected)")
 
 

@@ -52,11 +52,15 @@ class Sharding:
         return sharded.alone(self.model(), make_optimizer, joined, _loss, self.clip)
 
     def together(self, student: ModuleType, **options: Any) -> dict[str, Any]:
-        """Let each process shard and train; answer with what it has then. A dtype is given by its name."""
-        if "dtype" in options:
-            options["dtype"] = getattr(torch, options["dtype"])
+        """Let each process shard and train; answer with what it has then."""
         answers = self._forked(student, options, partial(self._trained, student))
         return sharded.gathered(flat(dict(self.model().named_parameters())), answers)
+
+    def first(self, student: ModuleType | None, **options: Any) -> dict[str, Any]:
+        """Return what rank 0 computes of its first batch; without a *student*, in one process and in float32."""
+        if student is None:
+            return {"logits": flat(self.model()(self.batches[0, 0]).logits)}
+        return {"logits": np.array(self._forked(student, options, self._logits)[0]["logits"])}
 
     def saved(self, student: ModuleType) -> dict[str, Any]:
         """Shard, change the weights, and let each process return them whole."""
@@ -76,6 +80,10 @@ class Sharding:
         return {"saved": flat(state), "ranks": answers}
 
     def _forked(self, student: ModuleType, options: Any, work: Work) -> list[dict[str, Any]]:
+        """Shard and work in each process; a dtype is given by its name."""
+        if "dtype" in options:
+            options = {**options, "dtype": getattr(torch, options["dtype"])}
+
         def begin(rank: int, mesh: DeviceMesh) -> dict[str, Any]:
             model = student.shard(self.model(), mesh, **options)
             return work(mesh, model)
@@ -92,6 +100,11 @@ class Sharding:
             return dict(zip(("losses", "norms"), returned, strict=True))
 
         return sharded.watched(model, mesh, train)
+
+    def _logits(self, mesh: DeviceMesh, model: nn.Module) -> dict[str, Any]:
+        with torch.no_grad():
+            logits = model(self.batches[mesh.get_rank(), 0]).logits
+        return {"logits": flat(logits).tolist()}
 
     def _whole(self, student: ModuleType, _: DeviceMesh, model: nn.Module) -> dict[str, Any]:
         with torch.no_grad():
