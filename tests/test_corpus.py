@@ -140,7 +140,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("pairs", "part03_lifetimes"): (41, 9, 1),
     ("pairs", "part04_checkpointing"): (23, 2, 1),
     ("pairs", "part06_custom_gradients"): (19, 4, 1),
-    ("pairs", "part14_comparison"): (23, 3, 1),
+    ("pairs", "part14_comparison"): (24, 3, 1),
     ("pairs", "part05_precision"): (29, 2, 1),
     ("pairs", "part07_attention"): (21, 6, 2),
     ("pairs", "part08_kv_cache"): (25, 3, 2),

@@ -86,6 +86,11 @@ def measured_verdict_problem(
     return f"{measured}: the goal is {goal}, and the verdict is {VERDICT}"
 
 
+def reach(sides: Any) -> float:
+    """Return how many times as fast a side must be to be better, from arrays of times with equal means."""
+    return ratio_of_means(*((it.mean(), it.std(ddof=1), len(it)) for it in sides))[2]
+
+
 def names(parts: Collection[str]) -> list[str]:
     """Name the pairs of these parts."""
     return [name for part, own in PAIRS.items() if part in parts for name in own]
