@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from autograder.checks import tiles
+from autograder.checks import table, tiles
+from autograder.checks.slips import median_problem
 from autograder.checks.table_form import DEVICE, Form, Row, count, positive, words
 from autograder.claims.exercise import Exercise
+from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
+    NUMBER,
     TEXT,
     Answer,
+    Failed,
     Observation,
+    Pair,
     Part,
     Student,
     Table,
@@ -197,6 +203,56 @@ add_norm.faster(
 )
 
 # --- the table --------------------------------------------------------------------------------------------------------
+
+REPEATS = 5
+COUNTED = ("launches", "bytes", "saved_bytes")
+ONCE = "it is that of one forward pass, by given.Launches or given.saved_bytes"
+
+
+@part.probe(
+    pair=True,
+    values={**WRITTEN, "seconds": list_of(NUMBER), "device": TEXT},
+    takes=["measure_kernel"],
+)
+def scripted_versions(student: Student, rig: Rig) -> Answer:
+    """Two versions with other operators, which take scripted seconds, at two shapes."""
+    rows, widths = rig.random.permutation(range(4, 40))[:4].reshape(2, 2).tolist()
+    seconds = [rig.seconds(0.01, 0.09, 2) for _ in rows]  # of both versions, at each shape
+    timed = [dict(zip(rows, own, strict=True)) for own in zip(*seconds, strict=True)]
+    versions = {
+        f"with {few} exp": rig.version(own, few, REPEATS) for few, own in enumerate(timed, 1)
+    }
+    shapes = list(zip(rows, widths, strict=True))
+    returned = student.measure_kernel(versions, shapes, folder=str(rig.made_folder()))
+    answer = written(rig, COSTS, "measure_kernel", returned)
+    return {**answer, "seconds": [*chain(*seconds)], "device": rig.given("device_name")(rig.device)}
+
+
+def _measured(scripted_versions: Pair) -> str:
+    values, script = scripted_versions.student.values, scripted_versions.baseline.values
+    rows = {COSTS.name(row): row for row in values["rows"]}
+    expected = {COSTS.name(row): row for row in script["rows"]}
+    if rows.keys() != expected.keys():
+        return f"rows are of {'; '.join(rows)}; expected {'; '.join(expected)}"
+    for (name, right), seconds in zip(expected.items(), script["seconds"], strict=True):
+        counted = (COSTS.mismatch(rows[name], it, right[it], 0, otherwise=ONCE) for it in COUNTED)
+        timed = median_problem(COSTS, rows[name], "ms", seconds, REPEATS, "given.Launches watched")
+        if problem := next(filter(None, [*counted, timed]), ""):
+            return problem
+    file = table.holds_the_rows(values["csv"], COSTS.file, values["rows"])
+    if isinstance(file, Failed):
+        return f"{file.measured}: {file.why}"
+    return table.other_device(values["rows"], script["device"])
+
+
+study = Study(part, COSTS, "measure_kernel", by=scripted_versions)
+study.is_measured(
+    "measures_each_version",
+    _measured,
+    says="measure_kernel counts one call of each version at each shape, times the median of five, and writes the rows.",
+    try_="warm up, count one call, and time five calls one by one without given.Launches; statistics.median",
+    shows=["launches", "bytes", "ms"],
+)
 
 ROWS = 64
 
