@@ -7,6 +7,7 @@ judge says what is wrong in one sentence, or nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import mean, median
 from typing import Any
@@ -56,9 +57,12 @@ def plan_problem(runs: Sequence[Sequence[float]], script: Mapping[str, Any]) -> 
         if run not in planned_runs:
             reason = _plan_reason(run, script["samples"], script["batch_size"])
             return f"{_named(run)} was run", reason
+    left = Counter(requested)
     for kind, run in plan:
-        if run not in requested:
-            return f"{_named(run)} was never run", f"{kind} scaling needs it"
+        if not left[run]:
+            often = "run only once" if run in requested else "never run"
+            return f"{_named(run)} was {often}", f"{kind} scaling needs it"
+        left[run] -= 1
     return "", ""
 
 

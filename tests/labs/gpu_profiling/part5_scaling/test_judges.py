@@ -99,9 +99,15 @@ def test_a_run_that_nobody_wants_is_recognised(run, words):
         ),
         pytest.param(
             RUNS[:3],
-            "a run of 2 processes, 192 samples and batches of 12",
+            "a run of 1 process, 96 samples and batches of 12 was run only once",
             "weak scaling",
             id="no weak",
+        ),
+        pytest.param(
+            RUNS[:4],
+            "a run of 2 processes, 192 samples and batches of 12 was never",
+            "weak scaling",
+            id="one weak",
         ),
     ],
 )
