@@ -22,7 +22,7 @@ BESIDE = frozenset({
     "matched.profile", "matched.run", "matched.versions", "measured", "metered", "nightly",
     "nodes", "on_a_gpu", "on_meta", "op_dtypes", "plans.measured", "profiled",
     "profiles.made", "profiles.ranges", "profiles.timeline", "profiles.training", "programs",
-    "queue", "ranks", "reduced", "resnet_trainings", "saved", "scaler_calls", "script",
+    "queue", "ranges", "ranks", "reduced", "resnet_trainings", "saved", "scaler_calls", "script",
     "scripted_call", "scripted_net", "sharding", "shares", "sizes", "stepping", "sums", "tiles",
     "traffic", "trainings", "waits", "would_launch",
 })  # fmt: skip

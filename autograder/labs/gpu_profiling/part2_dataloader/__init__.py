@@ -107,6 +107,18 @@ def train(student: Student, window: Window) -> Any:
     return {"losses": losses, "on_step": len(steps)}
 
 
+@part.probe(
+    values={"batches": INTEGER, "entered": record(**dict.fromkeys(RANGES, INTEGER))},
+    takes=["train_epoch_optimized"],
+)
+def ranges(student: Student, rig: Rig) -> Answer:
+    """How often each range of the script is entered."""
+    window = rig.window([4] * rig.integer(5, 7))
+    with rig.ranges() as entered:
+        train(student, window)
+    return {"batches": len(window.loader), "entered": {name: entered[name] for name in RANGES}}
+
+
 # --- what is run: the measurement -------------------------------------------------------------------------------------
 
 FIGURES = ("samples", "seconds", "throughput")
@@ -222,6 +234,16 @@ def table_row(place: tuple[int, int, bool], rate: float) -> dict[str, Any]:
 FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
 
 
+def _each_once(ranges: Observation) -> Verdict:
+    batches = ranges.values["batches"]
+    for name, count in ranges.values["entered"].items():
+        if count != batches:
+            why = "a profile adds up a range by its name, and shows its share of each step"
+            measured = f"range '{name}' was entered {count} times in {batches} steps"
+            return Failed(measured, why, f'with span("{name}") once in each step; {STEPS}')
+    return Passed(f"{batches} steps, each with {len(RANGES)} ranges")
+
+
 loop = TrainingLoop(part, "train_epoch_optimized", train)
 follows_the_script = loop.follows(
     "follows_the_script",
@@ -233,9 +255,9 @@ follows_the_script = loop.follows(
 )
 loop.waits_rarely(
     "waits_for_nothing",
-    says="Between steps the host waits for no copy and no value: non_blocking, and the losses fetched at the end.",
+    says="Between steps the host waits for no copy and no value, and each step has the script's four ranges once.",
     needs=[follows_the_script],
-    also={loop.moves(): loaders.each_copied},
+    also={loop.moves(): loaders.each_copied, ranges: _each_once},
 )
 
 

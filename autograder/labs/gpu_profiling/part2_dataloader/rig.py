@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from torch.profiler import record_function
 from torch.utils.data import DataLoader
 
 from autograder.worker import rig as worker
@@ -70,3 +74,16 @@ class Rig(worker.Rig):
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
         super().__init__(seed=seed, side=side, device=device, folder=folder)
         self.loading = Loading(self._random, self.clock)
+
+    @staticmethod
+    @contextmanager
+    def ranges() -> Iterator[Counter[str]]:
+        """Count how often each named range is entered."""
+        entered, enter = Counter[str](), record_function.__enter__
+
+        def counted(named: record_function) -> Any:
+            entered[named.name] += 1
+            return enter(named)  # type: ignore[no-untyped-call]
+
+        with patch.object(record_function, "__enter__", counted):
+            yield entered
