@@ -10,6 +10,7 @@ speeds.is_pictured("nets.png")                                  the figure hande
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -82,6 +83,19 @@ def written(
         "panels": figures.panels(figure),
         "picture": picture,
     }
+
+
+def draws(rig: Rig, draw: Callable[..., Any], returned: Any, figure: str) -> bool:
+    """Say whether a comparison called *draw*, by the figure in the folder that was made for it.
+
+    A *draw* that fails or writes no file is judged by itself.
+    """
+    folder = rig.made_folder()
+    if not (folder / figure).is_file():
+        with contextlib.suppress(Exception):
+            draw(rig.rows(returned, "the comparison"), str(folder))
+        return not (folder / figure).is_file()
+    return True
 
 
 def drawn(
@@ -157,7 +171,7 @@ class Study:
         )
         return f"{' '.join(shown_name(row.get(name)) for name in keys)}: {figures}"
 
-    def is_written(self, also: Also | None = None) -> None:
+    def is_written(self, also: Also | None = None, says: str = "") -> None:
         """Claim that the table holds the rows that are returned."""
 
         def judge(evidence: Any) -> Verdict:
@@ -171,7 +185,7 @@ class Study:
         said = f"{self.function} writes {self.form.file} with the rows that it returns."
         self.part.add_check(
             "csv_says_what_was_measured",
-            said,
+            says or said,
             "scripted",
             judge,
             [self.probe],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograder.checks import outputs, table
 from autograder.checks.hints import hinted
-from autograder.claims.studies import DRAWN, Study, written
+from autograder.claims.studies import DRAWN, Study, draws, written
 from autograder.claims.studies import PICTURE as PIXELS
 from autograder.lab import (
     BOOLEAN,
@@ -46,10 +46,7 @@ def comparison(student: Student, rig: Rig) -> Answer:
     folder = rig.made_folder()
     with rig.figures() as figures:
         returned = student.compare_versions(asked, folder=str(folder))
-        drawn = (folder / PICTURE).is_file()
-        if not drawn:  # a drawing that writes nothing is judged by itself
-            student.draw_comparison(rig.rows(returned, "compare_versions"), str(folder))
-            drawn = not (folder / PICTURE).is_file()
+        drawn = draws(rig, student.draw_comparison, returned, PICTURE)
     answer = written(rig, VERSIONS, "compare_versions", returned, PICTURE, figures)
     raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
     busy = [rig.number(student.busy_percent(version["profile"])) for version in asked]

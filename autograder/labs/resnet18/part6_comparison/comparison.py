@@ -16,8 +16,9 @@ from autograder.checks.configurations import (
     summary_slips,
 )
 from autograder.checks.numerics import explained, shown
-from autograder.claims.studies import WRITTEN, Study, written
+from autograder.claims.studies import WRITTEN, Study, draws, written
 from autograder.lab import (
+    BOOLEAN,
     CELL,
     PANELS,
     TEXT,
@@ -82,7 +83,7 @@ def drawn_rows(
     return rows
 
 
-@part.probe(pair=True, values={**WRITTEN, "runs": list_of(map_of(CELL))})
+@part.probe(pair=True, values={**WRITTEN, "runs": list_of(map_of(CELL)), "drawn": BOOLEAN})
 def comparison(student: Student, rig: Rig) -> Answer:
     """A made program instead of a training: it notices what reaches it from an earlier run, or from one beside it."""
     runs = drawn_rows(rig, NAMES[: rig.integer(5, 6)])  # the fifth does not build on the fourth
@@ -95,7 +96,9 @@ def comparison(student: Student, rig: Rig) -> Answer:
     script = str(rig.made_program(printed))
     folder = str(rig.made_folder())
     returned = student.compare_all(configurations, script=script, folder=folder)
-    return {**written(rig, RESULTS, "compare_all", returned), "runs": runs}
+    answer = written(rig, RESULTS, "compare_all", returned)
+    called = draws(rig, student.draw_dashboard, returned, DASHBOARD)
+    return {**answer, "runs": runs, "drawn": called}
 
 
 @part.probe(values={"raised": TEXT})
@@ -159,6 +162,12 @@ def _compared(comparison: Pair) -> tuple[str, str] | None:
     return (why, WORKED_OUT) if why else None
 
 
+def _not_drawn(comparison: Pair) -> tuple[str, str] | None:
+    if comparison.student.values["drawn"]:
+        return None
+    return f"no {DASHBOARD} is in folder", "call draw_dashboard(rows, folder)"
+
+
 study = Study(part, RESULTS, "compare_all", by=comparison, expected=_builds_on)
 study.is_measured(
     "starts_a_process_each",
@@ -168,7 +177,10 @@ study.is_measured(
     try_=RUN,
     shows=["throughput"],
 )
-study.is_written()
+study.is_written(
+    also=_not_drawn,
+    says="compare_all writes optimization_results.csv with the rows that it returns, and draws them.",
+)
 
 
 @part.check(basis="scripted")
