@@ -15,6 +15,7 @@ from autograder.checks.table_form import (
     Row,
     Slip,
     any_number,
+    fraction_problem,
     not_negative,
     percent,
     positive,
@@ -228,4 +229,4 @@ def implausible(rows: Sequence[Row]) -> str:
         for name, (least, most, unit) in BANDS.items():
             if not least <= row[name] <= most:
                 return f"{name} of {row['configuration']} is {row[name]:.4g}; it is in {unit}"
-    return ""
+    return fraction_problem(rows)

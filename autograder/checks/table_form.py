@@ -293,6 +293,15 @@ def samples_problem(rows: Sequence[Row], within: float, rounded: float = ROUNDED
     return ""
 
 
+def fraction_problem(rows: Sequence[Row]) -> str:
+    """Say which accuracy is a fraction: whoever guesses among 10 classes is right in 10 % of the samples."""
+    for row in rows:
+        if 0 < row["accuracy"] < 1:
+            reported = f"an accuracy is {shown(row['accuracy'])} %"
+            return f"{reported}, and a guess among 10 classes reaches 10 %: it is a fraction, not percent"
+    return ""
+
+
 def _needed(error: Any) -> str:
     """Say in words what a value has to be."""
     asked = error.validator_value

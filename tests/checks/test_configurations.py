@@ -194,6 +194,7 @@ def test_a_usual_slip_of_the_summary_is_known(name, told, words):
         pytest.param({"peak_memory_mb": 0.9}, "it is in MB", id="gigabytes"),
         pytest.param({"throughput": 1e7}, "it is in samples/s", id="samples per hour"),
         pytest.param({"loss": 40.0}, "ln(10)", id="a sum of losses"),
+        pytest.param({"accuracy": 0.31}, "it is a fraction", id="a fraction"),
     ],
 )
 def test_a_unit_that_is_another_one_is_implausible(change, words):
