@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -61,8 +61,25 @@ def segments(net: Any) -> list[nn.Module]:
     return [stem, net.layer1, net.layer2, net.layer3, net.layer4]
 
 
+def run_again(ran: Sequence[int]) -> int:
+    """Return the most segments that ran between two passes through all convolutions, whose numbers go up in each."""
+    whole = sorted({*ran})
+    at = count = most = 0
+    while at < len(ran):
+        if list(ran[at : at + len(whole)]) == whole:
+            at += len(whole)
+            count = 0
+            continue
+        count += at == 0 or ran[at] <= ran[at - 1]
+        at += 1
+        most = max(most, count)
+    return most
+
+
 class ResNets:
     """`rig.nets`: the same fresh weights at each call; torch's own random numbers stay as they were."""
+
+    run_again = staticmethod(run_again)
 
     def __init__(self, seed: int, device: torch.device) -> None:
         self._seed, self._device = seed, device
@@ -70,6 +87,14 @@ class ResNets:
     def small(self, norm: str = "batch") -> SmallResNet:
         """Return a small ResNet with BatchNorms, or with *norm* group, which keeps samples apart."""
         return self.drawn(lambda: SmallResNet(nn.BatchNorm2d if norm == "batch" else group_norm))
+
+    def numbers(self, net: nn.Module) -> list[int]:
+        """Return a list that gets the number of each convolution of *net* whenever it runs."""
+        ran: list[int] = []
+        for number, module in enumerate(net.modules()):
+            if isinstance(module, nn.Conv2d):
+                module.register_forward_pre_hook(Hook(lambda *_, number=number: ran.append(number)))
+        return ran
 
     def drawn(self, make: Callable[[], M]) -> M:
         """Make one, of the same weights at each call."""

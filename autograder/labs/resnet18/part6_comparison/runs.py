@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -143,22 +143,7 @@ def checkpointed(student: Student, rig: Rig) -> Answer:
     """Each convolution runs again for the backward pass."""
     ran = list[int]()
     answer = run(student, rig, of_a_resnet(rig, ["--checkpoint"], runs=2, ran=ran))
-    return {**answer, "segments": run_again(ran)}
-
-
-def run_again(ran: Sequence[int]) -> int:
-    """Return the most segments that ran between two passes through all convolutions, whose numbers go up in each."""
-    whole = sorted({*ran})
-    at = count = most = 0
-    while at < len(ran):
-        if list(ran[at : at + len(whole)]) == whole:
-            at += len(whole)
-            count = 0
-            continue
-        count += at == 0 or ran[at] <= ran[at - 1]
-        at += 1
-        most = max(most, count)
-    return most
+    return {**answer, "segments": rig.nets.run_again(ran)}
 
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
