@@ -14,7 +14,7 @@ from pathlib import Path
 import autograder
 from autograder.course import Course, read_tree
 from autograder.course.cut_solutions import strip_code, strip_text
-from autograder.course.judged import with_table
+from autograder.course.handout_tables import with_table
 from autograder.errors import CourseError
 
 SHARED = ("given", "baseline")

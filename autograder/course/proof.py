@@ -24,7 +24,7 @@ from autograder.course.expectations import (
     over_their_share,
     undecorated,
 )
-from autograder.course.pool import Lanes, Open, Task
+from autograder.course.proof_lanes import Lanes, Open, Task
 from autograder.course.reach import Remembered
 from autograder.course.try_mutants import AutomaticEntry
 from autograder.grading.grade import grade

@@ -14,7 +14,7 @@ from zipfile import ZipFile, is_zipfile
 from autograder import course as finding
 from autograder.course import Course, own_course, read_tree
 from autograder.course.build import SHARED, built, stale
-from autograder.course.judged import with_table
+from autograder.course.handout_tables import with_table
 from autograder.errors import CourseError, UserError
 from autograder.handed_in.submission import zipped
 from autograder.nbgrader import leaks, source_notebook

@@ -15,7 +15,16 @@ from autograder.errors import ReadError
 from autograder.grading.scoring import worth
 from autograder.handed_in.late import Late
 from autograder.model import CheckResult, Result
-from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
+from autograder.report import (
+    drawn,
+    handed_in_figures,
+    plots,
+    profile,
+    pseudonym_key,
+    speeds,
+    stats,
+    tally,
+)
 from autograder.report.error_picture import wrong
 from autograder.report.outcome_words import (
     BASES,
@@ -71,8 +80,8 @@ def feedback_page(
         order=_order,
         bases={check.basis for part in result.parts for check in part.checks},
         repeated=repeated,
-        own=defaultdict(list, own.tables(result.lab, files or {})),
-        measured=own.measured,
+        own=defaultdict(list, handed_in_figures.tables(result.lab, files or {})),
+        measured=handed_in_figures.measured,
         pseudonym=pseudonym,
         places=places or {},
         asked=asked,
@@ -138,7 +147,7 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     An *anonymous* page of the class, once there, is kept up to date.
     """
     everyone = standing.read(folder, rules)
-    key = names.key(folder, make=anonymous)
+    key = pseudonym_key.key(folder, make=anonymous)
     rows = [_row(each, key) for each in everyone.standings]
     boards = speeds.speeds(rows) if key else []
     files = [

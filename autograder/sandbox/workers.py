@@ -47,7 +47,7 @@ LONG_SESSION = 40
 
 Some 25 ms less for each, and up to a second once.
 """
-COMPILER = "autograder.worker.compiler"
+COMPILER = "autograder.worker.compiler_imports"
 """Imported when the first job comes that compiles.
 
 0.8 s once, and 0.1 to 0.5 s less for each of them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.config import CheckConfig, PartConfig
-from autograder.course.judged import BEGIN, END, table, with_table
+from autograder.course.handout_tables import BEGIN, END, table, with_table
 from autograder.errors import CourseError
 from autograder.lab import Bar, Part, Passed, Verdict
 from autograder.model import Limits

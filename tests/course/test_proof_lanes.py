@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from autograder.course.pool import Lanes
+from autograder.course.proof_lanes import Lanes
 from tests.toy import FakeWorkers, toy_session
 
 

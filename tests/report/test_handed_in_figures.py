@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.report.own import Own, measured, tables
+from autograder.report.handed_in_figures import Own, measured, tables
 from tests.samples import a_check, a_part, a_silent_check
 
 FILE = "amp_results.csv"
