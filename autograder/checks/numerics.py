@@ -156,9 +156,9 @@ def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "")
         why = "no weight moved"
         try_ = f"optimizer.step(), for the given model; {try_}"
     elif moved.ratio == math.inf:
-        why += "; weights are NaN or infinite now"
+        measured = "weights are NaN or infinite afterwards"
     elif not 0.7 < moved.ratio < 1.5:
-        why += f"; the weights move {moved.ratio:.2g} times as far as they should"
+        measured = f"the weights move {moved.ratio:.2g} times as far as they should"
     return Failed(measured, why, try_, evidence)
 
 

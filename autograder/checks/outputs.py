@@ -245,7 +245,10 @@ def _difference(
         return f"{lost} of {got.size} numbers are NaN or infinite, one of them at {place}"
     if np.isinf(apart):
         return f"one of both is not finite at {place}"
-    return f"off by {apart:.1e} of the largest number of its row (allowed {allowed:.1e}), furthest at {place}"
+    far = f"{apart:.2g} times" if apart >= 1 else f"{apart:.1e} of"
+    return (
+        f"off by {far} the largest number of its row (allowed {allowed:.1e}), furthest at {place}"
+    )
 
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:

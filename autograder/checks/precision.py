@@ -128,7 +128,7 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     if away < apart[nearest] / 20:
         why = "that is FP32: autocast was not on; torch.cuda.amp.autocast switches itself off without a GPU"
     else:
-        why = "that is neither FP32 nor 16 bits as autocast rounds: "
+        why = "the losses are rounded neither as FP32 nor as 16 bits under autocast: "
         why += f"the dtype is another than {nearest}, " * (len(halves) == 1)
         why += "autocast was not on for the whole model, "
         why += "the weights are 16 bits wide, or the losses were changed"

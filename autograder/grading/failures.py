@@ -66,6 +66,10 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
             "make a dict, .tolist() a list"
         ),
     ),
+    "bad return": (
+        "something else was returned than the handout asks for",
+        "compare what your function returns with what its docstring promises",
+    ),
     "reused context": (
         "a context was entered a second time",
         "what a function with @contextmanager returns works once; write a class with __enter__ and __exit__",

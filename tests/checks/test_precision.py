@@ -123,14 +123,16 @@ def test_losses_near_those_of_a_trusted_half_precision_run_pass(name, off):
         pytest.param(
             np.add(PLAIN, [-0.03, 0.03, 0.03]),
             "losses 5.2e-02",
-            "neither FP32 nor 16 bits",
+            "neither as FP32 nor as 16 bits",
             id="noise",
         ),
         pytest.param(PLAIN[:2], "2 losses for 3 batches", "each batch has one loss", id="too few"),
         pytest.param(
             [1.5, math.nan, 1.0], "the loss of batch 2 is nan", "a finite number", id="NaN"
         ),
-        pytest.param([1e308, -1e308, 1.0], "losses inf", "neither FP32 nor 16 bits", id="huge"),
+        pytest.param(
+            [1e308, -1e308, 1.0], "losses inf", "neither as FP32 nor as 16 bits", id="huge"
+        ),
     ],
 )
 def test_other_losses_fail_with_how_far_they_are(losses, measured, why):

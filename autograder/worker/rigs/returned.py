@@ -22,7 +22,7 @@ LONGEST_NAME = 60  # characters of a class
 class BadReturn(Exception):  # noqa: N818 it names what happened, and students read the text
     """A student's function returned something that cannot be read; the text is for the student."""
 
-    def __init__(self, text: str, kind: Kind = "") -> None:
+    def __init__(self, text: str, kind: Kind = "bad return") -> None:
         """Keep the text, and what kind of end it is for the supervisor."""
         super().__init__(text)
         self.kind = kind

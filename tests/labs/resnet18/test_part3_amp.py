@@ -38,7 +38,7 @@ MISTAKES = {
         {
             "follows_fp32": "",
             "fp32_is_untouched": "trained in eval()",
-            "computes_in_half_precision": "neither FP32 nor 16 bits",
+            "computes_in_half_precision": "neither as FP32 nor as 16 bits",
             "overflow_skips_the_step": "steps other than",
             "clips_true_gradients": "a different direction",
         },

@@ -207,7 +207,7 @@ preprocessed.same(
     name="preprocess_is_right",
     says="preprocess equals given.preprocess: no images, one pixel, grey, flipped, read-only.",
     why={
-        GREY: "an image of one value has no span: it becomes 0, and not NaN",
+        GREY: "if all numbers of an image are equal, max - min is 0: the result must be 0, and not NaN",
         "": "each image gets gamma 2.2, is scaled to 0 ... 1 over the whole image, and is then "
         "resized: bilinear with antialias",
     },
@@ -294,7 +294,7 @@ lines.same(
     slips={
         "the bytes alive at the end of a line are no peak: the new tensor is made before the old "
         "one is freed": lambda **given: made.memory(**given, watch="end"),
-        "the peak of one line is that of all later lines too: restart it for each line": (
+        "a row has the peak of an earlier line: restart the peak for each line": (
             lambda **given: made.memory(**given, watch="all")
         ),
     },

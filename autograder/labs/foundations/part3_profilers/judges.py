@@ -34,7 +34,7 @@ def report(text: str) -> tuple[list[str], str]:
 def memory_problem(rows: Sequence[Row]) -> str:
     """Say what in the memory of the lines of a training step cannot be; or nothing."""
     if any(first["line"] >= second["line"] for first, second in pairwise(rows)):
-        return "the lines do not rise from one row to the next"
+        return "the numbers of the lines do not rise from one row to the next"
     peaks = {row["code"]: row["peak_bytes"] for row in rows if ".step(" not in row["code"]}
     backward = [peak for code, peak in peaks.items() if ".backward(" in code]
     if len(backward) != 1 or len(peaks) == len(rows):

@@ -91,7 +91,8 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
         "isinf; -infinity counts as well",
         "scaled": "the values are multiplied by scale before they are converted",
         "small and": "both shares are of all nonzero values, also of those that become 0 or infinite",
-        "": "convert values * scale to the dtype; count zeros and infinities among the nonzero values",
+        "": "the shares are not those of values * scale after its conversion to the dtype: "
+        "zeros and infinities among the values that were not zero",
     }
     return outputs.same(shares, EXACT, why=why, try_="(values * scale).to(dtype).float() == 0")
 
@@ -116,9 +117,14 @@ def finds_the_largest_scale(scales: Pair) -> Verdict:
     why = {
         "zeros": "zeros fit at any scale: None",
         "655": "65519 is rounded to 65504 and fits, 65520 is infinite: look at the rounded value",
-        "": "the largest absolute value decides; twice the scale would make it infinite",
+        "": "the answer is the largest power of two with which the largest absolute value stays finite",
     }
-    return outputs.same(scales, 0.0, why=why, try_="try the next power of two, and look at isinf")
+    return outputs.same(
+        scales,
+        0.0,
+        why=why,
+        try_="double the scale while (values * scale).to(dtype) has no infinity",
+    )
 
 
 @part.outputs
@@ -262,8 +268,8 @@ def overflow_skips_the_step(overflowing: Pair) -> Verdict:
     skipped = overflowing.student.values["skipped"]
     try_ = "look at all gradients with isfinite() before the first master gets one"
     why = (
-        "a step was taken with gradients that are not finite in one of the layers. "
-        "A step with zeros in their place is wrong too: momentum moves the weights"
+        "the batch was not skipped: a step was taken with gradients that are not finite, "
+        "or with zeros in their place, where momentum moves the weights"
     )
     moved = numerics.same_update(overflowing, NEAR, why=why, try_=try_)
     if isinstance(moved, Failed):

@@ -164,8 +164,8 @@ fold.would_launch(
     of=folded,
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
-    why="a norm is left, or a layer in its place: each needs its own launch",
-    try_="fold also where the convolution has no bias or the norm no weights, and a norm behind two convolutions "
+    why="each layer that is left beside the four convolutions needs a launch of its own",
+    try_="fold also where the convolution has no bias or the norm no weights; fold a norm behind two convolutions "
     "into both; "
     f"{SEE}",
     needs=["folds_right"],

@@ -115,8 +115,8 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
         return Failed(
             f"{strayed[0]}: written beside the result", why, f"return if there is no number; {CUDA}"
         )
-    why = "a different function, or a thread that computes another's number"
-    try_ = f"begin with one image; {CUDA}"
+    why = "the kernel computes a different function, or a thread computes another's number"
+    try_ = f"compute one window of 2 x 2 by hand: products, bias, ReLU, maximum; {CUDA}"
     return tiles.without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=try_)
 
 

@@ -97,7 +97,7 @@ def every_batch_once(stepped: Pair) -> Verdict:
     """profile_steps calls step once for each batch, in order."""
     why: outputs.Causes = {
         "rows of the batches, length": (
-            "step is called more or less often than there are batches",
+            "step must be called once for each batch, also for batches that are not recorded",
             "call step in the loop over the batches and nowhere else",
         ),
         "rows": "batches are left out, repeated, or in another order",

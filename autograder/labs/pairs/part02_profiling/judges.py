@@ -38,7 +38,10 @@ def time_rows_problem(
         own = written.get(name, (0.0, 0.0))[1]
         if timed and abs(row["self_us"] - own) > _room(own):
             measured = f"{name} has {row['self_us']:.1f} us; {own:.1f} us are in the file"
-            return measured, "it is not the operator's own time in the file that was written"
+            return (
+                measured,
+                "the row has another time than the operator's own time in the file that was written",
+            )
         return ()
 
     times = {name: it[1] for name, it in written.items() if timed}

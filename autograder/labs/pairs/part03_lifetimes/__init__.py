@@ -109,7 +109,7 @@ summary.same(
     name="summarize_is_right",
     says="summarize returns mean and maximum of each column: one row, chunks without rows, NaN, numbers that cancel.",
     why={
-        NEGATIVE: "the largest of negative numbers is negative: 0 is no start for a maximum",
+        NEGATIVE: "the largest of negative numbers is negative: a maximum starts with -infinity, not with 0",
         CANCEL: "sums in the chunks' dtype lose small numbers beside large ones",
         NAN: "NaN in a column makes its mean and its maximum NaN",
         EMPTY: "a chunk may have no rows, the first one as well",
@@ -310,7 +310,7 @@ def accumulate_is_right(accumulated: Pair) -> Verdict:
     why = {
         ALONE: "the mean over a part whose labels are all -100 is 0 / 0, which is NaN",
         BEFORE: "gradients from before the call were added: zero_grad() comes before the first part",
-        "": "the loss is not that of all rows: are some left out, or labels of -100 counted?",
+        "": "the loss is not the mean over all labels that count: rows are left out, or labels of -100 counted",
     }
     verdict = outputs.same(accumulated, judges.NEAR, why=why, try_=f"{SUM}; {SEE}")
     calls = zip(BATCHES.items(), accumulated.student.values["calls"], strict=False)

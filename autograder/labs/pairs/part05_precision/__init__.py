@@ -89,8 +89,8 @@ def follows_fp32(steep: Pair, gentle: Pair) -> Verdict:
             why = "losses have a graph: each keeps all that its batch computed"
             return Failed("losses require a gradient", why, "losses.append(loss.detach())")
         if (dtype := run.student.values["dtype"]) != "float32":
-            why = "losses are one float32 tensor, in either dtype of autocast"
-            return Failed(f"losses are {dtype or 'no tensor'}", why, "torch.stack(losses)")
+            why = "losses must be one float32 tensor, in either dtype of autocast"
+            return Failed(f"losses are {dtype or 'no tensor'}", why, "torch.stack(losses).float()")
     return verdict
 
 
@@ -339,11 +339,11 @@ fp8.error_between(
     says="fp8_linear has the error of FP8, 1e-2 to 6e-2, for large, small and equal numbers.",
     why={
         "zeros": "the scale of zeros is 0, and 0 / 0 is NaN",
-        "a row of x": "numbers above 448 do not fit into float8_e4m3fn: they were not scaled",
+        "a row of x": "numbers above 448 do not fit into float8_e4m3fn: scale them by their own largest number",
         "a transposed x": "x may be any view: x.view() refuses one whose rows are scattered, and reshape copies it",
         "rows is 0": "a tensor without numbers has no largest one",
         "times 0.001": "numbers below 0.001 become 0 in float8_e4m3fn: they were not scaled",
-        "times 1000": "numbers above 448 do not fit into float8_e4m3fn: they were not scaled",
+        "times 1000": "numbers above 448 do not fit into float8_e4m3fn: scale them by their own largest number",
         "": "operands are not divided by their scales, or the product is not multiplied by both",
     },
     exact="that is more exact than FP8: the product was computed in 16 or 32 bits",
@@ -376,7 +376,7 @@ fp8.reaches(
     name="fp8_reaches_the_product",
     says="The product is computed by torch's scaled product of two float8_e4m3fn matrices, the second column-major.",
     why={
-        "layout": "a GPU refuses this layout: the first operand is row-major, the second column-major, "
+        "layout": "a GPU takes only a row-major first and a column-major second operand, "
         "also where x and weight are transposed views",
         "dtype": "both operands have to be float8_e4m3fn",
         "": "numbers were rounded to FP8 and back, and multiplied in 16 or 32 bits",

@@ -38,7 +38,7 @@ SIDES = ("baseline", "optimized")
 FIGURE = {"time": "optimized_ms", "memory": "optimized_mb"}
 TOLERANCE = 0.05
 LEAST = 1.05  # times as much memory is a difference
-VERDICT = "about the goal: for time as in part 1, for memory from 1.05x on"
+VERDICT = "about the goal: for memory a ratio from 1.05 on, for time the rule of part 1"
 TABLE = Form(
     "pairs.csv",
     (
@@ -83,7 +83,7 @@ def measured_verdict_problem(
         return (
             f"{measured}: the interval is that of 100 calls, and here `iterations` is {means[0][2]}"
         )
-    return f"{measured}: the goal is {goal}, and the verdict is {VERDICT}"
+    return f"{measured}: the goal is {goal}, and the verdict must be {VERDICT}"
 
 
 def reach(sides: Any) -> float:

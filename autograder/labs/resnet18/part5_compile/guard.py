@@ -71,7 +71,7 @@ SCALED = {  # words of a case -> why its numbers are wrong, and what to try
             "such a batch must become x * (limit / size), "
             "where size is the mean of |x| over the whole batch, without a gradient"
         ),
-        "detach size, and multiply x by limit / size",
+        "multiply x by limit / size, also in eval(); detach size first",
     ),
     "limit": (
         "such a batch must not change, and one exactly at the limit is not above it",
