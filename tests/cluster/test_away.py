@@ -19,7 +19,7 @@ from autograder.cluster.away import Engine, cluster
 from autograder.errors import GoneError, UserError
 from autograder.model import Submission
 from autograder.records import to_json
-from tests.batch.test_rounds import Class, settled
+from tests.batch.graded_class import Class, settled
 from tests.toy import FakeWorkers, toy_kit, toy_session, toy_submission
 
 
