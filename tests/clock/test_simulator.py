@@ -7,8 +7,9 @@ from random import Random
 
 import pytest
 
-from tests.clock import simulator
-from tests.clock.simulator import Case, cases, counted, own_noise, row, upper
+from tests.clock import simulated, simulator
+from tests.clock.simulated import own_noise
+from tests.clock.simulator import Case, cases, counted, row, upper
 
 TRIALS = 400
 CASES = {f"{case.id} {case.wrong}".strip(): case for case in cases(TRIALS)}
@@ -56,13 +57,13 @@ def test_a_rule_that_always_passes_would_be_seen(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("family", simulator.FAMILIES)
+@pytest.mark.parametrize("family", simulated.FAMILIES)
 def test_noise_is_scaled_to_what_was_asked_for(family):
     """The sd of drawn pairs is the noise of the row."""
-    take = simulator.draw(family, Random(1), 0.05)
+    take = simulated.draw(family, Random(1), 0.05)
     pairs = [take(index) for index in range(20_000)]
 
-    assert 0.05 == pytest.approx(simulator.pstdev(pairs), rel=0.1)
+    assert 0.05 == pytest.approx(simulated.pstdev(pairs), rel=0.1)
     assert own_noise(family) == own_noise(family)
 
 
@@ -70,25 +71,25 @@ def test_undisturbed_alternating_windows_have_three_percent_noise():
     """As the page says of its simulated arms."""
     time, random = [0.0], Random(5)
     arms = [
-        simulator.SimulatedArm(name, 0.1, time, lambda _: 0.0, random)
+        simulated.SimulatedArm(name, 0.1, time, lambda _: 0.0, random)
         for name in ("baseline", "student")
     ]
-    pairs = [simulator.alternating(*arms, index) for index in range(1000)]
+    pairs = [simulated.alternating(*arms, index) for index in range(1000)]
 
-    assert 0.03 == pytest.approx(simulator.pstdev(pairs), rel=0.1)
+    assert 0.03 == pytest.approx(simulated.pstdev(pairs), rel=0.1)
 
 
 LOADS = {
     "a step stays for a third": ("step", [-1, 0, 6, 7], [0.0, 0.3, 0.3, 0.0]),
     "bursts come and go": ("burst", [0.1, 0.3, 0.7, 0.9], [0.3, 0.0, 0.3, 0.0]),
-    "a ramp rises": ("ramp", [-1, 0, simulator.THIRD / 2, 7], [0.0, 0.0, 0.15, 0.0]),
+    "a ramp rises": ("ramp", [-1, 0, simulated.THIRD / 2, 7], [0.0, 0.0, 0.15, 0.0]),
 }
 
 
 @pytest.mark.parametrize(("kind", "times", "expected"), LOADS.values(), ids=LOADS)
 def test_what_disturbs_takes_its_share_of_the_machine(kind, times, expected):
     """Up to 30 %, for a third of a run."""
-    assert expected == pytest.approx([simulator.HOGS[kind](t) for t in times])
+    assert expected == pytest.approx([simulated.HOGS[kind](t) for t in times])
 
 
 WILSON = {
