@@ -1,15 +1,10 @@
-"""The clock of a run: window sizes, the gate, pools and verdicts; with workers and time that are simulated."""
+"""The clock of a run: window sizes, pools, verdicts and pairs that do not count; with workers and time that are simulated."""
 
 from __future__ import annotations
-
-import math
-from dataclasses import dataclass, field
-from random import Random
 
 import pytest
 
 from autograder.clock.pairs import FEW, TIMED
-from autograder.config import LOWEST_BAR
 from autograder.errors import MovedError, SpoiltError
 from autograder.grading import stopwatch as module
 from autograder.grading.stopwatch import (
@@ -17,114 +12,10 @@ from autograder.grading.stopwatch import (
     LONGEST_WINDOW_SECONDS,
     MOST_BYTES,
     WINDOW_SECONDS,
-    Stopwatch,
 )
-from autograder.machine.kept_examination import Examined
-from autograder.model import Job, Limits
 from autograder.sandbox.watch import Stopped
 from tests import timed_toy
-
-PROBE = timed_toy.part.probes["sums"]
-
-
-@dataclass
-class Machine:
-    """Time, and how long a call takes: the file that a job holds says so."""
-
-    noise: float = 0.01
-    """Of a process: sd of its log-time."""
-    breaks: Exception | None = None
-    """What the student's worker does in its first window."""
-    time: float = 0.0
-    random: Random = field(default_factory=lambda: Random(1))
-    started: list[str] = field(default_factory=list)
-    moves: list[Exception] = field(default_factory=list)
-    """What spoils a pair, one after the other."""
-    whoever: bool = False
-    """Of the baseline against itself as well."""
-    interrupted: list[float] = field(default_factory=list)
-    """The share of the baseline's time that the kernel takes in each pair against a student."""
-    windows: int = 0
-    calls: set[int] = field(default_factory=set)
-
-
-@dataclass
-class SimulatedWorker:
-    """Stands in for TimedWorker."""
-
-    name: str
-    job: Job
-    machine: Machine
-    work: object
-    patience: float
-    peak_bytes: int = 0
-
-    def start(self, seed):  # noqa: ARG002 its noise has a seed of its own
-        self.machine.started.append(self.job.side)
-        self.machine.time += 0.5
-        self.pace = float(self.job.files["speed"]) * (
-            1 + self.machine.random.gauss(0, self.machine.noise)
-        )
-        self.peak_bytes = 3 << 20 if self.job.side == "student" else 6 << 20
-
-    def window(self):
-        if self.machine.breaks and self.job.side == "student":
-            raise self.machine.breaks
-        if (
-            self.machine.moves
-            and self.name == "student"
-            and (self.machine.whoever or self.job.side == "student")
-        ):
-            raise self.machine.moves.pop(0)
-        calls = self.work.fewer if self.work.fewer and self.name == "student" else self.work.count
-        self.machine.calls.add(calls)
-        self.machine.time += calls * self.pace
-        self.machine.windows += 1
-        return calls * self.pace
-
-    def settle(self):
-        self.machine.started.append("evaluator")
-
-    def turns(self):
-        return {}
-
-    def interrupted(self):
-        return self.machine.interrupted.pop(0) if self.machine.interrupted else 0.0
-
-    def freeze(self):
-        pass
-
-    thaw = end = freeze
-
-
-@pytest.fixture
-def watch(monkeypatch):
-    """A stopwatch on a simulated machine."""
-    monkeypatch.setattr(module, "TimedWorker", SimulatedWorker)
-
-    def make(rehearsal=False, **machine):
-        found = Machine(**machine)
-        numbers = Random(2)
-        return Stopwatch(
-            found, rehearsal, lambda: found.time, lambda: numbers.getrandbits(64)
-        ), found
-
-    return make
-
-
-def job(side: str, seconds: float, device: str = "cpu") -> Job:
-    """One call of it takes so long."""
-    return Job(
-        "toy", "part1_sums", "sums", side, 1, Limits(), {"speed": str(seconds).encode()}, device
-    )
-
-
-def compared(
-    stopwatch, ratio: float, bar: float = 1.5, seconds: float = 0.001, device: str = "cpu"
-):
-    return stopwatch(
-        PROBE, job("student", seconds / ratio, device), job("baseline", seconds, device), bar
-    )
+from tests.grading.simulated_worker import PROBE, SimulatedWorker, compared, job
 
 
 @pytest.mark.parametrize(
@@ -234,34 +125,6 @@ def test_nobody_can_tell_how_many_windows_warm_up(watch):
     assert {FEW + 2, FEW + 3, TIMED + 2, TIMED + 3} == counts
 
 
-def test_the_machine_is_examined_once_in_half_an_hour(watch):
-    """Before the first check the baseline runs against itself, and the student never meets a closed gate."""
-    stopwatch, machine = watch()
-    compared(stopwatch, 1.7)
-    first = machine.started.index("student")
-    compared(stopwatch, 1.8)
-    between = machine.started[machine.started.index("student", first) :]
-    machine.time += 1800
-    before = len(machine.started)
-    compared(stopwatch, 1.9)
-
-    assert 1 + 2 * (7 + 3) < first  # sizes, gate, half the work, and the first baseline
-    assert ["student", "baseline"] * 9 == between[:18]
-    assert "student" not in machine.started[before : before + 20]
-
-
-def test_on_a_machine_that_is_not_fit_nothing_counts(watch):
-    """Inconclusive, with the reason, and the student's worker is never started."""
-    stopwatch, machine = watch(noise=0.2)
-    found = compared(stopwatch, 3.0)
-
-    assert ("INCONCLUSIVE", True) == (
-        found.decision,
-        "nothing timed in this session counts" in found.undecided,
-    )
-    assert "student" not in machine.started
-
-
 def test_the_same_bytes_are_not_drawn_again(watch):
     """Resubmitting gets the same answer, and costs nothing."""
     stopwatch, machine = watch()
@@ -365,14 +228,6 @@ def test_pairs_in_which_the_kernel_took_the_core_are_dropped(
     )
 
 
-def test_the_baseline_against_itself_is_never_blamed_for_moving(watch):
-    """The session is examined by pairs of the baseline alone; those that it spoils are dropped."""
-    stopwatch, machine = watch()
-    machine.moves, machine.whoever = [MovedError("student")] * 5, True
-
-    assert "PASS" == compared(stopwatch, 1.7).decision
-
-
 def test_a_baseline_that_differs_from_itself_is_never_the_students_fault(watch, monkeypatch):
     """Its outputs are not those of the same inputs: random, or on a clock."""
 
@@ -396,87 +251,3 @@ def test_an_evaluator_follows_each_pair_of_trainings(watch):
     stopwatch(training, job("student", 0.001), job("baseline", 0.001), 1.5)
 
     assert ["baseline", "student", "evaluator"] * 2 == machine.started[1:7]
-
-
-def test_a_pair_after_the_first_look_has_few_windows_on_a_quiet_machine_alone(watch):
-    """The examination takes the shortest windows that a bar asks for."""
-    stopwatch, machine = watch(noise=0.002)
-    clear = compared(stopwatch, 3.0, bar=2.0)
-    near = compared(stopwatch, 2.1, bar=2.0)
-    noisy = compared(watch(noise=0.01)[0], 2.1, bar=2.0)
-
-    assert ("PASS", 3) == (clear.decision, len(clear.evidence["pairs"]))
-    assert (FEW, FEW, TIMED) == tuple(found.evidence["windows"] for found in (clear, near, noisy))
-    assert (FEW, TIMED) == (
-        near.evidence["examination"]["windows"],
-        noisy.evidence["examination"]["windows"],
-    )
-    assert pytest.approx(WINDOW_SECONDS * LOWEST_BAR / 0.001, rel=0.15) in list(machine.calls)
-
-
-def test_a_machine_too_noisy_for_few_windows_is_examined_with_more(watch, monkeypatch):
-    """The second examination has pairs of twice as many windows; its noise here is the same, so it is refused too."""
-    taken = []
-    whole = module.Stopwatch._pair
-
-    def counted(self, sides, size, fewer, index):
-        taken.append(self._session.windows_of(index))
-        return whole(self, sides, size, fewer, index)
-
-    monkeypatch.setattr(module.Stopwatch, "_pair", counted)
-    found = compared(watch(noise=0.15)[0], 3.0)
-
-    assert {FEW, TIMED} == set(taken)
-    assert "REFUSED" == found.evidence["examination"]["state"]
-
-
-class Kept:
-    """A memory in which an examination lies, and what is kept instead."""
-
-    def __init__(self, examined):
-        self.examined, self.news = examined, []
-
-    def recall(self):
-        return self.examined
-
-    def keep(self, *found):
-        self.news.append(found)
-
-
-def test_a_kept_examination_is_looked_at_again_and_not_made_again(watch, caplog):
-    caplog.set_level("INFO", "autograder")
-    stopwatch, _ = watch(noise=0.002)
-    stopwatch.memory = Kept(Examined("boot", 0.0, 0.1, 7, 0.004, math.log(1.25), FEW, 0.0))
-    found = compared(stopwatch, 3.0)
-    told = list(dict.fromkeys(message.partition(", pair ")[0] for message in caplog.messages))
-
-    again = "the machine is looked at again: the baseline against half of its work"
-    assert [again, "it is timed against the baseline"] == told
-    assert (3, "PASS", FEW) == (
-        sum(message.startswith(again) for message in caplog.messages),
-        found.decision,
-        found.evidence["windows"],
-    )
-    assert [] == stopwatch.memory.news
-
-
-def test_a_kept_examination_that_no_longer_holds_is_made_anew(watch):
-    """Half of the work does not pass as it should: the machine is another one by now."""
-    stopwatch, machine = watch(noise=0.15)
-    stopwatch.memory = Kept(Examined("boot", 0.0, 0.1, 7, 0.004, math.log(1.25), FEW, 0.0))
-    found = compared(stopwatch, 3.0)
-
-    assert ("INCONCLUSIVE", []) == (found.decision, stopwatch.memory.news)
-    assert machine.started.count("student") == 0
-    assert "REFUSED" == found.evidence["examination"]["state"]
-
-
-def test_a_good_examination_is_kept(watch):
-    stopwatch, _ = watch(noise=0.002)
-    stopwatch.memory = Kept(None)
-    compared(stopwatch, 3.0)
-
-    [(pairs, noise, margin, windows, interrupted)] = stopwatch.memory.news
-    assert (7, True, math.log(1.25), FEW, 0.0) == (
-        pairs, noise < 0.01, margin, windows, interrupted,
-    )  # fmt: skip
