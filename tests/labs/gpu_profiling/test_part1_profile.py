@@ -16,7 +16,8 @@ from autograder.handed_in.submission import load
 from autograder.labs.gpu_profiling.part1_profile import part
 from autograder.model import Failed, Pair, Passed, Text, Unavailable
 from tests.labs.bench import ROOT, Bench, failing
-from tests.labs.scripted_profiles import answers, of_torch, trace_of, with_a_gpu, without_one
+from tests.labs.scripted_profiles import answers, trace_of, with_a_gpu, without_one
+from tests.labs.scripted_recordings import of_torch
 
 bench = Bench("gpu_profiling", part)
 pytestmark = pytest.mark.filterwarnings("ignore")

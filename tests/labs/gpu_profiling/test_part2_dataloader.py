@@ -11,7 +11,8 @@ from autograder import checks
 from autograder.labs.gpu_profiling.part2_dataloader import part
 from autograder.model import Passed
 from tests.labs.bench import ROOT, Bench, failing, says
-from tests.labs.scripted_profiles import HOME, before_and_after, of_torch, trace_of
+from tests.labs.scripted_profiles import HOME, before_and_after, trace_of
+from tests.labs.scripted_recordings import of_torch
 
 PROFILES = {"profiles_are_of_both", "waits_less_for_data"}  # read in a process of their own
 bench = Bench("gpu_profiling", part, without=PROFILES)
