@@ -112,7 +112,7 @@ def test_a_folder_is_open_when_every_user_can_list_and_pass_it(tmp_path, mode, i
 ASKS = """
 import json
 from autograder.sandbox import Workers, evaluate
-from tests.sandbox.test_box import inside
+from tests.sandbox.boxes import inside
 with Workers("bubblewrap", ["autograder.worker.shim"]) as workers:
     said = inside(workers, "import sys, os; said = [sys.executable, sys.base_prefix, os.__file__, os.listdir('/code')]")
 print(json.dumps(said))

@@ -2,55 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import signal
 import time
 
 import pytest
 
 from autograder.clock.pairs import alternating, sequential
-from autograder.errors import MovedError, SpoiltError
+from autograder.errors import SpoiltError
 from autograder.grading.stopwatch import Stopwatch
-from autograder.model import Job, Limits
-from autograder.probe import Close, Tolerance
+from autograder.probe import Close
 from autograder.sandbox import tree
 from autograder.sandbox.calls import Calls
-from autograder.sandbox.train import Train
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import TimedWorker
 from tests import timed_toy
-from tests.timed_toy import BASELINE, FILE, LAB, TRAIN, TWICE_AS_FAST
+from tests.sandbox.timed_pair import CALLS, DEFINES, job, pair
+from tests.timed_toy import BASELINE, TRAIN, TWICE_AS_FAST
 
 pytestmark = pytest.mark.slow
-CALLS, BATCHES = 20, 8
-WITHIN = Tolerance(losses=1e-4, weights=1e-4)
-DEFINES = (
-    "import os, sys, threading, time\nimport torch\n\ndef honest(x):\n    return x.sum()[None]\n\n"
-)
-
-
-def job(code: str, side: str = "student", probe: str = "sums") -> Job:
-    return Job(LAB, timed_toy.part.id, probe, side, 1, Limits(), {FILE: code.encode()})
-
-
-def pair(workers, code: str, *, probe: str = "sums", patience: float = 5.0) -> float:
-    """One pair of a submission against the baseline, in windows of a few milliseconds."""
-    seed = 7
-    work = (
-        Calls(timed_toy.draw, CALLS, seed, Close())
-        if probe == "sums"
-        else Train(BATCHES, seed, WITHIN)
-    )
-    baseline, evaluator = (
-        TimedWorker(name, job(BASELINE, "baseline", probe), workers, work, patience)
-        for name in ("baseline", "evaluator")
-    )
-    ratio = alternating(
-        baseline, TimedWorker("student", job(code, probe=probe), workers, work, patience), 1
-    )
-    evaluator.settle()
-    return ratio
 
 
 HONEST = {
@@ -251,134 +219,6 @@ torch.manual_seed(0)
 def test_patched_clocks_change_nothing(fenced):
     """Ours is in another process: the baseline's own work, with every timer at zero, is no faster."""
     assert pair(fenced, BASELINE + "import time\n" + PATCHED) == pytest.approx(0, abs=0.7)
-
-
-BUSY = """
-def work():
-    while True: pass
-
-threading.Thread(target=work, daemon=True).start()
-for _ in range(2):
-    if os.fork() == 0:
-        work()
-
-def total(x): return honest(x)
-"""
-
-
-def test_what_works_on_while_its_side_is_frozen_does_not(fenced):
-    """A thread and two processes that never rest: none of them is given a core while the other side is timed."""
-    work = Calls(timed_toy.draw, CALLS, 1, Close())
-    arm = TimedWorker("student", job(DEFINES + BUSY), fenced, work, 10)
-    try:
-        arm.start(1)
-        arm.freeze()
-        before = arm.turns()
-        time.sleep(0.1)
-        assert before == arm.turns()
-        assert len(before) >= 4
-        arm.thaw()
-        time.sleep(0.1)
-        assert before != arm.turns()
-    finally:
-        arm.end()
-
-
-WOKEN = """
-import signal
-signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCONT})
-if os.fork() == 0:
-    signal.sigwait({signal.SIGCONT})
-    os._exit(0)
-signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCONT})
-
-def total(x): return honest(x)
-"""
-
-
-def test_a_process_that_is_woken_works_and_ends_has_moved(fenced):
-    """A signal of its own making would do; whatever CPU time it used is gone with it."""
-    work = Calls(timed_toy.draw, CALLS, 1, Close())
-    arm = TimedWorker("student", job(DEFINES + WOKEN), fenced, work, 10)
-    try:
-        arm.start(1)
-        arm.freeze()
-        before, deadline = arm.turns(), time.monotonic() + 5
-        [child] = (pid for pid in arm._watched.processes() if not tree.children(pid))
-        tree.signal_all([child], signal.SIGCONT)
-        while set(before) == set(arm.turns()) and time.monotonic() < deadline:
-            time.sleep(0.005)
-        assert set(before) > set(arm.turns())
-    finally:
-        arm.end()
-
-
-UNSTOPPABLE = """
-import ctypes
-libc = ctypes.CDLL(None)
-
-def total(x):
-    if not built:
-        built.append(threading.Thread(target=hold, daemon=True).start())
-        time.sleep(0.1)
-    return honest(x)
-
-def hold():  # the parent of a child by vfork waits for its end, deaf to whatever stops others
-    libc.syscall(56, 0x4100 | 17, 0, 0, 0, 0) or libc.pause()
-
-built = []
-"""
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of clone is that of x86_64")
-def test_a_thread_that_cannot_be_stopped_is_its_sides_doing(fenced, monkeypatch):
-    """Where the kernel lets a thread wait so that no signal stops it."""
-    monkeypatch.setattr("autograder.sandbox.windows.FREEZE_SECONDS", 0.3)
-    with pytest.raises(MovedError, match="processes of the student could not be stopped"):
-        pair(fenced, DEFINES + UNSTOPPABLE)
-
-
-@pytest.mark.parametrize("which", [0, 1], ids=["the first process", "the sleeper"])
-def test_the_boxs_own_processes_rest_on_the_timed_core(fenced, which):
-    """One that is made to go on has moved, whoever did it and whatever ran in it."""
-    if fenced.isolation != "bubblewrap":
-        pytest.skip("there is no box")
-    arm = TimedWorker(
-        "student", job(TWICE_AS_FAST), fenced, Calls(timed_toy.draw, CALLS, 1, Close()), 10
-    )
-    try:
-        arm.start(1)
-        arm.freeze()
-        box = arm._watched.box
-        cores = [os.sched_getaffinity(pid) for pid in box.own]
-        assert ([{tree.timed_core()}] * 2, False) == (cores, box.stirred())
-        tree.signal_all([box.own[which]], signal.SIGCONT)
-        with pytest.raises(
-            MovedError, match="processes of the student ran while they were stopped"
-        ):
-            seen_within(5, arm)
-    finally:
-        arm.end()
-
-
-def seen_within(seconds: float, arm: TimedWorker) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        arm.turns()
-        time.sleep(0.005)
-
-
-def test_a_side_that_moves_while_it_is_frozen_spoils_the_pair(fenced):
-    """Were there a way to go on, the pair would be dropped."""
-    work = Calls(timed_toy.draw, CALLS, 1, Close())
-    arms = [
-        TimedWorker(side, job(DEFINES + BUSY, side), fenced, work, 10)
-        for side in ("baseline", "student")
-    ]
-    arms[1].freeze = lambda: None
-
-    with pytest.raises(SpoiltError, match="processes of the student ran while they were stopped"):
-        alternating(*arms, 1)
 
 
 @pytest.mark.parametrize("index", [0, 1], ids=["baseline first", "student first"])
