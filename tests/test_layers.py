@@ -1,4 +1,4 @@
-"""Imports go down only; files of one layer do not import each other; nobody imports the worker."""
+"""Imports go down only; files of one layer do not import each other; nobody imports the worker; no file is long."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import autograder
 from autograder import checks
 
 ROOT = Path(autograder.__file__).parent
+REPOSITORY = Path(__file__).parents[1]
 # Top first. The table of autograder/README.md; a module may import modules of lower lines only.
 LAYERS = [
     {"cli"},
@@ -33,6 +34,8 @@ WORKER_MAY_IMPORT = {"labs", "lab", "probe", "protocol", "machine", "model", "er
 TORCH = {"torch", "torchvision"}
 LABS = ["distributed", "foundations", "gpu_profiling", "pairs", "resnet18"]
 LONGEST_MEAN = 46  # characters of a line that is not blank
+MOST_LINES = 400  # of a file
+LONGER = {"reference/gpu_profiling/bonus.py"}  # a part is one file; this has four challenges
 
 
 @cache
@@ -147,6 +150,18 @@ def test_lines_are_not_dense():
 
     assert len(lengths) > 10_000
     assert sum(lengths) / len(lengths) <= LONGEST_MEAN
+
+
+def test_no_file_is_long():
+    """A file with more lines is about more than one thing, and can be cut where the next one begins."""
+    longer = {
+        path.relative_to(REPOSITORY).as_posix()
+        for folder in ("autograder", "reference", "student_template", "tests")
+        for path in (REPOSITORY / folder).rglob("*.py")
+        if "_course" not in path.parts and path.read_bytes().count(b"\n") > MOST_LINES
+    }
+
+    assert longer == LONGER
 
 
 def own_part(path: Path) -> tuple[str, ...]:
