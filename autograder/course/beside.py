@@ -23,8 +23,8 @@ BESIDE = frozenset({
     "nodes", "on_a_gpu", "on_meta", "op_dtypes", "plans.measured", "profiled",
     "profiles.made", "profiles.ranges", "profiles.timeline", "profiles.training", "programs",
     "queue", "ranges", "ranks", "reduced", "resnet_trainings", "saved", "scaler_calls", "script",
-    "scripted_call", "scripted_net", "sharding", "shares", "sizes", "stepping", "sums", "tiles",
-    "traffic", "trainings", "version", "waits", "would_launch",
+    "scripted_call", "scripted_net", "scripted_version", "sharding", "shares", "sizes", "stepping",
+    "sums", "tiles", "traffic", "trainings", "waits", "would_launch",
 })  # fmt: skip
 """Of the rig."""
 HOOKS = frozenset({"listeners", "register_forward_hook", "register_step_post_hook"})

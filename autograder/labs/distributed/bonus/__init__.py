@@ -220,7 +220,8 @@ def scripted_versions(student: Student, rig: Rig) -> Answer:
     seconds = [rig.seconds(0.01, 0.09, 2) for _ in rows]  # of both versions, at each shape
     timed = [dict(zip(rows, own, strict=True)) for own in zip(*seconds, strict=True)]
     versions = {
-        f"with {few} exp": rig.version(own, few, REPEATS) for few, own in enumerate(timed, 1)
+        f"with {few} exp": rig.scripted_version(own, few, REPEATS)
+        for few, own in enumerate(timed, 1)
     }
     shapes = list(zip(rows, widths, strict=True))
     returned = student.measure_kernel(versions, shapes, folder=str(rig.made_folder()))

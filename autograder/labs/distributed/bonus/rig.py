@@ -21,7 +21,7 @@ class Rig(worker.Rig):
         """Return what there is here of what a kernel needs."""
         return ["Triton"] * bool(kinds())
 
-    def version(
+    def scripted_version(
         self, seconds: Mapping[int, float], operators: int, repeats: int
     ) -> Callable[..., Any]:
         """Return a function like add_norm, of other operators, which takes these seconds by its rows."""
