@@ -138,7 +138,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("pairs", "part12_allocator"): (24, 3, 1),
     ("pairs", "part02_profiling"): (46, 7, 1),
     ("pairs", "part03_lifetimes"): (41, 9, 1),
-    ("pairs", "part04_checkpointing"): (23, 2, 1),
+    ("pairs", "part04_checkpointing"): (24, 2, 1),
     ("pairs", "part06_custom_gradients"): (19, 4, 1),
     ("pairs", "part14_comparison"): (24, 3, 1),
     ("pairs", "part05_precision"): (29, 2, 1),
