@@ -109,7 +109,7 @@ summary.same(
     name="summarize_is_right",
     says="summarize returns mean and maximum of each column: one row, chunks without rows, NaN, numbers that cancel.",
     why={
-        NEGATIVE: "the largest of negative numbers is negative: a maximum starts with -infinity, not with 0",
+        NEGATIVE: "the maximum is that of transform(chunk), and negative here: it starts with -infinity, not with 0",
         CANCEL: "sums in the chunks' dtype lose small numbers beside large ones",
         NAN: "NaN in a column makes its mean and its maximum NaN",
         EMPTY: "a chunk may have no rows, the first one as well",
