@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -93,30 +93,40 @@ loader.is_faster()
 # --- what is run: the training ----------------------------------------------------------------------------------------
 
 
-def train(student: Student, window: Window) -> Any:
+def train(student: Student, window: Window, on_step: Callable[[], Any] = lambda: None) -> Any:
     """Call the student's training loop, and count how often a profiler would move on."""
-    steps = list[int]()
+    steps = list[Any]()
     losses = student.train_epoch_optimized(
         window.model,
         window.loader,
         window.criterion,
         window.optimizer,
         window.device,
-        on_step=lambda: steps.append(1),
+        on_step=lambda: steps.append(on_step()),
     )
     return {"losses": losses, "on_step": len(steps)}
 
 
 @part.probe(
-    values={"batches": INTEGER, "entered": record(**dict.fromkeys(RANGES, INTEGER))},
+    values={
+        "batches": INTEGER,
+        "early": INTEGER,
+        "entered": record(**dict.fromkeys(RANGES, INTEGER)),
+    },
     takes=["train_epoch_optimized"],
 )
 def ranges(student: Student, rig: Rig) -> Answer:
-    """How often each range of the script is entered."""
+    """How often each range of the script is entered, and on_step called before the step is taken."""
     window = rig.window([4] * rig.integer(5, 7))
+    taken, ended = list[int](), list[int]()
+    window.optimizer.register_step_post_hook(lambda *_: taken.append(1))
     with rig.ranges() as entered:
-        train(student, window)
-    return {"batches": len(window.loader), "entered": {name: entered[name] for name in RANGES}}
+        train(student, window, lambda: ended.append(len(taken)))
+    return {
+        "batches": len(window.loader),
+        "early": sum(steps < at for at, steps in enumerate(ended, 1)),
+        "entered": {name: entered[name] for name in RANGES},
+    }
 
 
 # --- what is run: the measurement -------------------------------------------------------------------------------------
@@ -234,8 +244,12 @@ def table_row(place: tuple[int, int, bool], rate: float) -> dict[str, Any]:
 FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
 
 
-def _each_once(ranges: Observation) -> Verdict:
-    batches = ranges.values["batches"]
+def _marked(ranges: Observation) -> Verdict:
+    batches, early = ranges.values["batches"], ranges.values["early"]
+    if early:
+        why = "a profiler moves on there, so the rest of the step counts for the next one"
+        measured = f"{early} of {batches} calls of on_step came before the optimizer's step"
+        return Failed(measured, why, f"call on_step() at the end of the step; {STEPS}")
     for name, count in ranges.values["entered"].items():
         if count != batches:
             why = "a profile adds up a range by its name, and shows its share of each step"
@@ -257,7 +271,7 @@ loop.waits_rarely(
     "waits_for_nothing",
     says="Between steps the host waits for no copy and no value, and each step has the script's four ranges once.",
     needs=[follows_the_script],
-    also={loop.moves(): loaders.each_copied, ranges: _each_once},
+    also={loop.moves(): loaders.each_copied, ranges: _marked},
 )
 
 
