@@ -64,7 +64,7 @@ def scripted_nets(student: Student, rig: Rig) -> Answer:
     """Nets of a known number of operators that take scripted seconds."""
     # Not in the order of the alphabet.
     names = ["simple", "optimized", "compiled"][: rig.integer(2, 3)]
-    repeats = 2 * rig.integer(2, 4) + 1
+    repeats = 2 * rig.integer(3, 5) + 1  # never the five that go without saying
     rows = rig.integer(8, 30)
     counts = [rig.integer(5, 25) for _ in names]
     seconds = rig.seconds(0.05, 0.9, len(names))
