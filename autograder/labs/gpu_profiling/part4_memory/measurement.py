@@ -32,6 +32,7 @@ SMALLER = 64  # times is a loss, so that no scaler that begins high skips a step
 def scripted(
     rig: Rig,
     passed: dict[Any, list[float]],
+    stale: list[bool],
     full: float,
     half: float,
     backward: float,
@@ -42,7 +43,8 @@ def scripted(
 
     The first forward pass takes *cold* seconds longer, and so do the first two backward passes. The
     optimizer takes *step* seconds, and as much again for each other size and precision that its model has seen.
-    *passed* has, for each model, a sum of each batch that passed.
+    *passed* has, for each model, a sum of each batch that passed; *stale* says of each backward pass whether gradients
+    of an earlier step were there.
     """
     trainings = rig.trainings(full, half, cold, SMALLER)
     left = [cold, cold]
@@ -52,11 +54,16 @@ def scripted(
         model, criterion, optimizer = trainings(device)
         kinds = set()
 
+        def back(module: Any, _: Any) -> None:
+            gradients = [it.grad for it in module.parameters() if it.grad is not None]
+            stale.append(any(bool(it.any()) for it in gradients))
+            pass_time(backward + (left.pop() if left else 0))
+
         def hook(module: Any, inputs: Any, output: Any) -> None:
             kinds.add((len(inputs[0]), output.dtype))
             passed.setdefault(module, []).append(float(inputs[0].double().sum()))
             if output.requires_grad:
-                output.register_hook(lambda _: pass_time(backward + (left.pop() if left else 0)))
+                output.register_hook(partial(back, module))
 
         model.register_forward_hook(hook)
         optimizer.register_step_post_hook(lambda *_: pass_time(step * len(kinds)))
@@ -77,6 +84,7 @@ def scripted(
         "batches": INTEGER,
         "models": INTEGER,
         "warm": INTEGER,
+        "stale": INTEGER,
         "device": TEXT,
     },
 )
@@ -87,8 +95,10 @@ def measured(student: Student, rig: Rig) -> Answer:
     sizes = [rig.integer(3, 9), rig.integer(10, 20)]
     script = [drawn(rig) for _ in names]
     passed: dict[Any, list[float]] = {}
+    stale: list[bool] = []
     rig.clock.freeze()
-    nets = {name: scripted(rig, passed, **own) for name, own in zip(names, script, strict=True)}
+    pairs = zip(names, script, strict=True)
+    nets = {name: scripted(rig, passed, stale, **own) for name, own in pairs}
     options = {"image_size": 8, "classes": 4, "steps": steps}
     returned = student.benchmark_memory(
         nets, list(sizes), rig.device, folder=str(rig.made_folder()), **options
@@ -99,6 +109,7 @@ def measured(student: Student, rig: Rig) -> Answer:
         "batches": max(different, default=0),
         "models": len(passed),
         "warm": sum(len(batches) >= steps + WARM_UP for batches in passed.values()),
+        "stale": sum(stale),
         "nets": names,
         "sizes": sizes,
         "script": script,
@@ -135,6 +146,7 @@ def saved_by_size(rig: Rig, sizes: Sequence[int]) -> list[float]:
 HINTS = {
     "MiB": "divide the bytes by 1e6",
     "that is FP32's": "call given.saved_mb under autocast if use_amp",
+    "which zero_grad clears": "call optimizer.zero_grad() in each step",
     "is left out": "time zero_grad, forward, loss, backward and the optimizer's step",
     "it is the pace of": "use autocast if use_amp, and only then",
     "it counts steps": "throughput is batch_size * steps / seconds",
@@ -163,6 +175,8 @@ def _problem(measured: Pair, device: Device) -> str:
         return "saved_mb was measured on the model that is trained later: make another model for it"
     if values["warm"] < len(rows):
         return "the warm-up trained a different model from the one that is measured"
+    if values["stale"]:
+        return f"{values['stale']} backward passes added to gradients of the step before, which zero_grad clears"
     return ""
 
 
