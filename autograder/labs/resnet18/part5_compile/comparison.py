@@ -47,7 +47,7 @@ HALVED = 2  # batches
 )
 def comparison(student: Student, rig: Rig) -> Answer:
     """A build takes many scripted seconds; a pass takes few, fewer when it is compiled; the very first one more."""
-    window = rig.window([BATCH] * rig.integer(10, 11) + [rig.integer(5, 11)])
+    window = rig.window([BATCH] * rig.integer(10, 11) + [rig.integer(5, 7)])
     (eager,) = rig.seconds(0.1, 0.2, 1)
     (faster,) = rig.seconds(1.3, 2.5, 1)
     (forward,) = rig.seconds(11.0, 14.0, 1)

@@ -89,7 +89,7 @@ def in_each(forms: Mapping[str, Any]) -> dict[str, Any]:
 )
 def training(student: Student, rig: Rig) -> Answer:
     """A warm-up in the midst of a training, then an epoch from what was there before it, whatever the warm-up did."""
-    sizes = [BATCH] * rig.integer(4, 6) + [rig.integer(5, 11)]
+    sizes = [BATCH] * rig.integer(4, 6) + [rig.integer(5, 7)]  # the last one is less than half
     answer: dict[str, Any] = {"batches": len(sizes)}
     for mode, use_amp in PRECISIONS.items():
         window = rig.window(sizes, momentum=MOMENTUM)
