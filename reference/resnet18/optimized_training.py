@@ -166,7 +166,7 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
 
 
 def warm_up(model, loader, criterion, optimizer, scaler, options) -> None:
-    """Do what happens only once; leave weights, statistics, optimizer and scaler as they were."""
+    """Do what happens only once; leave weights, statistics and optimizer as they were."""
     # TODO: a few complete steps in the modes of the training, and put back what they changed.
     ### BEGIN SOLUTION
     parts = (model, optimizer, scaler)
