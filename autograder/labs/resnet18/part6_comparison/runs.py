@@ -186,7 +186,12 @@ def together(student: Student, rig: Rig) -> Answer:
 
 
 REFUSED = ("--accumulate 0", "--epochs 0", "--data nonsense", "--compile --checkpoint")
-TAKEN = ("--amp --compile", "--compile --accumulate 2", "--amp --accumulate 2 --checkpoint")
+TAKEN = (
+    "--amp --compile",
+    "--compile --accumulate 2",
+    "--amp --accumulate 2 --checkpoint",
+    "--batches 2 --accumulate 3",
+)
 
 
 @part.probe(values={"statuses": exactly(len(REFUSED) + len(TAKEN), INTEGER)})
