@@ -69,14 +69,14 @@ class Plans:
         self._random = random
 
     def small(self) -> dict[str, MakeTraining]:
-        """Return what is planned, by name; each of a secret width."""
+        """Return what is planned, by name; each of a secret width, one of them made in eval()."""
         width, other, third, fourth = (
             int(it) for it in self._random.permutation(np.arange(5, 40))[:4]
         )
         return {
             "plain SGD": lambda: _with(_convolutional(width), torch.optim.SGD),
             "SGD with momentum": lambda: _with(
-                _convolutional(other), torch.optim.SGD, momentum=0.9
+                _convolutional(other).eval(), torch.optim.SGD, momentum=0.9
             ),
             "AdamW and a frozen layer": lambda: _frozen(third),
             "Adam and a shared weight": lambda: _with(Tied(fourth), torch.optim.Adam),
