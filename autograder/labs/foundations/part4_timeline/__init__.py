@@ -209,7 +209,7 @@ def recorded(student: Student, rig: Rig) -> Any:
     """Profile steps that mark themselves."""
     answers = rig.answers(student)
     for cycles in made.schedules(rig.random):
-        seen = made.profiled(range(cycles.steps), cycles.traces, cycles.repeat)
+        seen = made.profiled(range(cycles.steps), cycles.traces, cycles.warm_up, cycles.repeat)
         if rig.side == "student":
             seen = rig.cycles(student.profile_cycles, cycles)
         for name, it in seen.items():
@@ -232,6 +232,10 @@ def records_the_right_steps(recorded: Pair) -> Verdict:
         "number of traces": (
             "without repeat= the cycles go on until the last step",
             "schedule(..., repeat=repeat)",
+        ),
+        "warm-up": (
+            "the steps of warmup come behind those of wait, and before those that are recorded",
+            "schedule(wait=wait, warmup=warmup, ...)",
         ),
         "returned": (
             "profile_cycles returns how many cycles were recorded",

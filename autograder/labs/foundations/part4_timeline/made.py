@@ -168,6 +168,13 @@ class Cycles(NamedTuple):
         return [list(range(first, first + self.active)) for first in firsts]
 
     @property
+    def warm_up(self) -> list[int]:
+        """Return the steps in which the profiler runs, and of which nothing is kept."""
+        return [
+            steps[0] - before for steps in self.recorded for before in range(self.warmup, 0, -1)
+        ]
+
+    @property
     def traces(self) -> list[str]:
         """Say what each cycle's trace holds."""
         return [held(steps, steps) for steps in self.recorded]
@@ -183,13 +190,16 @@ def held(batches: Sequence[int], steps: Sequence[int]) -> str:
     return f"steps {named[0] or 'none'} as ProfilerStep# {named[1] or 'none'}"
 
 
-def profiled(taken: Sequence[int], traces: Sequence[str], returned: Any) -> dict[str, Any]:
+def profiled(
+    taken: Sequence[int], traces: Sequence[str], warm_up: Sequence[int], returned: Any
+) -> dict[str, Any]:
     """Name what a call of profile_cycles did, in the order in which it is judged."""
     return {
         "calls of step": f"{len(taken)}: {', '.join(map(str, taken[:SHOWN]))}",
         "the handler": "was called" if traces else "was never called",
         **{f"trace {number}": steps for number, steps in enumerate(traces, 1)},
         "number of traces": len(traces),
+        "warm-up": f"steps {', '.join(map(str, warm_up[:SHOWN])) or 'none'}",
         "returned": returned,
     }
 
@@ -197,4 +207,4 @@ def profiled(taken: Sequence[int], traces: Sequence[str], returned: Any) -> dict
 def schedules(random: np.random.Generator) -> list[Cycles]:
     """Draw schedules: one without steps to spare, one with, and any other."""
     wait, warmup, active, repeat = (int(it) for it in random.integers((0, 1, 1, 1), (4, 3, 4, 4)))
-    return [Cycles(), Cycles(spare=5), Cycles(wait, warmup, active, repeat, spare=2)]
+    return [Cycles(), Cycles(wait=2, spare=5), Cycles(wait, warmup, active, repeat, spare=2)]

@@ -11,7 +11,13 @@ from typing import Any, TypeVar
 
 import torch
 from torch.nn import functional
-from torch.profiler import ProfilerActivity, profile, record_function, schedule
+from torch.profiler import (
+    ProfilerAction,
+    ProfilerActivity,
+    profile,
+    record_function,
+    schedule,
+)
 
 from autograder.labs.foundations.part4_timeline import made
 from autograder.labs.foundations.part4_timeline.made import Cycles
@@ -54,19 +60,24 @@ class Rig(worker.Rig):
 
     def cycles(self, profile_cycles: Callable[..., Any], cycles: Cycles) -> dict[str, Any]:
         """Let the student's function profile; return what was called, recorded and returned."""
-        traces, taken = list[str](), list[int]()
+        traces, taken, profilers = list[str](), list[int](), list[profile]()
 
         def handler(profiler: profile) -> None:
             file = self.folder / "cycle.json.gz"
             profiler.export_chrome_trace(str(file))
             traces.append(held(file))
+            profilers.append(profiler)
 
         def step(number: int) -> None:
             taken.append(number)
             work(number)
 
         returned = profile_cycles(step, cycles.steps, handler, **cycles.options)
-        return made.profiled(taken, traces, returned)
+        plan = schedule(**cycles.options)
+        for profiler in profilers[:1]:
+            plan = getattr(profiler, "schedule", plan)
+        warm_up = [it for it in range(cycles.steps) if plan(it) == ProfilerAction.WARMUP]
+        return made.profiled(taken, traces, warm_up, returned)
 
     def handled(self, folder: Path, handler: Handler, cycles: Cycles) -> dict[str, str]:
         """Profile in the right way; say what the files are that the student's handler wrote."""
