@@ -27,16 +27,18 @@ class Machine:
     def __init__(self, advance: Callable[[float], None], slower: float = 0.0) -> None:
         """Each call takes by *slower* of its seconds longer than it would have as the first."""
         self._advance, self._slower = advance, slower
-        self.calls = 0
+        self.called: list[str] = []
         self.queued = 0.0
 
-    def function(self, seconds: Seconds, queues: float = 0.0) -> Callable[..., None]:
+    def function(
+        self, seconds: Seconds, name: str = "", *, queues: float = 0.0
+    ) -> Callable[..., None]:
         """Return a function whose calls take these seconds, one after the other and from the start again."""
         own = _again(seconds)
 
         def call(*_: Any) -> None:
-            self._advance(next(own) * (1 + self._slower * self.calls))
-            self.calls += 1
+            self._advance(next(own) * (1 + self._slower * len(self.called)))
+            self.called.append(name)
             self.queued += queues
 
         return call
