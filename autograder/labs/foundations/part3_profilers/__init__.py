@@ -321,7 +321,7 @@ def stops_tracing(tracers: Pair) -> Verdict:
     """After memory_by_line, sys.gettrace() is what it was; an exception reaches the caller."""
     why = {
         "exception": "an exception that the function raises must reach the caller",
-        "": "the trace function stays in place, and slows down everything that runs later",
+        "": "the caller's trace function is not in place again; yours, where it stays, slows down all that runs later",
     }
     try_ = "keep sys.gettrace() before the call, and set it again in finally, without except"
     return outputs.same(tracers, 0.0, why=why, try_=try_)
