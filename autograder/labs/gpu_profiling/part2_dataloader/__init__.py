@@ -65,10 +65,9 @@ part = Part(
 )
 
 BATCH = 8
-RANGES = ("copy", "forward", "backward", "optimizer_step")
+RANGES = judges.RANGES
 LEAST, CONVOLUTIONS = 5, 3  # steps of a profile; of SimpleNet
 BLANKS = 'see "The four blanks" in the part 2 handout'
-STEPS = 'see "A step that waits for nothing" in the part 2 handout'
 COUNTED = 'see "Which batches count" in the part 2 handout'
 TABLE = 'see "The table" in the part 2 handout'
 AGAIN = "run part2_dataloader.py again and submit what it wrote, unchanged"
@@ -242,28 +241,12 @@ def table_row(place: tuple[int, int, bool], rate: float) -> dict[str, Any]:
 # --- what is judged: the training -------------------------------------------------------------------------------------
 
 FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
-
-
-def _marked(ranges: Observation) -> Verdict:
-    batches, early = ranges.values["batches"], ranges.values["early"]
-    if early:
-        why = "a profiler moves on there, so the rest of the step counts for the next one"
-        measured = f"{early} of {batches} calls of on_step came before the optimizer's step"
-        return Failed(measured, why, f"call on_step() at the end of the step; {STEPS}")
-    for name, count in ranges.values["entered"].items():
-        if count != batches:
-            why = "a profile adds up a range by its name, and shows its share of each step"
-            measured = f"range '{name}' was entered {count} times in {batches} steps"
-            return Failed(measured, why, f'with span("{name}") once in each step; {STEPS}')
-    return Passed(f"{batches} steps, each with {len(RANGES)} ranges")
-
-
 loop = TrainingLoop(part, "train_epoch_optimized", train)
 follows_the_script = loop.follows(
     "follows_the_script",
     FOLLOWS,
     says="train_epoch_optimized trains as the script does: losses and weights, batch by batch; on_step after each.",
-    see=STEPS,
+    see=judges.STEPS,
     counts="on_step",
     momentum=0.9,
 )
@@ -271,7 +254,7 @@ loop.waits_rarely(
     "waits_for_nothing",
     says="Between steps the host waits for no copy and no value, and each step has the script's four ranges once.",
     needs=[follows_the_script],
-    also={loop.moves(): loaders.each_copied, ranges: _marked},
+    also={loop.moves(): loaders.each_copied, ranges: judges.marked},
 )
 
 
@@ -384,7 +367,7 @@ def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text)
 PROFILE_HINTS = {
     "has no workers": "give make_loader_optimized num_workers above 0, and record again",
     "has workers": "record the script before any change, as part2_dataloader.py does",
-    "range": f"keep the ranges copy, forward, backward and optimizer_step; {STEPS}",
+    "range": f"keep the ranges copy, forward, backward and optimizer_step; {judges.STEPS}",
     "convolutions": "train the script's network, and record again",
 }
 

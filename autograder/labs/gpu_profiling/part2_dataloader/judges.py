@@ -15,7 +15,10 @@ from typing import Any
 from autograder.checks import table
 from autograder.checks.numerics import explained
 from autograder.checks.table_form import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
+from autograder.model import Failed, Observation, Passed, Verdict
 
+RANGES = ("copy", "forward", "backward", "optimizer_step")
+STEPS = 'see "A step that waits for nothing" in the part 2 handout'
 KEYS = ("batch_size", "num_workers", "pin_memory")
 PINS = ("False", "True")
 RESULTS = Form(
@@ -187,3 +190,18 @@ def choice_problem(chosen_place: Place | None, rows: Sequence[Row]) -> str:
 
 def _plain(configuration: Place) -> str:
     return RESULTS.name(dict(zip(KEYS, configuration, strict=True)))
+
+
+def marked(ranges: Observation) -> Verdict:
+    """Pass when each step has each range once, and on_step comes at its end."""
+    batches, early = ranges.values["batches"], ranges.values["early"]
+    if early:
+        why = "a profiler moves on there, so the rest of the step counts for the next one"
+        measured = f"{early} of {batches} calls of on_step came before the optimizer's step"
+        return Failed(measured, why, f"call on_step() at the end of the step; {STEPS}")
+    for name, times in ranges.values["entered"].items():
+        if times != batches:
+            why = "a profile adds up a range by its name, and shows its share of each step"
+            measured = f"range '{name}' was entered {times} times in {batches} steps"
+            return Failed(measured, why, f'with span("{name}") once in each step; {STEPS}')
+    return Passed(f"{batches} steps, each with {len(RANGES)} ranges")
