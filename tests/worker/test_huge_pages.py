@@ -27,7 +27,7 @@ def test_what_is_gathered_is_ours_alone_in_whole_pages():
 
 GATHERS = f"""
 from pathlib import Path
-from autograder.worker import pages
+from autograder.worker import huge_pages
 
 def huge():
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
@@ -35,7 +35,7 @@ def huge():
 
 held = bytearray(b"x" * {16 * HUGE})
 before = huge()
-pages.gather()
+huge_pages.gather()
 assert held.count(b"x") == len(held)
 print(huge() - before)
 """

@@ -123,7 +123,7 @@ def test_an_exception_is_of_a_kind_by_its_class(tmp_path, call, kind):
 
 @pytest.mark.parametrize(
     ("value", "kind"),
-    [(BadReturn("3 dimensions", "wrong type"), "wrong type"), (BadReturn("x"), "")],
+    [(BadReturn("3 dimensions", "wrong type"), "wrong type"), (BadReturn("x"), "bad return")],
 )
 def test_what_cannot_be_read_has_the_kind_that_was_given_to_it(tmp_path, value, kind):
     assert kind == kind_of(value, tmp_path)
