@@ -67,8 +67,8 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
         ),
     ),
     "bad return": (
-        "something else was returned than the handout asks for",
-        "compare what your function returns with what its docstring promises",
+        "the result is not what the handout asks for",
+        "compare what your code returns or writes with what its docstring promises",
     ),
     "reused context": (
         "a context was entered a second time",
