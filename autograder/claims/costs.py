@@ -1,4 +1,7 @@
-"""Claims about what a call takes: operations, FLOPs, bytes that move, are made, or stay for the backward pass."""
+"""Claims about what a call takes: operations, FLOPs, bytes that move, are made, or stay for the backward pass.
+
+`worker/rigs/function_calls.py` makes the calls, and `counters.py` beside it counts.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Grown(Words):
 
 
 class Costs(Claimed):
-    """What a call takes, beside the baseline's and for larger inputs; needs_less_memory."""
+    """What a call takes: beside the baseline's, or with large inputs beside small ones; needs_less_memory."""
 
     def fewer_operations(
         self,
