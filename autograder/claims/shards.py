@@ -105,11 +105,12 @@ class Shards(Group):
         *,
         reduced: str,
         kept: str = "",
+        rest: int = 0,
     ) -> None:
         """Claim, in a step, a gather and a reduction for each block and one for the rest.
 
         In the probe *reduced*, parameters are gathered in bfloat16, and gradients are reduced in float32. In the probe
-        *kept* blocks are gathered once, and else twice.
+        *kept* blocks are gathered once, and else twice; always once the *rest* of the model, which is so many bytes.
         """
         least = blocks + 1
 
@@ -120,7 +121,7 @@ class Shards(Group):
                 for other in others if not why else ():
                     whole = ranks.baseline.values["ranks"][rank]["held"]["parameters"]
                     both = _usual(ranks, rank), _usual(other, rank)
-                    measured, why = _kept_problem(*both, whole)
+                    measured, why = _kept_problem(*both, whole, rest)
                 if not why:
                     measured, why = _dtype_problem(_usual(halved, rank), measured, blocks)
                 if why:
@@ -152,7 +153,7 @@ def _count_problem(calls: Calls, least: int) -> tuple[str, str]:
     return measured, ""
 
 
-def _kept_problem(calls: Calls, kept: Calls, whole: int) -> tuple[str, str]:
+def _kept_problem(calls: Calls, kept: Calls, whole: int, rest: int) -> tuple[str, str]:
     """Compare the bytes that are gathered with those where blocks are kept, and with those of the *whole* model."""
     again, once = (
         sum(call["bytes"] for call in own if call["kind"] == GATHER) for own in (calls, kept)
@@ -166,6 +167,8 @@ def _kept_problem(calls: Calls, kept: Calls, whole: int) -> tuple[str, str]:
         )
     if max(again / 2, once) > MORE * whole:
         return measured, "more is gathered than the weights of each block, such as whole gradients"
+    if again > 2 * whole - rest / 2:
+        return measured, f"the {rest:,} bytes outside of the blocks are gathered twice as well"
     return measured, ""
 
 

@@ -115,7 +115,8 @@ def test_dtypes_are_those_of_the_reduced_training(dtypes, words):
 @pytest.mark.parametrize(
     ("gathers", "kept", "words"),
     [
-        pytest.param(10, 5, "", id="right"),
+        pytest.param(9, 5, "", id="right"),
+        pytest.param(10, 5, "outside of the blocks are gathered twice", id="the rest as well"),
         pytest.param(5, 5, "gathered again for the backward pass", id="as often"),
         pytest.param(20, 10, "such as whole gradients", id="more than the model"),
     ],
@@ -123,7 +124,7 @@ def test_dtypes_are_those_of_the_reduced_training(dtypes, words):
 def test_blocks_that_are_kept_are_gathered_once(gathers, kept, words):
     part = Part("part1_shards")
     Shards(part, ranks, "see").gathers_by_block(
-        "gathers", BLOCKS, "By block.", "try", reduced="halved", kept="kept"
+        "gathers", BLOCKS, "By block.", "try", reduced="halved", kept="kept", rest=4096
     )
     again, once = (pair([step(count)] * 3) for count in (gathers, kept))
     for rank in again.baseline.values["ranks"]:

@@ -23,6 +23,7 @@ from autograder.labs.distributed.part5_sharding.part import SEE, Rig, part
 
 TRAINING = sharded("losses", "norms")
 NEAR = 1e-4  # of the update; honest work is within 1e-6
+REST = 6952  # bytes of given.Blocks outside of its blocks
 
 
 TRAININGS: dict[str, dict[str, bool]] = {
@@ -88,10 +89,11 @@ shards.gathers_by_block(
     "gathers_block_by_block",
     4,
     "Each block is gathered twice and reduced once, by itself and in the policy's dtypes; with reshard=False once.",
-    "fully_shard each block before the model, with reshard_after_forward=reshard and mp_policy=policy",
+    "fully_shard each block before the model, with mp_policy=policy; reshard_after_forward=reshard for blocks only",
     [trains_as_one.__name__],
     reduced="halved",
     kept="kept",
+    rest=REST,
 )
 GLOBAL = "clip_grad_norm_(model.parameters(), clip), whose result.full_tensor() is the norm"
 
