@@ -13,7 +13,7 @@ from random import Random
 from statistics import median
 from typing import Protocol
 
-from autograder.clock.rule import Ruling, may_go_on, rule
+from autograder.clock.rule import Ruling, is_plain, may_go_on, rule
 from autograder.errors import MovedError, SpoiltError
 
 WARM_UP = 2
@@ -31,6 +31,8 @@ MOST_DROPPED = 25
 """By then the machine is not fit for timing."""
 PRACTICE_SECONDS = 15.0
 PRACTICE_PAIRS = 5
+GLANCE = 2
+"""Windows an arm in the first two pairs of practice, which only show whether the bar is far."""
 
 Now = Callable[[], float]
 Take = Callable[[int], float]
@@ -105,9 +107,13 @@ def compare(
     return Comparison(rule(gathered.pairs, bar, last=True, margin=margin), gathered)
 
 
-def rehearse(take: Take, now: Now) -> Gathered:
-    """Take the few pairs of practice mode, for `verdict.practice`."""
-    return gather(take, lambda pairs: len(pairs) < PRACTICE_PAIRS, PRACTICE_SECONDS, now)
+def rehearse(take: Take, bar: float, now: Now) -> Gathered:
+    """Take the few pairs of practice mode, for `rule.practice`."""
+
+    def is_open(pairs: Sequence[float]) -> bool:
+        return len(pairs) < PRACTICE_PAIRS and not is_plain(pairs, bar)
+
+    return gather(take, is_open, PRACTICE_SECONDS, now)
 
 
 def gather(

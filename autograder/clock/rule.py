@@ -41,6 +41,10 @@ AGREEING = 0.08
 """Of the ratio, as 1.4826 * MAD: more scatter than this and a median is a guess."""
 NO_CREDIT = 1.02
 """A ratio that is not proved to exceed this is no speedup."""
+PLAIN = 1.5
+"""As a factor: further from the bar than this, a few pairs of practice say enough."""
+PLAIN_LOOK = 2
+"""Pairs: so few."""
 
 Decision = Literal["PASS", "FAIL", "INCONCLUSIVE", "GO ON"]
 
@@ -167,6 +171,14 @@ def practice(pairs: Sequence[float], bar: float) -> str:
     ruling = rule(pairs, bar, last=True)
     reached = ruling.ratio is not None and ruling.ratio >= MARGIN * bar
     return f"{'on course' if reached else 'not yet'}: {ruling}; the bar is {bar:.2f}x"
+
+
+def is_plain(pairs: Sequence[float], bar: float) -> bool:
+    """Whether pairs of practice are all far from the bar, on one side of it."""
+    line = math.log(MARGIN * bar)
+    far_off = math.log(PLAIN)
+    enough = len(pairs) >= PLAIN_LOOK
+    return enough and (min(pairs) > line + far_off or max(pairs) < line - far_off)
 
 
 def _of_few(pairs: Sequence[float], decision: Decision) -> Ruling:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from autograder.clock.gate import Session
 from autograder.clock.pairs import (
+    GLANCE,
     WARM_UP,
     Gathered,
     Take,
@@ -27,7 +28,7 @@ from autograder.clock.pairs import (
     rehearse,
     sequential,
 )
-from autograder.clock.rule import FIRST_LOOK, Ruling, practice, rule
+from autograder.clock.rule import FIRST_LOOK, PLAIN_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
 from autograder.errors import MovedError, SpoiltError
 from autograder.grading.examination import Examination, announced
@@ -98,7 +99,7 @@ class Stopwatch:
             return Compared("FAIL", "", ended=stopped.ended, error=stopped.words, kind=stopped.kind)
 
     def _rehearsed(self, sides: Sides, size: Size, bar: float) -> Compared:
-        gathered = rehearse(self._take(sides, size), self.now)
+        gathered = rehearse(self._take(sides, size), bar, self.now)
         evidence = self._evidence(gathered, rule(gathered.pairs, bar, last=True), size)
         return Compared(
             "INCONCLUSIVE",
@@ -183,7 +184,7 @@ class Stopwatch:
         patience = max(PATIENCE_SECONDS, PATIENCE * size.seconds)
         work = self._work(sides.probe, size.amount, seed, fewer)
         warm_up = WARM_UP + seed % 2
-        windows = self._session.windows_of(index)
+        windows = self._windows(index)
         baseline = TimedWorker("baseline", sides.baseline, self.workers, work, patience)
         student = TimedWorker("student", sides.student, self.workers, work, patience)
         try:
@@ -198,6 +199,12 @@ class Stopwatch:
         finally:
             for arm in (baseline, student):
                 self._peaks[arm.name] = max(arm.peak_bytes, self._peaks.get(arm.name, 0))
+
+    def _windows(self, index: int) -> int:
+        """Return how many windows a pair has that count."""
+        if self.rehearsal and index < PLAIN_LOOK:
+            return GLANCE
+        return self._session.windows_of(index)
 
     def _uninterrupted(self, sides: Sides, share: float) -> None:
         """Drop a pair in which the kernel kept the core from the baseline, more than in the examination."""
@@ -215,7 +222,7 @@ class Stopwatch:
             "interval": [round(ruling.low, 4), round(ruling.high, 4)],
             "noise": round(stdev(gathered.pairs), 4) if len(gathered.pairs) > 1 else None,
             "dropped": list(gathered.dropped),
-            "windows": self._session.windows_of(len(gathered.pairs) - 1),
+            "windows": self._windows(len(gathered.pairs) - 1),
             "count": size.amount,
         }
 

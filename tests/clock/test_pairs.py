@@ -305,12 +305,19 @@ def test_inconclusive_pairs_are_pooled_with_new_ones():
     assert (50, 1025.0, tuple(old)) == (done.ruling.pairs, clock.time, done.gathered.pairs[:25])
 
 
-REHEARSALS = {"five pairs": (1.0, 5), "or fifteen seconds": (5.0, 3), "or one long pair": (20.0, 1)}
+REHEARSALS = {
+    "five pairs": (1.5, 1.0, 5),
+    "or fifteen seconds": (1.5, 5.0, 3),
+    "or one long pair": (1.5, 20.0, 1),
+    "two that are far above the bar": (2.4, 1.0, 2),
+    "or far below it": (0.9, 1.0, 2),
+}
 
 
-@pytest.mark.parametrize(("each", "expected"), REHEARSALS.values(), ids=REHEARSALS)
-def test_practice_stops_early(each, expected):
-    """At 5 pairs or 15 s."""
+@pytest.mark.parametrize(("ratio", "each", "expected"), REHEARSALS.values(), ids=REHEARSALS)
+def test_practice_stops_early(ratio, each, expected):
+    """At 5 pairs or 15 s, or when 2 pairs are far from a bar of 1.5."""
     clock = Clock()
+    take = clock.taking([math.log(ratio)] * 9, each)
 
-    assert expected == len(rehearse(clock.taking([0.0] * 9, each), clock.now).pairs)
+    assert expected == len(rehearse(take, 1.5, clock.now).pairs)

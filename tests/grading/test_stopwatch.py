@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.clock.pairs import FEW, TIMED
+from autograder.clock.pairs import FEW, GLANCE, TIMED
 from autograder.errors import MovedError, SpoiltError
 from autograder.grading import stopwatch as module
 from autograder.grading.stopwatch import (
@@ -112,17 +112,17 @@ def test_windows_are_filled_by_the_speed_of_the_baseline(watch, seconds, bar, ca
 
 
 def test_nobody_can_tell_how_many_windows_warm_up(watch):
-    """Two or three, pair by pair; the pairs of the first look have half as many that count."""
+    """Two or three, pair by pair; the first pairs of practice have fewer that count, and those of the first look half."""
     stopwatch, machine = watch(rehearsal=True)
     counts = set()
     size = stopwatch._size(module.Sides(PROBE, job("student", 0.001), job("baseline", 0.001)), 1.5)
     take = stopwatch._take(module.Sides(PROBE, job("student", 0.001), job("baseline", 0.001)), size)
-    for index in [*range(10), *range(10)]:
+    for index in 4 * [*range(10)]:
         before = machine.windows
         take(index)
         counts.add((machine.windows - before) // 2)
 
-    assert {FEW + 2, FEW + 3, TIMED + 2, TIMED + 3} == counts
+    assert {it + warm_up for it in (GLANCE, FEW, TIMED) for warm_up in (2, 3)} == counts
 
 
 def test_the_same_bytes_are_not_drawn_again(watch):
