@@ -35,6 +35,7 @@ OPTIONS = {
     "grouped": "--accumulate 4",
     "loaded": "--workers 2",
     "together": "--amp --accumulate 4 --workers 2",
+    "profiled": "--accumulate 4 --profile trace.json.gz",
 }
 
 
@@ -88,8 +89,10 @@ WHY = {
     "group of": "a process may wait for the group when it ends: destroy it",
     "seconds": "they are those of one process, or testing is among them: the slowest decides",
     "peak_mb": "each process has one: gather them in the order of the ranks",
-    "computes": "--amp is autocast for all forward passes and losses, and parameters stay float32",
+    "computes": "--amp is autocast in bfloat16 while it trains, nothing else computes in 16 bits, "
+    "and parameters stay float32",
     "steps taken": "K batches are one step, and an epoch here has one step",
+    "calls of step()": "the profiled epoch calls step() once after each step of the optimizer, and no other epoch does",
     "loads": "--workers is num_workers, with persistent_workers=True; memory is pinned only with CUDA",
     "": "samples are those of all processes, and steps those of the optimizer",
 }
@@ -162,10 +165,11 @@ def did(ranks: Pair, plain: Pair, options: str) -> Verdict:
 
 @part.check(basis="report", needs=[program_trains_as_one])
 def options_do_what_they_say(
-    plain: Pair, halved: Pair, grouped: Pair, loaded: Pair, together: Pair
+    plain: Pair, halved: Pair, grouped: Pair, loaded: Pair, together: Pair, profiled: Pair
 ) -> Verdict:
-    """Each option, and all together, change what they name and nothing else: precision, collectives, loaders."""
-    runs = zip((plain, halved, grouped, loaded, together), OPTIONS.values(), strict=True)
+    """Each option, and all together, change what they name and nothing else: precision, calls, loaders, profile."""
+    every = plain, halved, grouped, loaded, together, profiled
+    runs = zip(every, OPTIONS.values(), strict=True)
     return all_of(did(ranks, plain, options) for ranks, options in runs)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 from unittest.mock import patch
@@ -26,7 +26,7 @@ from autograder.worker.rigs.returned import BadReturn, Returned, dtype_name, fla
 
 EPOCHS = 3  # of one step each, so that order does not matter
 GROUP, WORKERS = 4, 2  # batches of a step, and processes that load, where options ask for them
-HALVES, KEPT = {"float16", "bfloat16"}, ", parameters in float32"
+KEPT = ", parameters in float32"
 WIDTH = 64
 SECONDS = 30.0  # in all, on a machine where much else runs
 TESTING = 50.0  # seconds that a pass over test samples takes
@@ -54,15 +54,23 @@ def built() -> Iterator[list[tuple[int, bool, bool]]]:
 
 
 def facts(
-    rank: int, half: str, steps: int, loaders: Sequence[tuple[int, bool, bool]], *ends: str
+    rank: int,
+    half: str,
+    steps: tuple[int, int],
+    loaders: Sequence[tuple[int, bool, bool]],
+    *ends: str,
 ) -> dict[str, Any]:
-    """Name what a process did: what options decide, and how its file and its group *end*."""
+    """Name what a process did: what options decide, and how its file and its group *end*.
+
+    *steps* are those of the optimizer, and those that the profile was told of.
+    """
     workers, pinned, again = map(max, zip((0, False, False), *loaders, strict=True))
     extra = ", pinned memory" * pinned + ", workers that start again in each epoch" * again
     file, group = ends
     return {
         f"rank {rank}: computes in": half,
-        f"rank {rank}: steps taken": steps,
+        f"rank {rank}: steps taken": steps[0],
+        f"rank {rank}: calls of step() for the profile": steps[1],
         f"rank {rank}: loads with": f"num_workers={workers}{extra}",
         f"result file of rank {rank}": file,
         f"process group of rank {rank}": group,
@@ -107,6 +115,8 @@ class Training:
     def __init__(self, rig: worker.Rig, options: str) -> None:
         self._rig, self._folder, self._options = rig, rig.folder, options
         self._group = GROUP if "--accumulate" in options else 1
+        self._half = "--amp" in options
+        self._extra = int("--profile" in options)  # epochs that count in no figure
         self.share = GROUP * rig.integer(6, 9)  # samples of a process in an epoch
         self.samples = WORLD * self.share
         self._tested = 2 * rig.integer(15, 25) + 1  # which two processes cannot divide
@@ -129,20 +139,28 @@ class Training:
         """Train in one process, on all samples at once; answer as both processes have to."""
         model, (dataset, test) = self.model(0), self.data()
         criterion, optimizer = self._learns(model)
-        for _ in range(EPOCHS):
-            optimizer.zero_grad()
-            loss = criterion(model(dataset.vectors), dataset.labels)
-            loss.backward()
-            optimizer.step()
+
+        def epochs(count: int) -> Tensor | None:
+            loss = None
+            for _ in range(count):
+                optimizer.zero_grad()
+                loss = criterion(model(dataset.vectors), dataset.labels)
+                loss.backward()
+                optimizer.step()
+            return loss
+
+        loss = epochs(EPOCHS)
         right = (model(test.vectors).argmax(dim=1) == test.labels).sum()
-        half = "16 bits" if "--amp" in self._options else "float32"
+        epochs(self._extra)
+        half = "bfloat16" if self._half else "float32"
         loaders = [(WORKERS, False, False)] * ("--workers" in self._options)
+        steps = EPOCHS + self._extra, self._extra
         own = {"weights": flat(dict(model.state_dict())), "steps": []}
         ranks = [
             {
                 **own,
                 "asked": [*range(rank, self.samples, WORLD)] * EPOCHS,
-                "facts": facts(rank, half + KEPT, EPOCHS, loaders, file, "destroyed"),
+                "facts": facts(rank, half + KEPT, steps, loaders, file, "destroyed"),
             }
             for rank, file in enumerate(("written", "none"))
         ]
@@ -172,7 +190,7 @@ class Training:
             answers.add(name, number(figures[name]))
         for name in ("seconds", "peak_mb"):
             answers.add(name, series(figures[name], name).tolist())
-        sizes = {"samples": self.samples, "epochs": EPOCHS}
+        sizes = {"samples": self.samples, "epochs": EPOCHS + self._extra}
         return {**answers.values(), **sizes, "ranks": ranks, **arrays}
 
     def _file(self, rank: int) -> Any:
@@ -190,19 +208,25 @@ class Training:
         torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
         self._rig.clock.freeze()
         model, (dataset, test), half = self.model(rank), self.data(), set[str]()
-        passed = [0]
+        passed, profiled = [0], [0]
 
         def passes(_: Any, arguments: Any, output: Any) -> None:
-            if not (model.training and torch.is_grad_enabled()):
+            trains = model.training and torch.is_grad_enabled()
+            if trains or not self._half:  # whoever tests in 16 bits as well does no harm with --amp
+                half.add(dtype_name(output))
+            if not trains:
                 return self._rig.clock.advance(TESTING, busy=True)
-            half.add(dtype_name(output))
             epoch = min(passed[0] // self.share, EPOCHS - 1)
             passed[0] += len(arguments[0])
             share = len(arguments[0]) / self.share
             return self._rig.clock.advance(self._took[rank, epoch] * share, busy=True)
 
+        def count() -> None:
+            profiled[0] += 1
+
         model.register_forward_hook(passes)
         stand_ins = {
+            "profiled": lambda _: nullcontext(count),
             "make_training": lambda device: (model.to(device), *self._learns(model)),
             "make_datasets": lambda _: (dataset, test),
             "peak_mb": lambda _: self._peaks[rank],
@@ -211,16 +235,17 @@ class Training:
             ran = program.run(*words, **stand_ins)
         if ran.status:
             raise BadReturn(f"{ran.program} ended with status {ran.status}")
-        computed = "16 bits" if half and half <= HALVES else ", ".join(sorted(half)) or "nothing"
+        computed = ", ".join(sorted(half)) or "nothing"
         kept = ", ".join(sorted({dtype_name(weight) for weight in model.parameters()}))
         computed = f"{computed}, parameters in {kept}"
+        steps = len(calls.steps) - 1, profiled[0]
         file = "written" if self._file(rank).exists() else "none"
         group = "still there" if dist.is_initialized() else "destroyed"
         return {
             "weights": flat(dict(model.state_dict())).tolist(),
             "asked": dataset.asked[:4096],
             "steps": calls.settled(),
-            "facts": facts(rank, computed, len(calls.steps) - 1, loaders, file, group),
+            "facts": facts(rank, computed, steps, loaders, file, group),
         }
 
 

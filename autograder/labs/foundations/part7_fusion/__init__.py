@@ -54,8 +54,9 @@ part = Part(
     tables=[LAUNCHES],
 )
 SEE = 'see "What usually goes wrong" in the part 7 handout'
-FIRST = "a convolution, a norm, a ReLU"
-"""A kind of network that students are given."""
+FIRST, NESTED = "a convolution, a norm, a ReLU", "blocks in blocks"
+"""Kinds of networks that students are given."""
+ALL, ONE = "all of it in train()", "one norm in train()"
 
 # --- a norm that becomes part of the convolution before it ------------------------------------
 
@@ -72,9 +73,9 @@ HOLES = dict.fromkeys(
 def network(given: Mapping[str, Any]) -> Any:
     """Make the network of the inputs, on their device and in their dtype."""
     made = import_module("given").make_folding(given["kind"], given["seed"])
-    modes = {"all of it in train()": made, "one norm in train()": getattr(made, "norm", None)}
     if mode := given["mode"]:
-        modes[mode].train()
+        norms = [it for it in made.modules() if type(it).__name__ == "BatchNorm2d"]
+        (made if mode == ALL else norms[-1]).train()
     return made.to(given["images"])
 
 
@@ -115,7 +116,7 @@ fold.same(
         "a norm without weights",
         "layers registered in another order",
         "a norm behind two convolutions",
-        "blocks in blocks",
+        NESTED,
     ),
     within=1e-4,
     gradients=(),
@@ -171,7 +172,11 @@ fold.would_launch(
     needs=["folds_right"],
 )
 fold.refuses(
-    {mode: {"mode": mode, "batch": 2} for mode in ("all of it in train()", "one norm in train()")},
+    {
+        ALL: {"mode": ALL, "batch": 2},
+        ONE: {"mode": ONE, "batch": 2},
+        f"{ONE}, in a block of the model": {"mode": ONE, "batch": 2, "kind": NESTED},
+    },
     takes={"all norms in eval()": {"mode": ""}},
     name="refuses_training_mode",
     says="fold_model raises ValueError if any BatchNorm2d is in train().",
@@ -281,7 +286,11 @@ def versions(length: int, seed: int) -> tuple[dict[str, Callable[[Any], Any]], A
     block = import_module("given").make_folding(FIRST, seed)
     chains = {"a chain": pointwise(length), "two chains": cut(length)}
     images = block.conv.weight[:2].detach().requires_grad_()
-    return {"a block": block, **chains}, images
+    return {
+        "a block": block,
+        **chains,
+        "twice a block": lambda x: block(x) + block(x * 0.5),
+    }, images
 
 
 def counted(written: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -298,7 +307,8 @@ def expected(length: int, seed: int) -> list[dict[str, Any]]:
 
     tried, images = versions(length, seed)
     rows = []
-    for name, operators in {"a block": 3, "a chain": length, "two chains": 2 * length + 2}.items():
+    calls = {"a block": 3, "a chain": length, "two chains": 2 * length + 2, "twice a block": 8}
+    for name, operators in calls.items():
         with with_compiler():
             launched = import_module("given").launches(tried[name], images)
         kinds = {
