@@ -10,7 +10,7 @@ from autograder.labs.distributed.part6_final.part import PROGRAM
 from autograder.model import Device, Failed, Job, Limits, Pair, Passed, Unavailable
 from tests.labs.bench import ROOT, Bench, failing
 
-PROGRAMS = ("plain", "halved", "grouped", "loaded", "together")
+PROGRAMS = ("plain", "halved", "grouped", "loaded", "together", "profiled")
 TOGETHER = {name for name, check in part.checks.items() if {*check.reads} & {*PROGRAMS}}
 # Its processes are forked from one that has not trained yet.
 bench = Bench("distributed", part, without=TOGETHER)

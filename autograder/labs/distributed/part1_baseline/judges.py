@@ -51,7 +51,10 @@ def files_problem(written: Mapping[str, Any]) -> tuple[str, str]:
         if trace["rank"] != rank:
             return f"{expected[rank]} is a trace of rank {trace['rank']}", "the names are swapped"
         if own["returned"] != expected[rank]:
-            return f"rank {rank} returned {own['returned']}", "profile_rank returns its file"
+            return (
+                f"rank {rank} returned {own['returned']}",
+                "profile_rank returns the path of its file",
+            )
     return "one trace for each rank", ""
 
 

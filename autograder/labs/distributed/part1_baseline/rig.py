@@ -78,4 +78,7 @@ def _profiled(student: ModuleType, steps: int, folder: Path, rank: int) -> dict[
         if steps == STEPS[0]:
             raise
         raised = text(type(error).__name__, 60)
-    return {"returned": text(Path(str(returned)).name), "taken": taken, "raised": raised}
+    path = Path(str(returned))
+    inside = path.parent.resolve() == folder.resolve()
+    named = text(path.name if inside else f"{path}, which is not in its folder")
+    return {"returned": named, "taken": taken, "raised": raised}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import mean, median
 from typing import Any, NamedTuple
 
@@ -26,8 +27,8 @@ class Script(NamedTuple):
     def slips(self, right: float, world: int) -> dict[str, float]:
         """Return what usual mistakes make of measured times with this median."""
         turns = zip(*map(self.of, range(world)), strict=True)
-        average = mean(self.pattern)
-        return {
+        average, count = mean(self.pattern), len(self.pattern)
+        slips = {
             "it is a faster rank's: take the largest of all ranks": FASTER * right,
             "it is the mean, which one slow call decides: take the median": average * right,
             "it is the mean over ranks: take the largest": (1 + (world - 1) * FASTER)
@@ -39,6 +40,12 @@ class Script(NamedTuple):
             "it is the fastest call: take the median": min(self.pattern) * right,
             "it is in seconds": right / 1e3,
         }
+        if count % 2 == 0:
+            upper = sorted(self.pattern)[count // 2]
+            slips["of an even number of times the median lies between the two in the middle"] = (
+                upper * right
+            )
+        return slips
 
 
 class Link(NamedTuple):
@@ -85,11 +92,13 @@ class Story(NamedTuple):
         }
 
 
-def drawn_script(random: np.random.Generator, slower: int) -> Script:
-    """Draw an odd number of factors around 1, one of them far too slow."""
+def drawn_script(
+    random: np.random.Generator, slower: int, middle: Sequence[float] = (1.0,)
+) -> Script:
+    """Draw factors around those in the *middle*, whose mean is 1; one of them is far too slow."""
     half = int(random.integers(3, 6))
     below, above = random.uniform(0.7, 0.9, half), random.uniform(1.2, 1.4, half - 1)
-    return Script(random.permutation([*below, 1.0, *above, 4.6]).tolist(), slower)
+    return Script(random.permutation([*below, *middle, *above, 4.6]).tolist(), slower)
 
 
 def drawn_link(random: np.random.Generator) -> Link:
@@ -97,13 +106,19 @@ def drawn_link(random: np.random.Generator) -> Link:
 
 
 def drawn_stories(random: np.random.Generator) -> list[Story]:
-    """Draw a training of two buckets, and one of three: there the other rank is slower, and nothing is hidden."""
+    """Draw a training of two buckets, and one of three.
+
+    There the other rank is slower, nothing is hidden, and the number of steps is even.
+    """
     stories = []
     first = int(random.integers(2))
-    kinds = ((first, 0.1, 2, (0.3, 0.7)), (1 - first, 0.03, 3, (1.2, 1.5)))
-    for slower, bucket_mb, collectives, shares in kinds:
+    kinds = (
+        (first, 0.1, 2, (0.3, 0.7), (1.0,)),
+        (1 - first, 0.03, 3, (1.2, 1.5), (0.95, 1.05)),
+    )
+    for slower, bucket_mb, collectives, shares, middle in kinds:
         compute, width = float(random.uniform(0.2, 0.4)), int(random.integers(116, 129))
-        link, script = drawn_link(random), drawn_script(random, slower)
+        link, script = drawn_link(random), drawn_script(random, slower, middle)
         story = Story(width, bucket_mb, collectives, compute, 0.0, link, script)
         exposed = float(random.uniform(*shares)) * story.figures()["total_ms"] / 1e3
         stories.append(story._replace(exposed=exposed))

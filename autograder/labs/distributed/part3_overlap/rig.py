@@ -50,7 +50,7 @@ class Reducing:
     def alone(self) -> dict[str, Any]:
         """Train in one process on the batches of all, from the weights of rank 0."""
         net = self._net(0)
-        own: dict[str, Any] = {"begun": flat(net.state_dict()), "steps": [], "events": []}
+        own: dict[str, Any] = {"begun": _all(net), "steps": [], "events": []}
         optimizer = _optimizer(net)
         for step in range(len(self._uses)):
             optimizer.zero_grad()
@@ -82,7 +82,7 @@ class Reducing:
         filling = Filling(net, self._most, note)
         with mock.patch.object(dist, "Reducer", _refused):
             model = student.BucketedDDP(net, self._most)
-        figures = {"begun": flat(net.state_dict())}
+        figures = {"begun": _all(net)}
         optimizer = _optimizer(net)
         with Collectives() as collectives, Late(note) if late else nullcontext():
             for step in range(len(self._uses)):
@@ -104,6 +104,7 @@ class Reducing:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed + rank)
             net: nn.Module = self._make()
+            net.register_buffer("unsaved", torch.rand(3), persistent=False)
         if self._exact:
             for name in ("second", "last"):  # side comes before them, and not after second
                 setattr(net, name, net._modules.pop(name))
@@ -158,6 +159,11 @@ def _optimizer(net: nn.Module) -> torch.optim.Optimizer:
 
 def _weights(net: nn.Module) -> Any:
     return flat(dict(net.named_parameters()))
+
+
+def _all(net: nn.Module) -> Any:
+    """Return parameters and buffers, also those that a state_dict leaves out."""
+    return flat({**dict(net.named_parameters()), **dict(net.named_buffers())})
 
 
 def _drawn(rig: worker.Rig, shape: Sequence[int]) -> Tensor:

@@ -27,7 +27,7 @@ def layers(random: np.random.Generator) -> dict[str, Layer]:
         "a single window": (1, 1, 1, 2, 3),
         "two of everything": (2, 2, 2, 8, int(2 * random.integers(5, 7))),
         "odd sizes": (1, 1, 1, low, high),
-        "more numbers than a block has": (1, 1, 1, 36, 34),
+        "more numbers than a block has": (3, 1, 1, 20, 22),
         "nothing above zero": (1, 1, 1, 6, 6),
     }
     return {
