@@ -89,9 +89,10 @@ WHY = {
     "group of": "a process may wait for the group when it ends: destroy it",
     "seconds": "they are those of one process, or testing is among them: the slowest decides",
     "peak_mb": "each process has one: gather them in the order of the ranks",
-    "computes": "--amp is autocast in bfloat16 while it trains, nothing else computes in 16 bits, "
-    "and parameters stay float32",
+    "computes": "--amp is autocast in bfloat16 around forward pass and loss while it trains; nothing else computes in "
+    "16 bits, and parameters stay float32",
     "steps taken": "K batches are one step, and an epoch here has one step",
+    "after the profile": "accuracy is that before the profiled epoch, which comes last",
     "calls of step()": "the profiled epoch calls step() once after each step of the optimizer, and no other epoch does",
     "loads": "--workers is num_workers, with persistent_workers=True; memory is pinned only with CUDA",
     "": "samples are those of all processes, and steps those of the optimizer",

@@ -26,7 +26,7 @@ from autograder.worker.rigs.returned import BadReturn, Returned, dtype_name, fla
 
 EPOCHS = 3  # of one step each, so that order does not matter
 GROUP, WORKERS = 4, 2  # batches of a step, and processes that load, where options ask for them
-KEPT = ", parameters in float32"
+KEPT = ", losses in float32, parameters in float32"
 WIDTH = 64
 SECONDS = 30.0  # in all, on a machine where much else runs
 TESTING = 50.0  # seconds that a pass over test samples takes
@@ -56,13 +56,13 @@ def built() -> Iterator[list[tuple[int, bool, bool]]]:
 def facts(
     rank: int,
     half: str,
-    steps: tuple[int, int],
+    steps: tuple[int, int, int],
     loaders: Sequence[tuple[int, bool, bool]],
     *ends: str,
 ) -> dict[str, Any]:
     """Name what a process did: what options decide, and how its file and its group *end*.
 
-    *steps* are those of the optimizer, and those that the profile was told of.
+    *steps* are those of the optimizer, those that the profile was told of, and tests that came after it.
     """
     workers, pinned, again = map(max, zip((0, False, False), *loaders, strict=True))
     extra = ", pinned memory" * pinned + ", workers that start again in each epoch" * again
@@ -71,6 +71,7 @@ def facts(
         f"rank {rank}: computes in": half,
         f"rank {rank}: steps taken": steps[0],
         f"rank {rank}: calls of step() for the profile": steps[1],
+        f"rank {rank}: batches tested after the profile": steps[2],
         f"rank {rank}: loads with": f"num_workers={workers}{extra}",
         f"result file of rank {rank}": file,
         f"process group of rank {rank}": group,
@@ -154,7 +155,7 @@ class Training:
         epochs(self._extra)
         half = "bfloat16" if self._half else "float32"
         loaders = [(WORKERS, False, False)] * ("--workers" in self._options)
-        steps = EPOCHS + self._extra, self._extra
+        steps = EPOCHS + self._extra, self._extra, 0
         own = {"weights": flat(dict(model.state_dict())), "steps": []}
         ranks = [
             {
@@ -207,14 +208,16 @@ class Training:
     def _ran(self, program: Program, words: list[str], rank: int) -> dict[str, Any]:
         torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
         self._rig.clock.freeze()
-        model, (dataset, test), half = self.model(rank), self.data(), set[str]()
-        passed, profiled = [0], [0]
+        model, (dataset, test) = self.model(rank), self.data()
+        half, losses = set[str](), set[str]()
+        passed, profiled, tested = [0], [0], [0]
 
         def passes(_: Any, arguments: Any, output: Any) -> None:
             trains = model.training and torch.is_grad_enabled()
             if trains or not self._half:  # whoever tests in 16 bits as well does no harm with --amp
                 half.add(dtype_name(output))
             if not trains:
+                tested[0] += profiled[0]
                 return self._rig.clock.advance(TESTING, busy=True)
             epoch = min(passed[0] // self.share, EPOCHS - 1)
             passed[0] += len(arguments[0])
@@ -224,10 +227,15 @@ class Training:
         def count() -> None:
             profiled[0] += 1
 
+        def make(device: Any) -> tuple[Any, ...]:
+            criterion, optimizer = self._learns(model.to(device))
+            criterion.register_forward_hook(lambda *it: losses.add(dtype_name(it[-1])))
+            return model, criterion, optimizer
+
         model.register_forward_hook(passes)
         stand_ins = {
             "profiled": lambda _: nullcontext(count),
-            "make_training": lambda device: (model.to(device), *self._learns(model)),
+            "make_training": make,
             "make_datasets": lambda _: (dataset, test),
             "peak_mb": lambda _: self._peaks[rank],
         }
@@ -235,10 +243,10 @@ class Training:
             ran = program.run(*words, **stand_ins)
         if ran.status:
             raise BadReturn(f"{ran.program} ended with status {ran.status}")
-        computed = ", ".join(sorted(half)) or "nothing"
-        kept = ", ".join(sorted({dtype_name(weight) for weight in model.parameters()}))
-        computed = f"{computed}, parameters in {kept}"
-        steps = len(calls.steps) - 1, profiled[0]
+        kept = {dtype_name(weight) for weight in model.parameters()}
+        named = (", ".join(sorted(it)) or "nothing" for it in (half, losses, kept))
+        computed = "{}, losses in {}, parameters in {}".format(*named)
+        steps = len(calls.steps) - 1, profiled[0], tested[0]
         file = "written" if self._file(rank).exists() else "none"
         group = "still there" if dist.is_initialized() else "destroyed"
         return {
