@@ -38,6 +38,7 @@ SIDES = ("baseline", "optimized")
 FIGURE = {"time": "optimized_ms", "memory": "optimized_mb"}
 TOLERANCE = 0.05
 LEAST = 1.05  # times as much memory is a difference
+ROUNDED = 1e-9  # relative: rounding of a ratio
 VERDICT = "about the goal: for memory a ratio from 1.05 on, for time the rule of part 1"
 TABLE = Form(
     "pairs.csv",
@@ -165,9 +166,10 @@ def verdict_problem(rows: Sequence[Mapping[str, Any]]) -> str:
             return f"{row['pair']} is for {goal}, and not for {row['goal']}"
         gain = row["speedup"] if row["goal"] == "time" else row["memory_ratio"]
         least = 1.0 if row["goal"] == "time" else LEAST
-        ok = {"better": gain >= least, "worse": gain <= 1 / least, "cannot tell": True}
+        up, down = gain * (1 + ROUNDED), gain * (1 - ROUNDED)
+        ok = {"better": up >= least, "worse": down <= 1 / least, "cannot tell": True}
         if row["goal"] == "memory":
-            ok["cannot tell"] = 1 / LEAST <= gain <= LEAST
+            ok["cannot tell"] = up >= 1 / LEAST and down <= LEAST
         if not ok[row["verdict"]]:
             return f"{row['pair']} is for {row['goal']}, where it has {gain:.4g}x: that is not '{row['verdict']}'"
     return ""
