@@ -48,6 +48,8 @@ class Steps(Recording):
         causes = [cause for cause in CAUSES[gpu] if loads in (None, cause == "data loading")]
         # Times: more of the steps is work than any cause of idleness.
         self._work_more = 40 if loads is False else 1
+        # So that copies in the GPU are longer than any cause, where the loader is one.
+        self._copy_more = 24 if loads else 1
         # Drawn once: what is not clear is so more often for some causes.
         self.cause = str(random.choice(causes))
 
@@ -119,9 +121,9 @@ class Steps(Recording):
         self.add("kernel", "tail", now - 200, 400)  # of the step before
         now = self._begin(now) if now == MARGIN else now
         now = self._load(now) + self._long("Python and other", 60, 200)
-        copy = self._draw(200, 400)
+        copy = self._draw(200, 400) * self._copy_more
         self.add("gpu_memcpy", self._copy, now + 30, copy)
-        self.add("gpu_user_annotation", LOADER, now + 40, copy - 60)
+        self.add("gpu_user_annotation", LOADER, now + 40, min(copy - 60, 300))
         self.add(
             "kernel",
             "gemm",

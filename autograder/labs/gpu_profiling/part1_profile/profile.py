@@ -257,8 +257,12 @@ FINDS = {
     ),
     "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
 }
+IS_WORK = dict.fromkeys(
+    ("gap_cause is 'kernels'", "gap_cause is 'copies'"),
+    "kernels, copies and memsets are work: compare only what the rest of the window is put to",
+)
 for _name, (_what, _group) in FINDS.items():
-    questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group)
+    questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group, hints=IS_WORK)
 
 
 # --- what is judged: the submitted files -----------------------------------------------------------------------------
