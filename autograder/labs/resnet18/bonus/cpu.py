@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -30,8 +31,9 @@ def study(student: Student, rig: Rig) -> Answer:
     counts = sorted({1, *(rig.integer(2, 9) for _ in range(2))})
     gains = dict(zip(counts, np.cumsum([1.0, *rig.seconds(0.2, 0.6, 2)]).tolist(), strict=False))
     seconds = dict(zip(OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
-    # A number that the study does not set, so that it is seen who restores it.
-    before = rig.programs.threads(next(n for n in (2, 3, 4) if n not in counts))
+    # A number that neither the study nor the machine sets, so that it is seen who restores it.
+    others = {*counts, os.cpu_count()}
+    before = rig.programs.threads(next(n for n in (2, 3, 4, 5) if n not in others))
     steps = rig.programs.steps(seconds, gains)
     answer = drawn(rig, CPU, PICTURED, student.study_cpu, steps, counts)
     after = rig.programs.threads()
