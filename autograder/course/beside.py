@@ -24,7 +24,7 @@ BESIDE = frozenset({
     "profiles.made", "profiles.ranges", "profiles.timeline", "profiles.training", "programs",
     "queue", "ranges", "ranks", "reduced", "resnet_trainings", "saved", "scaler_calls", "script",
     "scripted_call", "scripted_net", "scripted_version", "sharding", "shares", "sizes", "stepping",
-    "sums", "tiles", "traffic", "trainings", "waits", "would_launch",
+    "sums", "tiles", "traffic", "trainings", "turned", "waits", "would_launch",
 })  # fmt: skip
 """Of the rig."""
 HOOKS = frozenset({"listeners", "register_forward_hook", "register_step_post_hook"})

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.worker import rig as worker
+from autograder.worker.rigs.hooks import Hook
 from autograder.worker.rigs.nets import Loader
 from autograder.worker.rigs.returned import flat, text
 
@@ -72,10 +73,32 @@ def weights_of(saved: Mapping[str, Tensor], plain: nn.Module) -> dict[str, Any]:
     }
 
 
+def turned(make: Callable[[Any], Any], passes: int) -> Callable[[Any], Any]:
+    """Let networks take each class for the next one after so many *passes* from their first weights.
+
+    So another share of the samples is right in one epoch than in the next.
+    """
+
+    def make_training(device: torch.device) -> Any:
+        model, criterion, optimizer = make(device)
+        first, passed = model.fc.weight.detach().clone(), [0]
+
+        def turn(layer: nn.Linear, _: Any, logits: Tensor) -> Tensor:
+            if logits.requires_grad:
+                passed[0] = 0 if torch.equal(layer.weight, first) else passed[0] + 1
+            return logits.roll(1, dims=1) if passed[0] >= passes else logits
+
+        model.fc.register_forward_hook(Hook(turn))
+        return model, criterion, optimizer
+
+    return make_training
+
+
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
     loader_for = staticmethod(loader_for)
+    turned = staticmethod(turned)
     saved_weights = staticmethod(saved)
     weights_of = staticmethod(weights_of)
 
