@@ -137,6 +137,7 @@ def train(rank, processes, meeting):
         optimizer.step()
     weights = sum(each.double().abs().sum().item() for each in model.parameters())
     print(f"rank {rank}: own loss {loss.item():.4f}, sum of all weights {weights:.6f}", flush=True)
+    dist.barrier()  # whoever ends first takes the connection of the others along
     dist.destroy_process_group()
 
 

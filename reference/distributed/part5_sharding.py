@@ -191,6 +191,7 @@ def work(rank, processes, port) -> None:
     held = sum(parameter.to_local().nbytes for parameter in model.parameters())
     whole = sum(parameter.nbytes for parameter in model.parameters())
     print(f"rank {rank} holds {held} of {whole} bytes; {figures}")
+    dist.barrier()  # whoever ends first takes the connection of the others along
     dist.destroy_process_group()
 
 
