@@ -36,7 +36,8 @@ def folded(student: Student, rig: Rig) -> Answer:
 FACTS = {
     "recorded": "a pass was recorded for a backward pass: memory is kept for nothing",
     "fetched": "results were fetched in each batch, so the host waits for the device each time",
-    "mode": "a module is not in the mode it was in before, and the caller's next epoch would use it",
+    "mode": "a module is not in its old mode, or requires_grad of a parameter has changed: "
+    "the caller's next epoch would use it",
     "raised": "the loader's exception did not reach the caller, who takes a part of the classes for all of them",
 }
 
@@ -52,7 +53,7 @@ def predicted(student: Student, rig: Rig) -> Answer:
     if rig.side != "student":
         answers.add("the classes", made.classes(model, batches))
     else:
-        modes = model.modes()
+        settings = model.settings()
         turn = SimpleNamespace(step=None)
 
         def numbered() -> Iterator[Any]:
@@ -69,7 +70,7 @@ def predicted(student: Student, rig: Rig) -> Answer:
             "recorded": any(model.recorded),
             "fetched": any(len(wait["batches"]) > 1 for wait in waits.values()),
             "raised": made.survived(student.predict, broken, batches),
-            "mode": modes == model.modes() == broken.modes(),
+            "mode": settings == model.settings() == broken.settings(),
         }
     for fact in FACTS:
         answers.add(fact, facts[fact])
@@ -130,7 +131,7 @@ def predicts_without_a_trace(predicted: Pair) -> Verdict:
     hints = {
         "recorded": "run the model under torch.inference_mode()",
         "fetched": "keep results on the device, and move them once, after the loop",
-        "mode": "restore module.training of each module in a finally clause",
+        "mode": "restore module.training of each module in a finally clause, and leave requires_grad alone",
         "raised": "let exceptions out: try and finally, without except",
     }
     judged = outputs.same(predicted, 0.0, why=FACTS, try_=INFER, without=["the classes"])

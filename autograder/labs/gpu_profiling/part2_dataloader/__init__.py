@@ -140,14 +140,20 @@ CASE = {
     "waits": list_of(NUMBER),
 }
 TOLD = {name: optional(NUMBER) for name in FIGURES}
+DEFAULTS = {"warm_up": 8, "batches": 24}
+"""Of measure_loader, as the handout has them."""
 
 
 @part.probe(pair=True, values={"cases": list_of(record(**CASE, reported=record(**TOLD)))})
 def counted(student: Student, rig: Rig) -> Answer:
-    """Loaders of more batches than are asked for, and of fewer, the last of which is short; each batch has its wait."""
+    """Loaders of more batches than are asked for, and of fewer, the last of which is short; each batch has its wait.
+
+    The last loader is measured as the defaults say.
+    """
     cases = []
-    for more in (5, -2):
+    for more, default in ((5, False), (-2, False), (5, True)):
         asked = {"warm_up": rig.integer(2, 4), "batches": rig.integer(5, 8)}
+        asked = DEFAULTS if default else asked
         count, (start,) = sum(asked.values()) + more, rig.seconds(*START, 1)
         stream: dict[str, Any] = {
             "samples": BATCH * count - 3,
@@ -155,7 +161,8 @@ def counted(student: Student, rig: Rig) -> Answer:
         }
         stream["start"] = start
         loader = rig.loading.streams(**stream, pace={}, cold=COLD)(BATCH)
-        returned = student.measure_loader(loader, rig.device, **asked)
+        words = {} if default else asked
+        returned = student.measure_loader(loader, rig.device, **words)
         figures = rig.returned("measure_loader", returned)
         reported = {name: rig.number(figures[name]) for name in FIGURES}
         cases.append({**asked, **stream, "reported": reported})

@@ -39,6 +39,7 @@ swiglu = Exercise(
     holes={"refuses_nothing": LATER, "refuses_by_another_error": LATER},
 )
 LARGE: Sizes = {"rows": 40, "columns": 30, "size": 30}
+SMALL: Sizes = {"rows": (2, 9), "columns": (2, 33)}
 
 
 @swiglu.inputs
@@ -62,13 +63,18 @@ def differentiate(written: Any, given: Mapping[str, Any]) -> Any:
 
 
 swiglu.same(
-    {WIDE: LARGE},
+    {
+        WIDE: LARGE,
+        "gate is frozen": {**SMALL, "gradients": ["up"]},
+        "up is frozen": {**SMALL, "gradients": ["gate"]},
+    },
     dtypes=["float64", "bfloat16"],
     as_one=True,
     name="swiglu_matches",
     says="swiglu and its gradients match the slow version: any layout, float64, bfloat16, "
     "gates from -30 to 30 and of some thousands.",
     why={
+        "is frozen": "an input that needs a gradient gets one, also where the other one needs none",
         "gradient of up": "the gradient of up is the gradient of the result times silu(gate)",
         "gradient of gate": "silu(x) = x * s has the slope s * (1 + x * (1 - s)), s = sigmoid(x); "
         "it is multiplied by up and by the gradient of the result",

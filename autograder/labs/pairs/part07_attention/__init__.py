@@ -221,6 +221,7 @@ banded.same(
         "257 positions": {"batch": 1, "length": 257},
         "1000 positions": {"batch": 1, "heads": 2, "length": 1000},
         "a window of everything": {"length": (60, 120), "window": 300},
+        "a window of 300 of 500 positions": {"batch": 1, "heads": 2, "length": 500, "window": 300},
         "bfloat16": {"dtype": "bfloat16", "trains": False},
     },
     within=CLOSE,

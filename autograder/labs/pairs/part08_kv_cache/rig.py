@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from autograder.worker import rig as worker
+from autograder.worker.rigs.returned import BadReturn
 
 WORDS = 97  # that the model knows
 
@@ -66,10 +67,23 @@ def continued(model: Any, tokens: torch.Tensor, count: int) -> tuple[torch.Tenso
     return tokens, torch.stack(logits, dim=1)
 
 
+def _require_device(written: Any) -> None:
+    """Make a cache on a device without memory, which each machine has."""
+    pair = torch.empty(2, 1, 1, 1, 4, device="meta")
+    own = written(1, 1, 4, 2, torch.float32, "meta")
+    try:
+        there = all(it.device == pair.device for it in own.append(*pair))
+    except NotImplementedError:  # a copy to another device, which has no numbers to get
+        there = False
+    if not there:
+        raise BadReturn("KVCache was made for the device meta, and its buffer is on another one")
+
+
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
     def made_cache(self, written: Any, inputs: Mapping[str, Any]) -> Any:
-        """Make a cache as the script says."""
+        """Make a cache as the script says, after one on another device."""
+        _require_device(written)
         sizes = (inputs[name] for name in ("batch", "heads", "size", "capacity"))
         return written(*sizes, getattr(torch, inputs["precision"]), self.device)

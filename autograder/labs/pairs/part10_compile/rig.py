@@ -96,13 +96,13 @@ class Rig(worker.Rig):
     def stepping(self, student: ModuleType, compiler: Compiler, steps: int) -> Any:
         """Let the student make a step; return the model, and what takes it, with a new batch each time.
 
-        Gradients are there from before, so that a step has to begin with zero_grad.
+        Gradients are there before the first step, so that a step has to begin with zero_grad.
         """
         model = self._looking()
-        for weight in model.parameters():
-            weight.grad = torch.ones_like(weight)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
         step = student.make_step(model, optimizer, nn.CrossEntropyLoss(), backend=compiler)
+        for weight in model.parameters():
+            weight.grad = torch.ones_like(weight)
         batches = iter([self._batch() for _ in range(steps)])
         return model, lambda: step(*next(batches))
 

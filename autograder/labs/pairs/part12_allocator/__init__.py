@@ -104,7 +104,7 @@ def asks_rarely(rounds: Observation) -> Verdict:
 
 @part.probe(values={"shares": exactly(23, NUMBER)})
 def blocks(student: Student, rig: Rig) -> Any:
-    """Large blocks are free; then a size for which one is a third too large, sizes just above a power of two, others."""
+    """Large blocks are free; then a size for which one is a third too large, one just above a power of two, others."""
     watched = rig.watched(student.PoolAllocator, {"gap": 4096})
     for block, size in enumerate((64 * MIB, 3 * MIB // 2, 8192, 6000, 65_000)):
         watched.allocate(block, size)

@@ -17,7 +17,7 @@ SIDE, CLASSES = 6, 5
 BATCHES = (4, 4, 3)  # images; the last one is shorter
 
 
-class Broken(Exception):  # noqa: N818 raised for the student to pass on
+class Broken(RuntimeError):  # noqa: N818 raised for the student to pass on
     """What a loader raises in the middle."""
 
 
@@ -44,6 +44,10 @@ class Watched(nn.Module):
 
     def modes(self) -> list[bool]:
         return [module.training for module in self.modules()]
+
+    def settings(self) -> list[bool]:
+        """Return which modules are in train(), and which parameters ask for a gradient."""
+        return [*self.modes(), *(weight.requires_grad for weight in self.parameters())]
 
 
 def drawn_norm(channels: int, draw: Callable[..., Tensor]) -> nn.BatchNorm2d:

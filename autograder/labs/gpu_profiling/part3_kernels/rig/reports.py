@@ -39,7 +39,7 @@ class Report:
     def __init__(self, random: np.random.Generator, unit: str) -> None:
         """Draw some launches, two of them of one kernel; one for each bound at least."""
         kinds = [(82.0, 35.0), (30.0, 85.0), (20.0, 31.0), (71.0, 66.0), (64.0, 77.0), (68.0, 68.0)]
-        kinds.append((LIMIT, 35.0))
+        kinds = 2 * [*kinds, (LIMIT, 35.0)]  # IDs of two digits as well
         self.rows: list[dict[str, Any]] = []
         self._random, self._unit = random, unit
         for sm, memory in (kinds[int(i)] for i in random.permutation(len(kinds))):
