@@ -118,7 +118,7 @@ def test_the_course_is_consistent(name):
 
 
 SIZES = {  # wrong, unusual, hostile or cheating
-    ("resnet18", "part1_baseline"): (40, 8, 6),
+    ("resnet18", "part1_baseline"): (41, 8, 6),
     ("resnet18", "part2_dataloader"): (30, 6, 6),
     ("resnet18", "part3_amp"): (12, 8, 5),
     ("resnet18", "part4_memory"): (30, 8, 6),

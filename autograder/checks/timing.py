@@ -33,6 +33,8 @@ class Script:
     """Seconds of the first wait that passed in iter(loader); who times each next() alone may leave them out."""
     ahead: bool = False
     """Whether another thread asked for batches: the work goes on meanwhile, so less of each wait may be seen."""
+    copied: float = 0.0
+    """Seconds of the work in which the host waited for copies to the device."""
 
     @property
     def total(self) -> float:
@@ -47,6 +49,7 @@ SUM = "data_wait += time from asking for a batch until it is there, the first on
 CALL = "time whole iterations, and call model(images): model.forward(images) skips the clock, which is hooked to it"
 JUMPS = "its clock is time.time(), which jumps when it is set"
 STEADY = "time.perf_counter() for every reading"
+ARRIVED = "read the clock as soon as the batch is there, before it is moved to the device"
 AGAIN = "read the clock again when the iteration ends"
 
 
@@ -146,6 +149,7 @@ def _waits(script: Script) -> list[Story]:
             (total - rest, "it holds the work as well", AGAIN)
             for rest in (0.0, script.queued, script.work[-1])
         ),
+        (waited + script.copied, "it holds the copy to the device as well", ARRIVED),
         (sum(arrivals), again, AGAIN),
     ]
 

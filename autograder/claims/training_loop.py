@@ -242,7 +242,7 @@ class TrainingLoop:
             sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
             waits = rig.seconds(0.2, 0.9, count)
             work = rig.seconds(0.3, 0.8, count)
-            (queued,) = rig.seconds(0.1, 0.3, 1)
+            queued, copying = rig.seconds(0.1, 0.3, 2)
             waits[0] += timing.START
             passes, begun = list[int](), list[int]()
             threads = set[int]()
@@ -255,16 +255,18 @@ class TrainingLoop:
                 window.model.register_forward_hook(lambda *_: passes.append(1))
                 window.loader.starters.append(lambda: begun.append(1))
                 window.loader.listeners.append(lambda _: threads.add(threading.get_ident()))
-                left = queued * (device.type != "cpu")  # a CPU leaves nothing to wait for
-                with rig.queue(window, left):
-                    return count * left, self.call(student, window)
+                gpu = device.type != "cpu"  # a CPU leaves nothing to wait for, and copies nothing
+                with rig.queue(window, gpu * queued, gpu * copying) as queue:
+                    metrics = self.call(student, window)
+                return gpu * count * queued, queue.copied, metrics
 
-            left, metrics = rig.on_a_gpu(run)
+            left, copied, metrics = rig.on_a_gpu(run)
             return {
                 "sizes": sizes,
                 "waits": waits,
                 "work": work,
                 "queued": left,
+                "copied": copied,
                 "passes": len(passes),
                 "begun": len(begun),
                 "ahead": bool(threads - {threading.get_ident()}),
@@ -289,6 +291,8 @@ class TrainingLoop:
             queued = (
                 trusted["queued"] * len(work) / len(trusted["work"]) if reported["queued"] else 0.0
             )
+            copied = reported["copied"]
+            work = [seconds + copied / len(work) for seconds in work]
             first, *others = trusted["waits"]
             scripts = [
                 timing.Script(
@@ -299,6 +303,7 @@ class TrainingLoop:
                     queued,
                     start,
                     reported["ahead"],
+                    copied,
                 )
                 for more in range(min(max(reported["begun"], 1), STARTS) if start else 1)
             ]
@@ -320,6 +325,7 @@ class TrainingLoop:
         values = {
             **dict.fromkeys(("waits", "work"), list_of(NUMBER)),
             "queued": NUMBER,
+            "copied": NUMBER,
             "ahead": BOOLEAN,
         }
         values |= dict.fromkeys(("sizes", "handed_on"), list_of(INTEGER))

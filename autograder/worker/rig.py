@@ -217,9 +217,12 @@ class Rig:
         """Let time pass in which the process computes."""
         self.clock.advance(seconds, busy=True)
 
-    def queue(self, window: Window, seconds: float) -> Queue:
-        """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for."""
-        return Queue(window.model, window.loader, seconds, self._work)
+    def queue(self, window: Window, seconds: float, copying: float = 0.0) -> Queue:
+        """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for.
+
+        A copy of images that the host waits for takes *copying* seconds.
+        """
+        return Queue(window.model, window.loader, seconds, self._work, copying)
 
     def on_a_gpu(self, run: Callable[[torch.device], T]) -> T:
         """Call *run* with a GPU; where there is none with one that is played, or with the CPU if that is not enough.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -245,9 +245,14 @@ class Queue(Fetches):
         loader: Loader,
         seconds: float,
         wait: Callable[[float], None],
+        copying: float = 0.0,
     ) -> None:
-        """The pass of each batch leaves *seconds*; *wait* lets the clock go on."""
+        """The pass of each batch leaves *seconds*; *wait* lets the clock go on.
+
+        A copy of images that the host waits for takes *copying* seconds.
+        """
         super().__init__()
+        self._copying, self.copied = copying, 0.0
         self._loader = loader
         self._wait = wait
         self._seconds = 0.0
@@ -257,6 +262,13 @@ class Queue(Fetches):
 
     def _leave(self) -> None:
         self._seconds += next(self._left, 0.0)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if self._loader.step is not None and _waits_for_images(name, args, kwargs or {}):
+            self._wait(self._copying)
+            self.copied += self._copying
+        return super().__torch_function__(func, types, args, kwargs)
 
     def counts(self, name: str) -> bool:
         """Between batches a tensor may be moved without waiting; after the epoch it is moved to be read."""
@@ -271,6 +283,14 @@ def _lists_tensors(value: Any) -> bool:
     if not isinstance(value, list | tuple):
         return False
     return any(isinstance(it, torch.Tensor) or _lists_tensors(it) for it in value)
+
+
+def _waits_for_images(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call moves images to a device, and waits until they are there."""
+    options = [*args[1:], *kwargs.values()]
+    placed = any(isinstance(it, torch.device | str) for it in options)
+    moves = name == "cuda" or (name == "to" and placed)
+    return moves and args[0].dim() == 4 and not any(it is True for it in options)
 
 
 def _asked_by_torch() -> bool:

@@ -157,6 +157,31 @@ def test_a_gpu_is_played_for_a_loop_which_waits_for_it_under_any_name(rig, gpu, 
     assert ("cuda", waited) == (rig.on_a_gpu(epoch), sum(clock))
 
 
+@pytest.mark.parametrize(
+    ("move", "copied"),
+    [
+        (lambda images, device: images.to(device), 3.0),
+        (lambda images, device: images.to(device=device, dtype=torch.float64), 3.0),
+        (lambda images, _: images.cuda(), 3.0),
+        (lambda images, device: images.to(device, non_blocking=True), 0.0),
+        (lambda images, _: images.cuda(non_blocking=True), 0.0),
+        (lambda images, _: images.to(torch.float64), 0.0),
+        (lambda images, device: images.sum().to(device), 0.0),
+    ],
+)
+def test_a_copy_of_images_takes_time_where_it_is_waited_for(rig, gpu, move, copied):
+    clock = []
+
+    def epoch(device):
+        window = rig.window([2, 2, 1])
+        with Queue(window.model, window.loader, 0.0, clock.append, 1.0) as queue:
+            for images, _ in window.loader:
+                move(images, device)
+        return queue.copied
+
+    assert rig.on_a_gpu(epoch) == copied == sum(clock)
+
+
 def test_a_thread_finds_the_gpu_that_is_played(rig, gpu):
     """A loop that moves its batches in a thread of its own goes on."""
 
