@@ -12,9 +12,10 @@ from autograder.errors import UserError, nearest
 from autograder.handed_in import times
 from autograder.model import Result
 from autograder.results import drift, requests, standing
+from autograder.results.not_graded import NOT_GRADED
 
-OF_ALL = ("index.html", "grades.csv", "queue.html", "anonymous.html")
-"""Made from all results; written again by whoever removes one. The last has no names, and is kept up to date."""
+OF_ALL = ("index.html", "grades.csv", "queue.html", "anonymous.html", NOT_GRADED)
+"""Of all students; who removes one writes pages and grades again. anonymous.html, without names, is kept up to date."""
 
 
 def submissions_of(out: Path, students: Collection[str]) -> list[str]:

@@ -151,7 +151,7 @@ def grade(
         raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
     if failing and watch:
         raise UserError("--failing chooses from results that are there; leave out --watch")
-    submissions = [] if watch else _found(intake.find(paths), paths[0])
+    submissions = [] if watch else _found(intake.find(paths), paths[0], out)
     if failing:
         submissions = _failing(submissions, out, failing)
     work = Work(
@@ -241,6 +241,7 @@ class Run:
         from autograder.cli.progress import Progress
         from autograder.handed_in.intake import together
         from autograder.machine.turns import only_one
+        from autograder.results import not_graded
 
         out, lab = self.work.out, self.work.kit.lab.name
         with (
@@ -251,6 +252,8 @@ class Run:
         ):
             for note in notes:
                 _not_graded(note)
+            if notes:
+                not_graded.remember(out, [*not_graded.read(out), *notes])
             if self.waiting:
                 self.waiting.begins([*named])
             before = _results(out, [*named])
@@ -311,11 +314,15 @@ def _results(out: Path, names: Collection[str]) -> dict[str, Result]:
 
 
 def _failing(attempts: Sequence[Attempt], out: Path, check: str) -> Sequence[Attempt]:
-    """Choose those whose result is there and lost points at the check."""
+    """Choose those whose result is there and lost points at the check, which may be named without its part."""
     results = _results(out, [attempt.name for attempt in attempts])
-    checks = {name: result.checks.get(check) for name, result in results.items()}
-    if not any(checks.values()):
+    named = {it for result in results.values() for it in result.checks}
+    called = sorted(it for it in named if check in (it, it.partition(".")[2]))
+    if not called:
         raise UserError(f"{out}: no result there has a check {check!r}; its page names all checks")
+    if len(called) > 1:
+        raise UserError(f"{check}: name its part: {' or '.join(called)}")
+    checks = {name: result.checks.get(called[0]) for name, result in results.items()}
     lost = [
         attempt
         for attempt in attempts
@@ -330,12 +337,17 @@ def _has_a_fault(standing: Standing) -> bool:
     return any(check.outcome == "error" for check in standing.result.checks.values())
 
 
-def _found(said: tuple[Sequence[Attempt], Sequence[str]], path: Path) -> Sequence[Attempt]:
+def _found(
+    said: tuple[Sequence[Attempt], Sequence[str]], path: Path, out: Path
+) -> Sequence[Attempt]:
+    from autograder.results import not_graded
+
     submissions, notes = said
     for note in notes:
         _not_graded(note)
     if not submissions:
         raise UserError(f"{path}: no submission there is anybody's")
+    not_graded.remember(out, notes)
     return submissions
 
 

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from autograder.course import Course
 
 
-def show_again(folder: Path, course: Course, roster: Path | None) -> None:
+def show_again(
+    folder: Path, course: Course, roster: Path | None, *, anonymous: bool = False
+) -> None:
     """Write pages and grades.csv of a folder of results, and say so."""
     from autograder.batch.store import write_grades
     from autograder.report.html import write
 
-    pages = write(folder, rules_for(course, folder, roster))
-    click.echo(f"{write_grades(pages.everyone.whole, folder)}, {len(pages.files)} pages")
+    pages = write(folder, rules_for(course, folder, roster), anonymous=anonymous)
+    grades = write_grades(pages.everyone.whole, folder)
+    click.echo(f"{grades}, {len(pages.files)} pages; open {folder / 'index.html'}")

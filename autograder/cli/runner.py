@@ -16,10 +16,8 @@ from autograder.cli.base import (
     device_option,
     isolation_option,
     json_option,
-    make_console,
     open_course,
     roster_option,
-    rules_for,
 )
 from autograder.cli.pages import show_again
 from autograder.errors import UserError
@@ -35,17 +33,12 @@ from autograder.errors import UserError
 )
 @course_option
 def report(folder: Path, roster: Path | None, anonymous: bool, root: Path | None) -> int:
-    """Write the feedback pages and the class page of a folder of results again, with lateness and what was set by hand.
+    """Write the pages and grades.csv of a folder of results again, with lateness and what was set by hand.
 
     \b
     Example:  perflab report results
     """
-    from autograder.report.html import write
-
-    rules = rules_for(open_course(root), folder, roster)
-    pages = write(folder, rules, anonymous=anonymous).files
-    line = f"{len(pages)} pages; open {folder / 'index.html'}"
-    make_console().print(line, soft_wrap=True, highlight=False)
+    show_again(folder, open_course(root), roster, anonymous=anonymous)
     return DONE
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile, is_zipfile
@@ -50,6 +51,7 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
     for name, notebook in notebooks.items():
         source_files[f"{name}.ipynb"] = _json(notebook)
     home = to / "course" / "source" / lab
+    _remove_left_out(home, course.left_out(lab))
     written = [_write(home / name, data) for name, data in source_files.items()]
     config = to / "course" / CONFIG
     if not config.exists():  # an instructor may have added to it
@@ -57,6 +59,13 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
     everything = {f"{lab}/{name}": data for name, data in {**files, **added}.items()}
     written.append(_write(to / "students" / f"{lab}.zip", zipped(everything)))
     return written
+
+
+def _remove_left_out(home: Path, left_out: AbstractSet[str]) -> None:
+    """Remove what an earlier release wrote of parts that this course does without by now."""
+    for file in [it for it in home.rglob("*") if it.is_file()]:
+        if {file.stem, file.relative_to(home).as_posix()} & left_out:
+            file.unlink()
 
 
 def _beside_notebooks(

@@ -39,7 +39,7 @@ from autograder.report.outcome_words import (
     time,
 )
 from autograder.report.pairs_strip import strip
-from autograder.results import agenda, drift, requests, standing
+from autograder.results import agenda, drift, not_graded, requests, standing
 from autograder.results.drift import Drift
 from autograder.results.overrides import by_hand
 from autograder.results.requests import Request
@@ -97,8 +97,11 @@ def class_page(
     anonymous: bool = False,
     tasks: Sequence[agenda.Task] = (),
     absent: Sequence[Student] = (),
+    ungraded: Sequence[str] = (),
 ) -> str:
     """Show an instructor the class; *broken* says which results could not be read, *tasks* what is to be done.
+
+    *ungraded* has a line for each upload that was graded for nobody.
 
     An *anonymous* page leaves out what is about one submission and not about the class.
     """
@@ -115,6 +118,7 @@ def class_page(
         missing=missing,
         tasks=tasks,
         absent=absent,
+        ungraded=ungraded,
         waiting=[] if anonymous else [item for item in tally.waiting(rows) if not item.said_once],
         mistakes=[] if anonymous else tally.mistakes(rows),
         lab=results[0].lab if results else "",
@@ -174,6 +178,7 @@ def _class_page(folder: Path, everyone: Class) -> str:
             *agenda.asked(requests.read(folder, everyone.standings), folder.name),
         ],
         absent=everyone.absent,
+        ungraded=not_graded.read(folder),
     )
 
 

@@ -63,16 +63,7 @@ ROOM = 64  # times smaller is a loss whose updates are still seen in float32
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
 WALL = 1.25  # times as far goes time.time, which others may set
 # Samples of each batch; the last one is shorter.
-BATCHES = (
-    16,
-    16,
-    16,
-    16,
-    16,
-    16,
-    16,
-    11,
-)
+BATCHES = (*(16,) * 7, 11)
 
 
 class Rig:

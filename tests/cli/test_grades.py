@@ -266,12 +266,14 @@ def test_diff_says_who_moved_and_why(monkeypatch, capsys, tmp_path, results):
 
 
 def test_report_shows_lateness(monkeypatch, capsys, results):
-    """On the page of the student and on that of the class."""
-    status, _, _ = run(monkeypatch, capsys, "report", results)
+    """On the page of the student, on that of the class, and in grades.csv."""
+    status, said, _ = run(monkeypatch, capsys, "report", results)
     pages = [(results / name).read_text() for name in ("ben/feedback.html", "index.html")]
 
     assert 0 == status
     assert "1 day 10 h 1 min late, -20 %: 0.8 points; <strong>3.2</strong> remain" in pages[0]
+    assert "grades.csv, " in said
+    assert "\nben,3.2,4," in (results / "grades.csv").read_text()
     assert "After lateness" in pages[1]
     assert "1 day 10 h 1 min late, -20 %" in pages[1]
 
@@ -295,7 +297,7 @@ def test_a_roster_that_was_named_once_is_kept(monkeypatch, capsys, tmp_path, res
 def test_report_writes_a_page_without_names_when_told_to(monkeypatch, capsys, results):
     status, output, _ = run(monkeypatch, capsys, "report", results, "--anonymous")
 
-    assert (0, True) == (status, output.startswith("4 pages"))
+    assert (0, True) == (status, "grades.csv, 4 pages; open " in output)
     assert "ben" not in (results / "anonymous.html").read_text()
 
 

@@ -169,13 +169,27 @@ def test_only_those_who_failed_a_check_are_graded_again(grade, tmp_path):
     grade(work)
 
     code, said, _ = grade(work, "--failing", check)
+    short, again, _ = grade(work, "--failing", "csv_is_consistent")
     wrong, _, why = grade(work, "--failing", "part3_amp.is_nice")
     watching, _, refused = grade(work, "--watch", "--failing", check)
 
     assert (0, True) == (code, "1 graded; " in said)
+    assert (0, True) == (short, "1 graded; " in again)
     assert 2 == wrong
     assert "no result there has a check 'part3_amp.is_nice'; its page names all checks" in why
     assert (2, True) == (watching, "leave out --watch" in refused)
+
+
+def test_who_is_not_graded_is_on_the_class_page_until_that_is_put_right(grade, tmp_path):
+    names = [NBGRADER.format(*one) for one in [("ada", "01"), ("eve", "01")]]
+    roster, page = tmp_path / "roster.csv", tmp_path / "out/index.html"
+    grade(hand_in(tmp_path / "in", *names), "--roster", roster)
+    before = page.read_text()
+    grade(hand_in(tmp_path / "later", names[0]), "--roster", roster)
+
+    assert "Uploads that were not graded: 1" in before
+    assert "nobody in the roster has student" in before
+    assert "Uploads that were not graded" not in page.read_text()
 
 
 def test_a_request_is_kept_where_nothing_is_graded_again(grade, tmp_path):

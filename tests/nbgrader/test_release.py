@@ -216,8 +216,12 @@ def test_what_is_no_wheel_is_said(tmp_path: Path):
 
 
 def test_what_the_course_does_without_is_not_handed_out(course: Course, tmp_path: Path):
-    """Neither its files nor its handout, nor its rows in other handouts."""
+    """Neither its files nor its handout, nor its rows in other handouts, nor what an earlier release wrote."""
     said = read_yaml(course.root / finding.CONFIG)
+    earlier = tmp_path / "out" / "course" / "source" / LAB
+    release(course, LAB, tmp_path / "out")
+    (earlier / "mine.txt").write_text("an instructor's own file")
+    assert (earlier / "part5_compile.ipynb").exists()
     part = said["labs"][LAB]["parts"][PART]
     part["points"] -= part["checks"]["amp_is_faster"]["points"]
     part["checks"]["amp_is_faster"] = said["labs"][LAB]["parts"]["part5_compile"] = "off"
@@ -235,7 +239,8 @@ def test_what_the_course_does_without_is_not_handed_out(course: Course, tmp_path
     assert "part5_compile.md" not in found["handout/README.md"]
     assert "part4_memory.md" in found["handout/README.md"]
     assert "| `amp_is_faster` |" not in found[f"handout/{PART}.md"]
-    assert not (tmp_path / "out" / "course" / "source" / LAB / "part5_compile.ipynb").exists()
+    assert [] == [it for it in earlier.rglob("*") if "part5" in it.name]
+    assert (earlier / "mine.txt").exists()
     assert "amp_is_faster" not in {cell["id"] for cell in source(tmp_path / "out")["cells"]}
 
 
