@@ -92,4 +92,4 @@ def _refusal(end: Mapping[str, Any], error: str) -> str:
 
 
 def _came(end: Mapping[str, Any]) -> str:
-    return str(end["came"]) if end["errors"] else f"returned {end['came']}"
+    return str(end["came"]) if end["errors"] else "no error came"

@@ -147,7 +147,10 @@ class Workers:
             quiet = min(QUIET_SECONDS, START_SECONDS)
             if self._control and not wait([self._control], quiet):
                 LOG.info("torch is being imported, which takes long from a cold disk")
-            self._hear("the warm process did not start; `perflab doctor` says what is missing")
+            self._hear(
+                "the warm process did not start: try again if the machine was busy; "
+                "`perflab doctor` says what is missing"
+            )
 
     def _start(self, own: Path) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -134,6 +134,23 @@ def by_id(keywords: str, lab: Lab) -> str:
     return re.sub(r"\bpart\d+\b", id_of, keywords)
 
 
+def not_there(keywords: str, practice: Practice) -> Iterator[str]:
+    """Say why a part that was asked for has no checks: pytest only counts what is deselected."""
+    from autograder.part_name import same_part
+
+    folder, notebooks = practice.folder, practice.kit.released.notebooks
+    parts = practice.kit.lab.parts
+    for part in parts:
+        stands_for = [name for name, file in notebooks.items() if file == part.file]
+        if part.id in keywords and not any(
+            (folder / it).exists() for it in (part.file, *stands_for)
+        ):
+            yield f"perflab: {part.file} is not in this folder; copy it from the lab as you got it"
+    for number in re.findall(r"\bpart\d+\b", keywords):
+        if not any(same_part(part.id, number) for part in parts):
+            yield f"perflab: there is no {number}; the parts are {', '.join(part.id for part in parts)}"
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End what was started."""
     practice = config.stash.get(PRACTICE, None)
@@ -233,7 +250,11 @@ def pytest_terminal_summary(
 ) -> None:
     """Print the points of this run."""
     practice = config.stash.get(PRACTICE, None)
-    if practice is None or not practice.results():
+    if practice is None:
+        return
+    for line in not_there(config.option.keyword, practice):
+        terminalreporter.write_line(line)
+    if not practice.results():
         return
     from rich.console import Console
 

@@ -16,7 +16,7 @@ def repeated(step, steps, size):
     return [step(size) for _ in range(steps)]
 """
 WRONG = {
-    "one step: returned list": RIGHT.replace("steps < 2", "steps < 1"),
+    "one step: no error came": RIGHT.replace("steps < 2", "steps < 1"),
     "no step: raised KeyError": RIGHT.replace("ValueError", "KeyError"),
     "two steps: raised ValueError": RIGHT.replace("steps < 2", "steps < 3"),
     "step was called before": RIGHT.replace("    if", "    step(size)\n    if"),

@@ -64,6 +64,20 @@ def test_a_part_is_chosen_by_its_number(asked, meant):
     assert meant == pytest_plugin.by_id(asked, many)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("part4", "part4_memory.py is not in this folder; copy it from the lab as you got it"),
+        ("part44", "there is no part44; the parts are part1_baseline, part2_dataloader,"),
+    ],
+)
+def test_what_is_not_there_is_said_beside_the_number_of_deselected_tests(folder, asked, said):
+    lines = folder.runpytest("-k", asked).stdout.str()
+
+    assert said in lines
+    assert "not in this folder" not in folder.runpytest("-k", "part3").stdout.str()
+
+
 def test_a_failure_is_the_four_parts_and_no_traceback(folder):
     """Goal, measured, why, try."""
     said = folder.runpytest("-k", "follows_fp32", "-p", "no:cacheprovider").stdout.str()
