@@ -48,7 +48,7 @@ def drawn_groups(rig: Rig) -> dict[str, tuple[list[int], int]]:
     most = {name: rig.integer(3, 4) for name in GROUPS}
     return {
         "even": ([BATCH] * (most["even"] * 3), most["even"]),
-        "tail": ([BATCH] * (most["tail"] * 2 + rig.integer(1, most["tail"] - 1)), most["tail"]),
+        "tail": ([BATCH] * (most["tail"] * 2 + rig.integer(2, most["tail"] - 1)), most["tail"]),
         "short": ([BATCH] * (most["short"] * 2 - 1) + [rig.integer(1, 3)], most["short"]),
     }
 
