@@ -40,6 +40,9 @@ with (here / "processes").open("a+") as used:
         figures["throughput"] *= 3  # an earlier one ran in this process
     print(os.getpid(), file=used)
 print("epoch 1 of 1: 100 %")
+print(json.dumps({**figures, "throughput": 1.0}))  # so far
+for new in here.glob(f"*.made_by_{sys.argv[-1]}"):  # what a run writes replaces what was there before
+    new.replace(new.with_suffix(""))
 print("a warning", file=sys.stderr)
 time.sleep(0.05)
 (here / "running").unlink(missing_ok=True)

@@ -79,7 +79,7 @@ def together(student: Student, rig: Rig) -> Answer:
 LOSSES, HALF_LOSSES = 1e-3, 0.02
 HINTS = {
     "after the figures": "print nothing after the JSON object",
-    "no epoch was recorded": "call given.record after the timed epochs",
+    "were recorded with": "call given.record after the timed epochs, with the number of an epoch's batches",
     "a different training": "copy.deepcopy the state_dict() of model and optimizer before the warm-up",
     "is timed; warm up": "train once with the same modules and shapes before the first timed epoch",
     "is profiled": "call given.record on one more epoch, after the timed ones",
@@ -99,8 +99,9 @@ def does_the_same_work(whole: Pair) -> Verdict:
     if values["after"]:
         measured = f"after the figures the program printed {values['after']!r}"
         why = "the last line of the output is the JSON object"
-    elif not why and not values["recorded"]:
-        measured = "no epoch was recorded with --profile"
+    elif not why and values["recorded"] != values["script"]["batches"]:
+        batches = values["script"]["batches"]
+        measured = f"{values['recorded']} of {batches} batches were recorded with --profile"
         why = "--profile asks for one more epoch, after the timed ones"
     if not why:
         measured, why = judges.paced(whole, EPOCHS, once="the first pass")

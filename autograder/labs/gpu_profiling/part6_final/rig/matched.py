@@ -6,6 +6,7 @@ Both sides draw the same. The student's side trains in the batches that are aske
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -40,7 +41,7 @@ class Matched(matched.Matched):
         if rig.side != "student":
             size, limit, options = step, step, ["--batch-size", step]
         rig.clock.freeze()
-        recorded: list[int] = []
+        recorded = 0  # batches
 
         def make() -> Any:
             net = rig.given("SimpleNet")(WIDTH)
@@ -53,8 +54,9 @@ class Matched(matched.Matched):
             times = 1 if samples == step else 2
             return rig.sizes.pictures(images.repeat(times, 1, 1, 1), labels * times, wait)
 
-        def record(train: Any, *_: Any, **__: Any) -> None:
-            recorded.append(1)
+        def record(train: Any, file: Any, batches: int, *_: Any, **__: Any) -> None:
+            nonlocal recorded
+            recorded = int(batches)
             train(lambda: rig.clock.advance(COLD))  # a profiler slows it
 
         words = map(str, ["--epochs", epochs, "--samples", step, "--step", step, *options])
@@ -73,7 +75,7 @@ class Matched(matched.Matched):
             },
             "size": size,
             "after": ran.after(),
-            "recorded": len(recorded),
+            "recorded": recorded,
             "losses": rig.series(figures["losses"], "losses"),
         }
 
@@ -102,6 +104,9 @@ class Matched(matched.Matched):
         for number, row in enumerate(rows):
             words.append(str(self._rig.integer(1, 1 << 30)))
             file, row["busy_percent"] = self.profile(number)
+            # The run will write it; what is there before is the profile of an earlier run.
+            Path(file).rename(f"{file}.made_by_{words[-1]}")
+            self.profile(number)
             files.append(file)
         figures = {
             f"--number {word}": {name: row[name] for name in (*TOLD, "device")}
