@@ -136,5 +136,5 @@ def test_a_made_program_notices_an_earlier_one_in_its_process(tmp_path, capsys, 
         runpy.run_path(str(path), run_name="__main__")
 
     assert [8.0, 24.0] == [
-        json.loads(line)["throughput"] for line in capsys.readouterr().out.splitlines()[1::2]
+        json.loads(line)["throughput"] for line in capsys.readouterr().out.splitlines()[2::3]
     ]
