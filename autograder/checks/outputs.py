@@ -71,7 +71,7 @@ def same(
     worst = most = 0.0
     cases = [each for each in paired(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
-        words, hint = _cause(why, asked["case"], try_)
+        words, hint = cause(why, asked["case"], try_)
         if problem := misfit(case, asked, got, words, hint):
             return problem
         assert got is not None
@@ -82,7 +82,9 @@ def same(
             evidence = shares(numbers=share(apart, allowed))
             where = _relative(got, want, width(asked["shape"]))
             evidence |= error_map(where, allowed, asked["case"], asked["shape"])
-            return Failed(measured, _as_percentage(got, want) or words, hint, evidence)
+            if percentage := _as_percentage(got, want):
+                words, hint = percentage, "leave out the factor 100"
+            return Failed(measured, words, hint, evidence)
         worst = max(worst, apart)
         most = max(most, share(apart, allowed))
     measured = f"{many(len(cases), 'case')}, off by at most {worst:.1e} of a row's largest number"
@@ -186,7 +188,7 @@ def unchanged(names: Sequence[str], *, try_: str) -> Passed | Failed:
     """Pass when no input was changed; *names* are those that were."""
     if not names:
         return Passed("every input is what it was")
-    why = "an operation wrote into a tensor of the caller"
+    why = "your code changes an argument, which belongs to the caller"
     if all(name.endswith(ASKED) for name in names):
         why = "requires_grad_() changes the caller's tensor"
         try_ = "x.detach().requires_grad_() is a tensor of your own, or do without"
@@ -295,7 +297,7 @@ def reason(why: Why, case: str) -> str:
     return next(words for part, words in why.items() if part in case)
 
 
-def _cause(why: str | Causes, case: str, try_: str) -> tuple[str, str]:
+def cause(why: str | Causes, case: str, try_: str) -> tuple[str, str]:
     """Return what is said of a case, and what to try there."""
     if isinstance(why, str):
         return why, try_

@@ -17,9 +17,11 @@ from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 Oracle = Callable[..., Any] | None
+Slips = Mapping[str | tuple[str, str], Callable[..., Any]]
 LEFT_ALONE, GRADIENTS = "leaves_inputs_alone", "same_gradients"
 SEEN = {"changed": list_of(TEXT), "flags": list_of(TEXT)}
 FLAG = "the precision of products was lowered for the whole program; the exercise asks for full float32"
+COPY = "change a copy: x.clone() of a tensor, list(x), dict(x) or copy.deepcopy(x) of others"
 
 
 class Alike(Near):
@@ -27,8 +29,8 @@ class Alike(Near):
 
     apart: NotRequired[Mapping[str, str]]
     """A word in the names of cases -> another check: where that fails, it answers for them."""
-    slips: NotRequired[Mapping[str, Callable[..., Any]]]
-    """Why -> a function that makes this mistake: who returns its numbers is told so."""
+    slips: NotRequired[Slips]
+    """Why, or why and what to try -> a function that makes this mistake: who returns its numbers is told so."""
 
 
 class Results(Claimed):
@@ -134,18 +136,20 @@ class Results(Claimed):
         def judge(pair: Pair, *others: Any) -> Verdict:
             evidence = dict(zip(reads, (pair, *others), strict=True))
             failed = [word for word, name in apart.items() if self._fails(name, evidence)]
-            left = Passed("") if LEFT_ALONE in self.claimed else left_alone(pair.student, try_)
+            left = Passed("") if LEFT_ALONE in self.claimed else left_alone(pair.student, COPY)
             if isinstance(left, Failed) and pair.student.values["changed"]:
                 return left
             verdict = outputs.same(pair, within, why=words["why"], try_=try_, without=failed)
             if isinstance(verdict, Passed):
                 return left if isinstance(left, Failed) else verdict
             for at, slip in enumerate(slips):
-                cases = {"cases": pair.baseline.values["slips"][at]}
+                right = pair.baseline.values
+                cases = {"cases": right["slips"][at] or right["cases"]}
                 wrong = {"numbers": pair.baseline.arrays[f"slip{at}"]}
                 slipped = Pair(pair.student, replace(pair.baseline, values=cases, arrays=wrong))
                 if isinstance(outputs.same(slipped, within, why="", try_=""), Passed):
-                    return Failed(verdict.measured, slip, try_, verdict.evidence)
+                    told = outputs.cause({"": slip}, "", try_)
+                    return Failed(verdict.measured, *told, verdict.evidence)
             return verdict
 
         kind = claim.removeprefix("same_")
@@ -173,7 +177,7 @@ class Results(Claimed):
         self,
         cases: Sequence[Case],
         oracle: Oracle,
-        slips: Mapping[str, Callable[..., Any]],
+        slips: Slips,
     ) -> Any:
         def results(student: Student, rig: Rig) -> dict[str, Any]:
             answers = rig.answers(student)
@@ -200,10 +204,11 @@ class Results(Claimed):
                 for mistaken, slip in zip(slipped, slips.values(), strict=True):
                     if rig.side != "student":
                         mistaken.add(case.name, slip(**given), asked)
-            of_slips = [it.values() for it in slipped]
+            right, of_slips = answers.values(), [it.values() for it in slipped]
             return {
-                **answers.values(),
-                "slips": [it["cases"] for it in of_slips],
+                **right,
+                # As it often has the forms of the right answers, they are not sent again.
+                "slips": [it["cases"] * (it["cases"] != right["cases"]) for it in of_slips],
                 **{f"slip{at}": it["numbers"] for at, it in enumerate(of_slips)},
                 "changed": sorted(changed),
                 "flags": flags.values(),
