@@ -6,7 +6,8 @@ that the student's code made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,6 +119,20 @@ def draw_batch(
 
 
 WIDE: Sizes = {"batch": 4, "height": 5, "width": 9, "pad": judges.PAD}
+
+
+def slipped(**slip: Any) -> Callable[..., Any]:
+    """Return an augment that makes a mistake."""
+
+    def augment(images: Any, pad: int, **drawn: Any) -> Any:
+        mean, std = (getattr(import_module("given"), name).numpy() for name in ("MEAN", "STD"))
+        numbers = [drawn[name].numpy() for name in NAMES]
+        result = judges.augmented(images.numpy(), numbers, mean, std, pad=pad, **slip)
+        return drawn["gain"].new_tensor(result)
+
+    return augment
+
+
 CROPS = "top[:, None] + torch.arange(h, device=images.device) are the rows of each crop"
 augment.same(
     {
@@ -132,12 +147,42 @@ augment.same(
     name="augments_right",
     says="augment gives what the loop gives, for no sample, one sample, one pixel, offsets at both ends, "
     "clamped gains, views.",
+    slips={
+        (
+            "what is around an image is a copy of its edge, and it must be zeros",
+            "torch.nn.functional.pad(images, (pad, pad, pad, pad))",
+        ): slipped(mode="edge"),
+        (
+            "pixels are divided by 256, and the brightest one is 255",
+            "cropped.float() / 255",
+        ): slipped(white=256),
+        (
+            "MEAN and STD are in the order blue, green, red: channel 0 has the numbers of channel 2",
+            "use MEAN and STD as given has them",
+        ): slipped(channels=-1),
+        (
+            "zeros are added to images that are standardised: the border must be black, and is grey",
+            "pad the uint8 images, before everything else",
+        ): slipped(late=True),
+    },
     why={
-        "pad is": "the argument pad is not used, or its default is used somewhere",
-        MIRRORED: "without mirrored images it is right: crop first, then mirror the crop left and right",
-        BRIGHT: "a gain above 1 takes pixels past white: clamp them to 0 ... 1, then standardise",
-        "": "each sample is padded, cropped, mirrored, divided by 255, multiplied by its gain, clamped, "
-        "standardised, in this order",
+        "pad is": (
+            "with pad=4 it is right: the argument pad is not used, or its default is used somewhere",
+            "look for a 4, and for a call that leaves pad out",
+        ),
+        "a 1 x 1": "other sizes are right: an image of one pixel loses a dimension, or its sides are mixed up",
+        "batch is 0": "an empty batch needs no branch of its own: no loop, and no torch.stack",
+        MIRRORED: (
+            "without mirrored images it is right: crop first, then mirror the crop left and right",
+            "columns = torch.where(flip[:, None], w - 1 - columns, columns)",
+        ),
+        BRIGHT: (
+            "with gains up to 1 it is right: pixels past white are clamped after the gain, before MEAN",
+            "(cropped.float() / 255 * gain[:, None, None, None]).clamp(0, 1)",
+        ),
+        "": "an image that is not mirrored, with a gain below 1, is wrong. The steps are: pad with zeros, crop, "
+        "divide by 255, multiply by gain, clamp, standardise. If it is off by less than 0.02, the steps are right, "
+        "and numbers were rounded to 16 bits or to bytes",
     },
     try_=f"compare with baseline/part5_augmentation.py on one image; {SEE}",
 )

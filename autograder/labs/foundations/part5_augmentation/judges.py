@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -63,15 +64,31 @@ def draw_problem(pad: int, drawn: Array) -> tuple[str, str]:
     return "", ""
 
 
-def augmented(images: Array, drawn: Sequence[Array], mean: Array, std: Array) -> Array:
-    """Augment sample after sample, with the default pad."""
+def augmented(
+    images: Array,
+    drawn: Sequence[Array],
+    mean: Array,
+    std: Array,
+    *,
+    pad: int = PAD,
+    mode: Any = "constant",
+    white: int = 255,
+    channels: int = 1,
+    late: bool = False,
+) -> Array:
+    """Augment sample after sample. Arguments beside *pad* are mistakes.
+
+    *mode* is that of np.pad, *white* the brightest pixel, -1 reads the *channels* of mean and std backwards, and
+    *late* pads what is standardised.
+    """
     h, w = images.shape[2:]
-    padded = np.pad(images, ((0, 0), (0, 0), (PAD, PAD), (PAD, PAD)))
-    light = []
-    for image, flip, top, left, gain in zip(padded, *drawn, strict=False):
-        y, x = (int(np.clip(np.nan_to_num(it), 0, 2 * PAD)) for it in (top, left))
-        crop = image[:, y : y + h, x : x + w]
-        light.append((crop[:, :, ::-1] if flip else crop) / 255 * gain)
-    each = (1, -1, 1, 1)
-    standardised: Array = (np.array(light).clip(0, 1) - mean.reshape(each)) / std.reshape(each)
-    return standardised
+    mean, std = (it.reshape(-1, 1, 1)[::channels] for it in (mean, std))
+    around = ((0, 0), (pad, pad), (pad, pad))
+    augmented = np.zeros(images.shape)
+    for at, (image, flip, top, left, gain) in enumerate(zip(images, *drawn, strict=False)):
+        y, x = (int(np.clip(np.nan_to_num(it), 0, 2 * pad)) for it in (top, left))
+        padded = image if late else np.pad(image, around, mode)
+        standardised = ((padded / white * gain).clip(0, 1) - mean) / std
+        crop = (np.pad(standardised, around) if late else standardised)[:, y : y + h, x : x + w]
+        augmented[at] = crop[:, :, ::-1] if flip else crop
+    return augmented
