@@ -81,21 +81,48 @@ own.same(
     oracle=made.own_times,
     within=1e-6,
     slips={
-        "own_us still has the time of nested operators": partial(made.own_times, slip="whole"),
-        "an operator is taken from all that surround it: take it from the innermost one": (
-            partial(made.own_times, slip="all")
-        ),
+        why: partial(made.own_times, slip=slip)
+        for slip, why in {
+            "whole": (
+                "own_us still has the time of nested operators",
+                "subtract each operator from the one on top of the stack",
+            ),
+            "all": (
+                "an operator is taken from all that surround it: take it from the innermost one",
+                "subtract from the last operator of the stack alone",
+            ),
+            "same": (
+                "an operator inside one of its own name is not taken off, so its time counts twice",
+                "subtract also where both have one name",
+            ),
+            "once": (
+                "one operator is closed before the next starts, and several may have ended",
+                "pop in a while loop, and not in an if",
+            ),
+            "order": (
+                "rows are in the order of total_us: the row with the most own_us comes first",
+                "sort by (-own_us, operator)",
+            ),
+        }.items()
     },
     name="own_times_are_right",
     says="own_times returns calls, total and own time of each operator, most own time first.",
     why={
-        "length": "each name of an operator has one row",
-        "operator": "the row with the most own_us comes first, and events come in any order",
-        "calls": "calls counts the events of this name",
-        "total_us": "total_us is the sum of the durations of this name",
-        "": "own_us is total_us without the operators directly inside; events come in any order",
+        "length": (
+            "each name of an operator has one row, whatever the name begins with",
+            "one dict by name; not all names begin with aten::",
+        ),
+        "calls": ("calls counts the events of this name", "add 1 for each event"),
+        "total_us": (
+            "total_us is the sum of the durations of this name, nested operators included",
+            "add dur for each event, before anything is subtracted",
+        ),
+        "": (
+            "an own_us is wrong, and with it the order of the rows; events come in any order",
+            "sort by (start, -duration), and keep a stack of open operators",
+        ),
     },
-    try_=f"sort by start, longer ones first, and keep a stack of open operators; {WRONG}",
+    try_=WRONG,
 )
 own.same(
     {
@@ -120,13 +147,25 @@ own.same(
     name="threads_and_ties",
     says="own_times separates threads, and is right where times or own times are equal.",
     why={
-        "two": "operators are nested only on one thread, which pid and tid name together",
-        made.ONE_START: "of two operators with one start, the longer one surrounds the other",
-        made.NO_GAP: "an operator that starts where another ends is not inside it",
-        made.TIES: "rows with equal own_us are in the order of their names",
+        "two": (
+            "operators are nested only on one thread, which pid and tid name together",
+            "a stack for each (pid, tid)",
+        ),
+        made.ONE_START: (
+            "of two operators with one start, the longer one surrounds the other",
+            "sort by (start, -duration)",
+        ),
+        made.NO_GAP: (
+            "an operator that starts where another ends is not inside it",
+            "close an operator whose end is <= the next start",
+        ),
+        made.TIES: (
+            "rows with equal own_us are in the order of their names",
+            "sort by (-own_us, operator)",
+        ),
         "": "an operator may have a duration of 0, and it counts as a call",
     },
-    try_=f"a stack for each (pid, tid), sorted by (start, -duration); {WRONG}",
+    try_=WRONG,
 )
 own.same(
     {made.OTHERS: {"blocks": 6, "kind": made.OTHERS}},
@@ -170,7 +209,7 @@ def written(student: Student, rig: Rig) -> Any:
             handler = student.make_handler(str(folder), rank=rank, top=top)
             files = rig.handled(folder, handler, cycles)
             tables.append(rig.table(folder, top))
-        answers.add(f"{cycles.repeat} cycles, files of rank {rank}", files)
+        answers.add(f"files of rank {rank}, {cycles.repeat} cycles", files)
     return {**answers.values(), "tables": tables}
 
 
@@ -178,8 +217,12 @@ def written(student: Student, rig: Rig) -> Any:
 def one_file_for_each_cycle(written: Pair) -> Verdict:
     """Cycle n is in rank{rank}_cycle{n}_trace.json.gz, and no file but operators.csv is beside them."""
     why = {
+        "1 cycles, names": (
+            "the first handler is right, the second one is not: each handler counts its own calls",
+            "set the counter to 0 in make_handler, and change it in the handler by nonlocal",
+        ),
         "names": (
-            "the n-th call of a handler writes cycle n, and each handler counts its own calls",
+            "the n-th call of a handler writes cycle n, and nothing else beside operators.csv",
             'count the calls in the handler: f"rank{rank}_cycle{cycle}_trace.json.gz"',
         ),
         "": (
@@ -187,7 +230,9 @@ def one_file_for_each_cycle(written: Pair) -> Verdict:
             "prof.export_chrome_trace(str(file)), once in each call",
         ),
     }
-    return outputs.same(written, 0.0, why=why, try_=WRONG)
+    verdict = outputs.same(written, 0.0, why=why, try_=WRONG)
+    cause = isinstance(verdict, Failed) and judges.misnamed(verdict.measured)
+    return Failed(verdict.measured, *cause) if cause else verdict
 
 
 @part.check(basis="report", needs=[one_file_for_each_cycle])

@@ -62,6 +62,25 @@ def cause(problem: str) -> tuple[str, str]:
     return next(it for words, it in CAUSES.items() if words in problem)
 
 
+def misnamed(measured: str) -> tuple[str, str] | None:
+    """Return what is wrong with the names of files and what to try, where the names tell it."""
+    own, _, right = measured.partition(" instead of ")
+    rank = right.partition("rank")[2].partition("_")[0]
+    if "cycle0_" in own:
+        return (
+            "the first call writes cycle 1, not cycle 0",
+            "add 1 to the counter before the name is made",
+        )
+    if rank and "rank" in own.partition("names")[2] and f"rank{rank}_" not in own:
+        return (
+            f"the rank in the names is wrong: make_handler was given {rank}",
+            "rank{rank} in an f-string",
+        )
+    if ".json," in own or ".json'" in own:
+        return "a trace is there without compression", "export to the name with .json.gz alone"
+    return None
+
+
 def written_problem(form: Form, text: str, top: int, traces: Sequence[Sequence[Row]]) -> str:
     """Say how the table that a handler wrote is not of the traces that it wrote; or nothing."""
     try:

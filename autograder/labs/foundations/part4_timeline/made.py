@@ -113,7 +113,10 @@ def _bounds(operators: Sequence[Event]) -> tuple[Event, Event]:
 
 
 def own_times(events: Sequence[Event], slip: str = "") -> list[Row]:
-    """Return the right rows, or those of a slip: all that lasts, threads, whole times, all descendants."""
+    """Return the right rows, or those of a slip: all that lasts, threads, whole times, all descendants.
+
+    "same": an operator inside one of its own name is not taken off; "once": one operator is closed before the next.
+    """
     rows: dict[str, Row] = {}
     around: dict[Any, list[tuple[int, str]]] = defaultdict(list)
     lasting = [it for it in events if it.get("ph") == "X"]
@@ -127,12 +130,15 @@ def own_times(events: Sequence[Event], slip: str = "") -> list[Row]:
         outer = around["" if slip == THREADS else (event["pid"], event["tid"])]
         while outer and outer[-1][0] <= start:
             outer.pop()
+            if slip == "once":
+                break
         for _, caller in [] if slip == "whole" else outer[0 if slip == "all" else -1 :]:
-            rows[caller]["own_us"] -= lasts
+            rows[caller]["own_us"] -= lasts * (slip != "same" or caller != name)
         outer.append((start + lasts, name))
     for row in rows.values():
         row |= {name: row[name] / 1000 for name in ("total_us", "own_us")}
-    return sorted(rows.values(), key=lambda it: (-it["own_us"], it["operator"]))
+    most = "total_us" if slip == "order" else "own_us"
+    return sorted(rows.values(), key=lambda it: (-it[most], it["operator"]))
 
 
 def _ns(us: float) -> int:
