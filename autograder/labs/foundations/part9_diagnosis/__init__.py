@@ -108,11 +108,8 @@ bounded.same(
     needs=[],
     name="bounds_the_gain",
     says="diagnose returns the share of the bottleneck, and the speedup without it; a kernel keeps its roof.",
-    why={
-        "kernel": "a kernel takes at least the longer of flops / peak_flops and bytes / peak_bandwidth",
-        "": "share is its seconds over the sum of the five; at_most is all seconds over those that are left without it",
-    },
-    try_="total / (total - seconds); for a kernel, total / (total - seconds + the longer of both times)",
+    why=judges.BOUNDED,
+    try_="compute both on paper for one step",
 )
 
 plan = Exercise("plan", part)
@@ -146,14 +143,28 @@ def draw_plan(random: Random, fixes: Any = (0, 6), kind: str = "") -> dict[str, 
 plan.same(
     {**{kind: {"kind": kind} for kind in MADE}, **drawn(6, fixes=6)},
     oracle=judges.planned,
+    slips={
+        (
+            "speedup is that of all fixes so far, which is cumulative",
+            "the seconds before this fix over those after it",
+        ): lambda **given: [
+            row | {"speedup": row["cumulative"]} for row in judges.planned(**given)
+        ],
+        (
+            "seconds are those that the fix saves, and must be those that are left",
+            "the sum of the five parts after the fix",
+        ): lambda **given: [
+            row | {"seconds": row["seconds"] * (row["speedup"] - 1)}
+            for row in judges.planned(**given)
+        ],
+        (
+            "the order is that of the gains at the beginning, and an earlier fix may have taken the same seconds",
+            "compare the fixes anew after each one, by the seconds that are left then",
+        ): lambda **given: judges.planned(**given, alone=True),
+    },
     name="plans_by_what_is_left",
     says="plan takes the fix that leaves the least time, again and again, and says what each gains then.",
-    why={
-        STUDY: "each fix gains from what the others left: after the loader the kernel has 51 % of the step, not 25 %",
-        ONE_PART: "what one fix has taken from a part, the next one cannot take again",
-        TINY: "a fix that saves no more than 1 % of what is left is not worth its row",
-        "": "each row is about the step as the fixes before it left it; each fix is applied once",
-    },
+    why=judges.PLANNED,
     try_="keep the seconds of each part, and divide those of the fix that is taken",
 )
 
@@ -193,17 +204,8 @@ visible.same(
     oracle=judges.visible,
     name="reads_visible_devices",
     says="visible_gpus reads CUDA_VISIBLE_DEVICES as CUDA does: order, invalid entries, repeated ones.",
-    why={
-        "None": "without the variable all GPUs are visible",
-        "'' of": "an empty variable hides all GPUs",
-        "x,1,1": "entries behind the first invalid one do not count, also a number that comes twice there",
-        "'0,0'": "a number that comes twice leaves nothing at all",
-        "gpu,2": "an entry is the number that it begins with",
-        "' 3'": "spaces around a number do not matter",
-        "'2,0'": "the order of the variable is that of the program: its cuda:0 is GPU 2",
-        "": "the first invalid entry ends the list, and those before it count",
-    },
-    try_="go through value.split(',') with given.topology.leading_number, and stop at the first that is none of count",
+    why=judges.VISIBLE,
+    try_="go through value.split(',') from left to right",
 )
 
 CPUS = 64  # of the machine
@@ -254,18 +256,19 @@ usable.same(
     {**QUOTAS, **drawn(3)},
     oracle=judges.usable,
     slips={
-        "os.cpu_count() counts the CPUs of the machine, and this process may use fewer": lambda **_: (
-            CPUS
-        )
+        (
+            "os.cpu_count() counts the CPUs of the machine, and this process may use fewer",
+            "len(os.sched_getaffinity(0))",
+        ): lambda **_: CPUS,
+        (
+            "the file that quota names has no influence: only the affinity counts",
+            "Path(quota).read_text().split() if the file is there",
+        ): lambda affinity, **_: affinity,
     },
     name="counts_usable_cpus",
     says="usable_cpus is the smaller of affinity and quota, whole CPUs, at least 1.",
-    why={
-        "half": "at least 1 is returned",
-        "no": "without a quota the affinity counts",
-        "": "the smaller of the affinity and quota // period counts; the file says 'quota period', or 'max period'",
-    },
-    try_="len(os.sched_getaffinity(0)), and the two words of the file if it is there",
+    why=judges.USABLE,
+    try_="try it with a file of your own, Path('my.max').write_text('250000 100000')",
 )
 
 
@@ -319,6 +322,7 @@ placing.same(
             "max(1, cores of the rank - workers)",
         ),
         ", node": "a rank belongs on the node of its GPU",
+        "cannot be divided": "no core is left over: where n cores do not divide by k ranks, some have one more",
         "": "cores are shared out, not CPU numbers: two ranks on the two CPUs of one core take turns",
     },
     try_="list the node's cores that have allowed CPUs, and give rank j of k those from j * n // k to (j + 1) * n // k",
@@ -357,8 +361,8 @@ binding.same(
     ],
     name="binds_as_placed",
     says="bind_command returns the words of numactl with the row's CPUs and node, then the program's.",
-    why="numactl --physcpubind=<cpus> --membind=<node>, and then each word of the program as it is",
-    try_="a list of words: what holds a space stays one word",
+    why=judges.BINDING,
+    try_='["numactl", f"--physcpubind=...", f"--membind=...", *program]',
 )
 
 closest = Exercise("closest_pair", part)

@@ -34,12 +34,16 @@ def gain(step: Mapping[str, float]) -> Row:
     return {"share": step[part] / total, "at_most": total / (total - step[part] + least)}
 
 
-def planned(step: Mapping[str, float], fixes: Mapping[str, Mapping[str, float]]) -> list[Row]:
+def planned(
+    step: Mapping[str, float], fixes: Mapping[str, Mapping[str, float]], alone: bool = False
+) -> list[Row]:
+    """Plan; a mistake is to order the fixes by what each gains *alone*, at the beginning."""
     left, remaining, rows = dict(step), dict(fixes), list[Row]()
     first = seconds = sum(step.values())
     while remaining:
         after = {name: sum(_fixed(left, fix).values()) for name, fix in remaining.items()}
-        best = min(after, key=lambda name: after[name])
+        whole = {name: sum(_fixed(step, fix).values()) for name, fix in remaining.items()}
+        best = min(after, key=(whole if alone else after).__getitem__)
         if seconds - after[best] <= LEAST * seconds:
             break
         speedup, seconds = seconds / after[best], after[best]
@@ -114,3 +118,99 @@ def closest(links: Sequence[Sequence[str]]) -> list[int]:
     pairs = [(a, b) for b in range(len(links)) for a in range(b)]
     best = max(width(links[a][b]) for a, b in pairs)
     return list(min((a, b) for a, b in pairs if width(links[a][b]) == best))
+
+
+# --- words of failures, and what to try ---------------------------------------------
+
+PLANNED = {
+    "a fix that does not pay": (
+        "a fix that saves no more than 1 % of what is left is not worth its row",
+        "stop where before - after <= 0.01 * before",
+    ),
+    ", speedup": "each fix gains from what the others left: after the loader the kernel has "
+    "51 % of the step, not 25 %",
+    ", seconds": "seconds are those of the whole step after the fix",
+    ", cumulative": "cumulative is the seconds before all fixes over those after this one",
+    ", length": "each fix has one row, in the order in which it is applied, down to one that saves no more "
+    "than 1 % of the time that is left; a fix may speed up several parts",
+    ", fix": "the next fix is the one that leaves the least time, and each is applied once",
+    "": "a row has the four names of the handout",
+}
+
+
+VISIBLE = {
+    "None": ("without the variable all GPUs are visible", "list(range(count)) for None alone"),
+    "'' of": (
+        "an empty variable hides all GPUs",
+        "compare with None; an empty text is false too",
+    ),
+    "x,1,1": (
+        "entries behind the first invalid one do not count, also a number that comes twice there",
+        "stop at an invalid entry before you look for repeated ones",
+    ),
+    "'0,0'": (
+        "a number that comes twice leaves nothing at all",
+        "return [] where the number is in the list already",
+    ),
+    "gpu,2": (
+        "an entry is the number that it begins with",
+        "given.topology.leading_number, in place of int",
+    ),
+    "' 3'": ("spaces around a number do not matter", "strip() each entry"),
+    "'2,0'": (
+        "the order of the variable is that of the program: its cuda:0 is GPU 2",
+        "append the numbers as they come: not sorted, and not 0, 1, ...",
+    ),
+    "": (
+        "the first invalid entry ends the list, and those before it count",
+        "stop at the first entry that is none of 0 ... count - 1",
+    ),
+}
+
+
+BOUNDED = {
+    ", share": (
+        "share is the seconds of the bottleneck over those of all five parts, itself included",
+        "sum the five names in PARTS; step holds other numbers as well",
+    ),
+    "mostly memory": (
+        "with more arithmetic than memory it is right: the roof is the longer of both times, not the arithmetic's",
+        "max(flops / peak_flops, bytes / peak_bandwidth)",
+    ),
+    "kernel": (
+        "a kernel takes at least the longer of flops / peak_flops and bytes / peak_bandwidth, not 0 or their sum",
+        "total / (total - seconds + the longer of both times)",
+    ),
+    "": (
+        "at_most is all seconds over those that are left without the bottleneck; only a kernel has a roof",
+        "total / (total - seconds)",
+    ),
+}
+
+
+USABLE = {
+    "2.5": ("a quota of 2.5 CPUs allows 2 whole ones", "quota // period"),
+    "half": ("at least 1 is returned", "max(1, quota // period)"),
+    "no": (
+        "without a quota the affinity counts: there is no file, or its first word is max",
+        "return len(os.sched_getaffinity(0)) in both cases",
+    ),
+    "above": ("a quota above the affinity allows no more CPUs", "the min of both"),
+    "shorter": (
+        "the second number of the file is the period, and may be another than 100000",
+        "quota // period, both from the file",
+    ),
+    "": "the smaller of the affinity and quota // period counts",
+}
+
+
+BINDING = {
+    ", length": (
+        "numactl, --physcpubind=<cpus> and --membind=<node> are three words, "
+        "and each word of the program is one more"
+    ),
+    ", entry 1": "the first word is numactl",
+    ", entry 2": "the second word names the CPUs of the row: --physcpubind=<cpus>",
+    ", entry 3": "the third word names the node of the row, not its GPU: --membind=<node>",
+    "": "behind the options the words of the program follow, as they are",
+}
