@@ -50,12 +50,21 @@ def facts(student: Student, rig: Rig) -> Any:
 def facts_are_exact(facts: Pair) -> Verdict:
     """describe returns the largest and the smallest numbers of five dtypes, and the distance from 1 to the next."""
     why = {
-        "smallest_normal": "smallest_normal is the smallest number that has all digits",
-        "smallest": "below smallest_normal there are numbers with fewer digits: the smallest is "
-        "smallest_normal * eps, and for float16 that is 5.96e-8",
-        "": "eps is the distance from 1 to the next number, max is the largest finite one",
+        "smallest_normal": (
+            "smallest_normal is the smallest number that has all digits",
+            "torch.finfo(dtype).smallest_normal",
+        ),
+        "smallest": (
+            "below smallest_normal there are numbers with fewer digits, and for float16 that is 5.96e-8",
+            "smallest_normal * eps",
+        ),
+        "eps": (
+            "eps is the distance from 1 to the next number, not half of it, and not finfo.resolution",
+            "torch.finfo(dtype).eps",
+        ),
+        "": ("max is the largest finite number", "torch.finfo(dtype).max"),
     }
-    return outputs.same(facts, EXACT, why=why, try_="torch.finfo(dtype) has three of them")
+    return outputs.same(facts, EXACT, why=why, try_=SEE)
 
 
 @part.outputs
@@ -85,16 +94,33 @@ def shares(student: Student, rig: Rig) -> Any:
 def counts_what_is_lost(shares: Pair) -> Verdict:
     """lost_share returns the shares of nonzero values that become 0 and that become infinite."""
     why = {
-        "zero": "zeros are no loss and do not count; of no values, nothing is lost",
-        "no values": "of no values, nothing is lost: 0.0",
-        "at the line": "65519 is rounded to 65504 and fits, 65520 is infinite: convert, then look at "
-        "isinf; -infinity counts as well",
-        "scaled": "the values are multiplied by scale before they are converted",
-        "small and": "both shares are of all nonzero values, also of those that become 0 or infinite",
-        "": "the shares are not those of values * scale after its conversion to the dtype: "
-        "zeros and infinities among the values that were not zero",
+        "zero": (
+            "zeros are no loss and do not count; of no values, nothing is lost",
+            "divide by the number of values that are not 0, and return 0.0 if there is none",
+        ),
+        "no values": ("of no values, nothing is lost: 0.0", "ask for the number of values first"),
+        "at the line": (
+            "65519 is rounded to 65504 and fits, 65520 is infinite; -infinity counts as well",
+            "convert, then look at isinf",
+        ),
+        "scaled": (
+            "the values are multiplied by scale before they are converted",
+            "(values * scale).to(dtype)",
+        ),
+        "small and": (
+            "both shares are of all nonzero values, also of those that become 0 or infinite",
+            "divide both counts by one number",
+        ),
+        "large": (
+            "the share that becomes infinite is wrong; numbers below 0 become -infinity, which counts",
+            "(values * scale).to(dtype).isinf()",
+        ),
+        "": (
+            "the share that becomes 0 is wrong: conversion rounds, and small numbers with fewer digits are not lost",
+            "(values * scale).to(dtype).float() == 0, where values != 0",
+        ),
     }
-    return outputs.same(shares, EXACT, why=why, try_="(values * scale).to(dtype).float() == 0")
+    return outputs.same(shares, EXACT, why=why, try_=SEE)
 
 
 @part.outputs
@@ -115,16 +141,33 @@ def scales(student: Student, rig: Rig) -> Any:
 def finds_the_largest_scale(scales: Pair) -> Verdict:
     """largest_scale returns the largest power of two with which no value becomes infinite."""
     why = {
-        "zeros": "zeros fit at any scale: None",
-        "655": "65519 is rounded to 65504 and fits, 65520 is infinite: look at the rounded value",
-        "": "the answer is the largest power of two with which the largest absolute value stays finite",
+        "zeros": ("zeros fit at any scale: None", "return None if no value is other than 0"),
+        "bfloat16": (
+            "float16 is right: the limit is that of the dtype that is given",
+            "convert to dtype, or torch.finfo(dtype).max",
+        ),
+        "65504": (
+            "65504 is the largest number of float16, so it fits with scale 1; the scale is 2.0**n, not n",
+            "return the power of two, and let the largest number itself fit",
+        ),
+        "655": (
+            "65519 is rounded to 65504 and fits, 65520 is infinite: look at the rounded value",
+            "(values * scale).to(dtype).isinf().any()",
+        ),
+        "e-08": (
+            "the scale has no upper end: small values fit with 2**40",
+            "do not begin at 2**24, or go on from there",
+        ),
+        "-": (
+            "the number furthest from 0 is below 0: the largest absolute value decides",
+            "values.abs().max()",
+        ),
+        "": (
+            "the answer is the largest power of two with which no value is infinite after rounding",
+            "(values * scale).to(dtype).isinf().any(), for this scale and for twice this scale",
+        ),
     }
-    return outputs.same(
-        scales,
-        0.0,
-        why=why,
-        try_="double the scale while (values * scale).to(dtype) has no infinity",
-    )
+    return outputs.same(scales, 0.0, why=why, try_=SEE)
 
 
 @part.outputs
@@ -151,11 +194,20 @@ def script(student: Student, rig: Rig) -> Any:
 def scale_follows_the_rules(script: Pair) -> Verdict:
     """next_scale grows and shrinks the scale as torch's GradScaler does."""
     why = {
-        "overflow": "after an overflow the scale is halved, and the count begins at 0",
-        "127": "twice this scale is infinite in float32, so it stays, and the count is 0",
-        "": "this step counts too: at growth_interval the scale is doubled and the count is 0",
+        "overflow": (
+            "after an overflow the scale is halved, and the count begins at 0",
+            "return scale / 2, 0",
+        ),
+        "127": (
+            "twice this scale is infinite in float32, so it stays, and the count is 0",
+            "compare 2 * scale with torch.finfo(torch.float32).max",
+        ),
+        "": (
+            "this step counts too: at growth_interval the scale is doubled and the count is 0",
+            "compare good_steps + 1 with growth_interval",
+        ),
     }
-    return outputs.same(script, 0.0, why=why, try_="compare good_steps + 1 with growth_interval")
+    return outputs.same(script, 0.0, why=why, try_=SEE)
 
 
 VALUES = {
