@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -99,22 +100,43 @@ ranked.same(
     slips={
         "the rows are sorted by own time: sort them by the seconds with callees": (
             lambda **given: ranking(**given, by="own_seconds")
-        )
+        ),
+        (
+            "the folders are missing in the names: src/train.py and lib/train.py are two files",
+            "leave strip_dirs() out",
+        ): lambda entries, count: ranking(
+            [[it[0].rpartition("/")[2], *it[1:]] for it in entries], count
+        ),
     },
     name="ranks_by_total_time",
     says="rank_functions returns the rows of the profile, the one with the most seconds first.",
     why={
-        "length": "each function has one row, and at most count rows are returned. "
-        "get_stats_profile() merges functions of one name in different files",
-        "calls": "calls counts recursive calls as well: it is the second number of an entry",
-        "own_share": "own_share is own_seconds over the own seconds of all functions of the file",
-        "equal seconds": "rows with equal seconds are in the order of their names",
-        "function": "a name or the order is different: the row with the most seconds comes first, "
-        "and a function is named as pstats prints it, with file and line",
-        "": "a row is different from the entry of the file: get_stats_profile() rounds the times, "
-        "and merges functions of one name",
+        "length": (
+            "each function has one row, and at most count rows are returned",
+            "go through all of stats and cut with [:count]; get_stats_profile() merges functions of one name",
+        ),
+        "calls": (
+            "calls counts recursive calls as well: it is the second number of an entry",
+            "_, calls, own, total, _ = stats[key]",
+        ),
+        "own_share": (
+            "own_share is own_seconds over the own seconds of all functions of the file",
+            "sum them before you cut with [:count]",
+        ),
+        "equal seconds": (
+            "rows with equal seconds are in the order of their names",
+            "sort by (-seconds, function), and name it by pstats.func_std_string(key)",
+        ),
+        "function": (
+            "the row with the most seconds comes first, or a name is not as pstats prints it, with file and line",
+            "pstats.func_std_string(key), for the keys as they are, without strip_dirs()",
+        ),
+        "": (
+            "a row is not the entry of the file: get_stats_profile() rounds times, and merges functions of one name",
+            "pstats.Stats(file).stats",
+        ),
     },
-    try_=f"pstats.Stats(file).stats and pstats.func_std_string(key); {WRONG}",
+    try_=WRONG,
 )
 gains.same(
     {
@@ -132,6 +154,10 @@ gains.same(
         "the factor has no influence: this is the gain without the function": (
             lambda **given: gain(**{**given, "factor": math.inf})
         ),
+        (
+            "it is the share of the time that is saved, not how many times as fast the program is",
+            "old time / new time",
+        ): lambda **given: 1 - 1 / gain(**given),
     },
     name="predicts_the_gain",
     says="speedup_if returns the speedup of the whole program, also for an infinite factor.",
@@ -264,9 +290,14 @@ lines.same(
     oracle=made.memory,
     within=0.0,
     slips={
-        "no line added a byte: tracemalloc sees the memory of Python, and not that of torch": (
-            lambda **given: made.memory(**given, watch="nothing")
-        ),
+        (
+            "no line added a byte: tracemalloc sees the memory of Python, and not that of torch",
+            "Allocations of given",
+        ): partial(made.memory, watch="nothing"),
+        (
+            "a line of a loop has the bytes of its last hit, not those added up over all hits",
+            "add up the bytes of all hits of a line",
+        ): partial(made.memory, watch="last hit"),
     },
     name="bytes_of_each_line",
     says="memory_by_line returns the result, and the hits and added bytes of each line.",
@@ -292,16 +323,30 @@ lines.same(
     oracle=made.memory,
     within=0.0,
     slips={
-        "the bytes alive at the end of a line are no peak: the new tensor is made before the old "
-        "one is freed": lambda **given: made.memory(**given, watch="end"),
-        "a row has the peak of an earlier line: restart the peak for each line": (
-            lambda **given: made.memory(**given, watch="all")
-        ),
+        why: partial(made.memory, watch=watch)
+        for watch, why in {
+            "end": (
+                "the bytes alive at the end of a line are no peak: the old tensor is freed after the new one is made",
+                "read Allocations.peak when a line ends, not live",
+            ),
+            "all": (
+                "a row has the peak of an earlier line: restart it for each line",
+                "call restart() when a line begins",
+            ),
+            "last hit": (
+                "a line of a loop has the peak of its last hit",
+                "keep the max of the peaks of all hits",
+            ),
+            "beyond": (
+                "what was alive when the line began is not in the peak, and belongs to it",
+                "Allocations.peak as it is, without subtracting live",
+            ),
+        }.items()
     },
     name="peaks_within_a_line",
     says="memory_by_line returns the most bytes that were alive while each line ran.",
     why="a peak counts all bytes that are alive at one time, also those from before the line",
-    try_=f"read Allocations.peak when a line ends, then call restart(); {WRONG}",
+    try_=f"Allocations.peak when a line ends, then restart(); {WRONG}",
 )
 
 

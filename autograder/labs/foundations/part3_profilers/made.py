@@ -129,7 +129,10 @@ def memory(
     figure: str,
     watch: str = "line",
 ) -> dict[str, Any]:
-    """Return the result of the program and its rows; *watch* each line, its end, all lines, or nothing."""
+    """Return the result of the program and its rows.
+
+    *watch* each line, its end, its last hit, what it adds to its beginning, all lines, or nothing.
+    """
     table: dict[int, dict[str, int]] = {}
     line, before = 0, 0
 
@@ -140,8 +143,10 @@ def memory(
         if line:
             row = table.setdefault(line, {"line": line, "hits": 0, figure: 0})
             row["hits"] += 1
+            row[figure] *= watch != "last hit"
             if figure == "peak_bytes":
-                row[figure] = max(row[figure], memory.live if watch == "end" else memory.peak)
+                most = memory.live if watch == "end" else memory.peak
+                row[figure] = max(row[figure], most - before * (watch == "beyond"))
             elif watch != "nothing":
                 row[figure] += memory.live - before
         if watch != "all":
