@@ -125,11 +125,32 @@ fold.same(
     says="fold_model returns a module that computes what the model computes, "
     "for all kinds of networks in given.CAN_BE_FOLDED but the last.",
     why={
-        "without a bias": "the new convolution needs a bias, even if the old one has none",
-        "registered": "the next norm in modules() is not always the next norm that is called",
-        "two convolutions": "the call before a norm is not always that of its convolution: "
-        "look at what the norm gets",
-        "": "eps belongs under the root, and the bias of the convolution is multiplied as well",
+        "without a bias": (
+            "the new convolution needs a bias, even if the old one has none",
+            "take 0 for a bias that is None, and give the new convolution a Parameter",
+        ),
+        "groups": (
+            "the new convolution has other groups, strides or dilation than the old one",
+            "copy.deepcopy(convolution), and change its weight and bias alone",
+        ),
+        "norm without weights": (
+            "a norm with affine=False has neither weight nor bias",
+            "take 1 for a weight that is None, and 0 for a bias",
+        ),
+        "registered": (
+            "the next norm in modules() is not always the next norm that is called",
+            "go through the nodes of torch.fx.symbolic_trace(model).graph",
+        ),
+        "two convolutions": (
+            "the call before a norm is not always that of its convolution: look at what the norm gets",
+            "node.args[0], in place of node.prev",
+        ),
+        NESTED: (
+            "a norm inside of a block is folded in a wrong way, or its layers are not found by name",
+            "get_submodule(node.target) takes names with dots",
+        ),
+        "": "eps belongs under the root, the norm's own and not 1e-5, "
+        "and the bias of the convolution is multiplied as well",
     },
     try_="factor = norm.weight / sqrt(running_var + eps); weight * factor; (bias - running_mean) * factor + norm.bias",
 )
@@ -150,13 +171,28 @@ fold.same(
     name="keeps_what_cannot_be_folded",
     says="fold_model keeps a norm that cannot be folded without changing another result.",
     why={
-        "used twice": "another layer needs the result without the norm, and it is gone",
-        "share": "the other call of the convolution must not get the folded weights",
-        "also called": "the call without a norm must not get the folded weights",
-        "of the batch": "this norm takes its statistics from each batch, so there is nothing to fold",
-        "": "a norm can be folded only if its input is the result of a convolution, unchanged",
+        "used twice": (
+            "another layer needs the result without the norm, and it is gone",
+            "fold only if the norm is the one user of the convolution's node: len(node.users) == 1",
+        ),
+        "share": (
+            "the other call of the convolution must not get the folded weights",
+            "count the calls of each convolution in the graph, by module and not by name",
+        ),
+        "also called": (
+            "the call without a norm must not get the folded weights",
+            "count the calls of each convolution in the graph, also those without a norm",
+        ),
+        "of the batch": (
+            "this norm takes its statistics from each batch, so there is nothing to fold",
+            "keep a norm whose running_mean is None",
+        ),
+        "": (
+            "a norm can be folded only if its input is the result of a convolution, unchanged",
+            "look at the module of node.args[0]",
+        ),
     },
-    try_="count how often each convolution is called, and who uses its result",
+    try_=SEE,
 )
 fold.would_launch(
     4,
