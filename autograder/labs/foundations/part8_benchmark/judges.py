@@ -136,3 +136,44 @@ def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
         if row["verdict"] != verdict:
             return f"{name}: from {row['low']:.4g} to {row['high']:.4g} is '{verdict}'"
     return ""
+
+
+# --- words of failures, and what to try ---------------------------------------------
+
+SPEEDUPS = {
+    "cumulative": (
+        "120 minutes over 31 is 3.87 times as fast; 2.77 leaves out the first factor",
+        "first / own; the first is that of the first step, not the longest",
+    ),
+    "saved": (
+        "saved_percent is of the first time: 31 of 120 minutes is 74 % less, and not 74 % faster",
+        "100 * (1 - own / first)",
+    ),
+    "incremental": (
+        "each step is compared with the one before it, the first with itself",
+        "previous / own, and 1 for the first",
+    ),
+    "": ("a row for each step, in order", "for step, own in minutes.items()"),
+}
+
+
+MEMORY = {
+    "activations": (
+        "only one micro-batch is there at a time",
+        "micro_batch * activations_per_sample, without accumulation",
+    ),
+    "effective": (
+        "the effective batch is what an update averages over, in all processes",
+        "micro_batch * accumulation * processes",
+    ),
+    "gib": ("a GiB is 2**30 bytes", "total / 2**30"),
+    "total": ("the total is the sum of these five, activations included", "add all five"),
+    "optimizer": (
+        "Adam keeps two numbers for each parameter, of 4 bytes, and in pure_half of 2",
+        "parameters times the last column of the handout's table",
+    ),
+    "": (
+        "a process holds all parameters, and the recipe says how many bytes each of them needs",
+        "parameters times the number in the recipe's row, not divided by processes",
+    ),
+}
