@@ -9,6 +9,8 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
+from autograder.checks.hints import hinted
+from autograder.checks.outputs import Causes
 from autograder.claims.families import DRAWN, FIELDS, SAMPLED, Case, Sizes
 from autograder.errors import CourseError
 from autograder.lab import Part, Probe, Rig, Student, record
@@ -35,6 +37,8 @@ class Words(TypedDict):
     name: NotRequired[str]
     says: NotRequired[str]
     needs: NotRequired[Sequence[str]]
+    hints: NotRequired[Causes]
+    """What to try, and perhaps why, by words that stand in what a failure says."""
 
 
 class Claimed:
@@ -201,7 +205,12 @@ class Claimed:
         self.claimed.setdefault(claim, name)
         self.structural += [name] * structural
         says = words.get("says", says)
-        self.part.add_check(name, says, basis, judge, reads, needs, compared)
+        hints = words.get("hints", {})
+
+        def told(*evidence: Any) -> Verdict:
+            return hinted(judge(*evidence), hints)
+
+        self.part.add_check(name, says, basis, told, reads, needs, compared)
 
 
 def _dtype(value: Any) -> str:

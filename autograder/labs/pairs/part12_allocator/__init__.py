@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.checks.outputs import Causes
 from autograder.claims.exercise import Exercise
 from autograder.claims.object_calls import Drawn, refused
 from autograder.lab import NUMBER, Failed, Observation, Passed, Student, Verdict, exactly
@@ -21,6 +22,51 @@ part = pool.part
 Drawing = tuple[dict[str, Any], list[Drawn]]
 ROUNDS, KINDS, MIB = 200, 12, 1 << 20
 SEE = 'see "What usually goes wrong" in the part 12 handout'
+OWN_LISTS = "make the lists of free blocks in __init__, so that each pool has its own"
+HINTS: Causes = {
+    "were requested": (
+        "the block is too small: its size was rounded down, or a smaller free block was taken",
+        "round up to the size of the class, and take a free block of that class",
+    ),
+    "trim(): 'block": (
+        "trim gave a block in use back",
+        "give back only what is in the lists of free blocks",
+    ),
+    "went back'": (
+        "after trim the blocks that went back must not serve a request",
+        "clear the lists of free blocks when their blocks go back",
+    ),
+    "was never taken": (
+        "no raw call of this pool returned that address: two pools may share their free blocks",
+        OWN_LISTS,
+    ),
+    "the memory of block": (
+        "a block in use was handed out again: it is still, or twice, in a list of free blocks",
+        f"pop a block when you hand it out, and look before you free it; {OWN_LISTS}",
+    ),
+    "nothing at address": (
+        "a block goes back that went back before, or that is of another pool",
+        f"clear the lists when their blocks go back; {OWN_LISTS}",
+    ),
+    "raised KeyError": "if the address is not in use: raise ValueError",
+    "raised MemoryError": "trim and compare again before MemoryError; a request takes a free block of its own class",
+    "is a method": (
+        "held is called like an attribute, without ()",
+        "write @property above def held",
+    ),
+    "bytes in use": (
+        "free blocks count as well",
+        "add up the sizes of all blocks, in use and free",
+    ),
+    "bytes requested": (
+        "the size of a block counts, not the request",
+        "add up the sizes after rounding up",
+    ),
+    "still held": "call the raw free for each address in each list, then clear the lists",
+    "came back": "add up the sizes of the blocks that go back, and return the sum",
+}
+"""Words of an answer -> what to try, and perhaps why."""
+ZERO = "size 0 has the address 0, and no memory is taken for size 0", "if size == 0: return 0"
 
 # --- what the addresses show ------------------------------------------------------------------------------------------
 
@@ -47,10 +93,11 @@ pool.calls(
     make=on_an_arena,
     says="In 400 random calls, blocks never overlap and are large enough; size 0 has address 0.",
     why={
-        "allocate": "two blocks share memory, or a block is too small: a free block fits only if it is large enough, "
-        "and must leave the list of free blocks when it is returned; no memory is taken for size 0",
+        ", 0)": ZERO,
+        "allocate": "allocate returns the address that a raw call returned",
         "": "free keeps the block for later, and nothing happens for address 0",
     },
+    hints=HINTS,
     try_=f"one dict of the blocks in use, one list of free blocks for each size class; {SEE}",
 )
 
@@ -69,10 +116,17 @@ pool.calls(
     name="refuses_misuse",
     says="A block that is freed twice, an unknown address and a negative size raise ValueError; the pool works on.",
     why={
-        "free": "a block that is freed twice serves two requests: two live blocks have one address",
-        "": "only free blocks and raw calls serve a request, and no request is negative",
+        "free(2, 8)": "the pool never returned that address",
+        "free(1)": "a block that is freed twice serves two requests: two live blocks have one address",
+        ", 0)": ZERO,
+        "-": (
+            "a negative size is an error",
+            "if size < 0: raise ValueError, and then look for size 0",
+        ),
+        "": "the pool has to work on after an error",
     },
-    try_="look the address up among the blocks in use before anything changes",
+    hints=HINTS,
+    try_="raise ValueError if the address is not among the blocks in use, before anything changes",
 )
 
 # --- what the pool asks for -------------------------------------------------------------------------------------------
@@ -175,16 +229,34 @@ pool.calls(
     needs=["asks_rarely"],
     says="After trim the arena holds what is in use and nothing else; with a limit the pool trims by itself.",
     why={
-        "free(": "after trim the blocks that went back are unknown: ValueError",
-        "fit": "the limit allows exactly that many bytes",
-        "fill": "the block counts, not the request: round up first, then compare with the limit",
-        "allocate(5": "a free block of this class is there, so no raw call is needed: look for it first",
-        "a full pool": "trim only where the raw call would go above the limit",
+        "free(": (
+            "after trim the blocks that went back are unknown: ValueError",
+            "forget the addresses that go back; raise ValueError for each that is not in use",
+        ),
+        "fit": ("the limit allows exactly that many bytes", "refuse only if held + block > limit"),
+        "fill": (
+            "the block counts, not the request: round up first, then compare with the limit",
+            "compare held + block, not held + size, with the limit",
+        ),
+        "allocate(5": (
+            "a free block of this class is there, so no raw call is needed: look for it first",
+            "compare with the limit only before a raw call",
+        ),
+        "a full pool": (
+            "trim only where the raw call would go above the limit",
+            "trim if held + block > limit, and not before each raw call",
+        ),
         "trim": "trim gives back each free block, no block in use, and returns how many bytes that were",
-        "held": "held is the bytes of all blocks, in use and free; a refused request adds none",
-        "a limit": "free blocks have to go before a raw call goes above the limit; "
-        "MemoryError only if that is not enough",
-        "": "after trim the blocks that went back must not serve a request",
+        "held": (
+            "held is the bytes of all blocks, in use and free; a refused request adds none",
+            "add a block only after its raw call",
+        ),
+        "a limit": (
+            "free blocks go back before a raw call goes above the limit, and before MemoryError",
+            "free blocks count as held: if held + block > limit, trim, then compare again",
+        ),
+        "": "allocate returns the address that a raw call returned",
     },
-    try_="clear the lists of free blocks when their blocks go back; call trim in allocate",
+    hints=HINTS,
+    try_=SEE,
 )

@@ -19,6 +19,7 @@ class Watched:
         self._raw: dict[int, int] = {}
         self._given: dict[int, Any] = {}
         self._used: dict[int, tuple[int, int]] = {}
+        self._gone: set[int] = set()
         self._went_back = 0
         self._spare: list[int] = []  # sizes that were requested for what is free
         options = {} if limit is None else {"limit": limit}
@@ -32,6 +33,7 @@ class Watched:
     def _release(self, address: int) -> None:
         self.arena.free(address)
         del self._raw[address]
+        self._gone.add(address)
         self._went_back += 1
         self._spare.clear()
 
@@ -39,13 +41,11 @@ class Watched:
         """Ask for a block; say whether it lies in memory that nothing else uses."""
         held, before, fits = self.arena.held, self._went_back, size in self._spare
         address = self._given[block] = self._pool.allocate(size)
-        if type(address) is not int or (size == 0 and address):
+        if type(address) is not int or (size <= 0 and address):
             return repr(address)[:40]
-        if size == 0:
+        if size <= 0:
             return "0"
-        shared = [
-            it for it, own in self._used.items() if own[0] < address + size and address < sum(own)
-        ]
+        shared = [it for it, own in self._used.items() if own[0] == address]
         self._used[block] = address, size
         if problem := self._limit_problem(held + 2 * size * (not fits), before):
             return problem
@@ -82,8 +82,11 @@ class Watched:
     def _lost(self) -> str:
         """Name a block in use that is none of the arena's, or larger than that."""
         for block, (address, size) in self._used.items():
-            if self._raw.get(address, 0) < size:
-                return f"for block {block}, in use, the arena holds no {size} bytes"
+            if (held := self._raw.get(address)) is None:
+                went = "went back" if address in self._gone else "was never taken from the arena"
+                return f"block {block}, in use, {went}"
+            if held < size:
+                return f"block {block} has {held} bytes, and {size} were requested"
         return ""
 
     def free(self, block: int, beside: int = 0) -> str:
@@ -104,8 +107,15 @@ class Watched:
 
     def held(self) -> str:
         """Say whether the pool knows what it holds."""
-        held, right = self._pool.held, self.arena.held
-        return "right" if held == right else f"held is {held!r}, but the arena holds {right}"
+        held, right, used = self._pool.held, self.arena.held, self._used.values()
+        if callable(held):
+            return "held is a method"
+        if held == right:
+            return "right"
+        requested = sum(size for _, size in used) + sum(self._spare)
+        slips = ((sum(self._raw[at] for at, _ in used), "in use"), (requested, "requested"))
+        said = next((f"the bytes {slip}, " for size, slip in slips if held == size), "")
+        return f"held is {said}{held!r}, but the arena holds {right}"
 
     def shares(self) -> list[float]:
         """Return for each block in use how many times its bytes are held for it."""
