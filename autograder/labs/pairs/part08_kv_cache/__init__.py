@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checks.outputs import Causes
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.claims.object_calls import Drawn
@@ -138,7 +139,7 @@ def write(written: Any, inputs: Mapping[str, Any]) -> Any:
     grad = inputs["grad"]
     tokens, logits, mode = rig.called(written, model, prompt, inputs["count"], grad=grad)
     noted = {"calls": calls} if inputs["counted"] else {}
-    return {"logits": logits, "tokens": tokens, "mode": mode, **noted}
+    return {**noted, "mode": mode, "logits": logits, "tokens": tokens}
 
 
 def expected(**inputs: Any) -> Any:
@@ -171,6 +172,40 @@ def draw_prompt(
 
 
 SEVERAL: Sizes = {"batch": 3, "length": 5, "count": 20}
+OWN_CACHE = "one KVCache for each block, with the heads, dtype and device of that block"
+HINTS: Causes = {
+    "a model in float64": (
+        "a cache has another dtype than the model",
+        "KVCache(..., dtype=weight.dtype, device=weight.device), and buffers of that dtype in KVCache",
+    ),
+    "raised": OWN_CACHE,
+    "parameters are frozen'": (
+        "requires_grad of the parameters has changed",
+        "with torch.no_grad():, in place of requires_grad_(False)",
+    ),
+    "gradients are off": (
+        "torch.is_grad_enabled() has changed",
+        "with torch.no_grad():, in place of torch.set_grad_enabled(...)",
+    ),
+    "result mode": (
+        "train or eval mode has changed",
+        "call neither model.eval() nor model.train()",
+    ),
+    "calls, length": (
+        "the model is called `count` times in all: the first call gets the prompt and chooses the first token",
+        "for _ in range(count): one call, one new token",
+    ),
+    "calls": (
+        "the first call gets the prompt, and each later call gets the newest token alone",
+        "latest = logits.argmax(-1, keepdim=True) is what the next call gets",
+    ),
+    "tokens: int64 (": (
+        "tokens are the prompt and `count` new tokens",
+        "torch.cat([prompt, *new_tokens], dim=1)",
+    ),
+    "logits": "mend KVCache first if follows_the_script fails; take no softmax; else compare the logits of the second token "
+    "with those of one call with all tokens before it",
+}
 text.same(
     {
         "three sequences": SEVERAL,
@@ -185,14 +220,12 @@ text.same(
     says="generate returns the tokens and logits of the slow version, by a call for the prompt and then one for each "
     "token; modes stay.",
     why={
-        "mode": "a mode has changed: train and eval, requires_grad of parameters, or torch.is_grad_enabled()",
-        "calls": "the prompt is one call of the model, and each call after it gets one token: count calls in all",
-        "float64": "a cache has the dtype of the model",
-        "logits": "the logits of a new token follow from all tokens before it: each sequence has its own keys, "
-        "and positions go on where the prompt ends",
+        "logits": "the cache lacks positions, or has those of another sequence: the logits of a new token follow "
+        "from all tokens before it",
         "": "each new token is the most likely one, and the next call gets that token alone",
     },
-    try_=f"one KVCache for each block, the prompt in one call; {WRONG}",
+    hints=HINTS,
+    try_=f"{OWN_CACHE}; {WRONG}",
 )
 text.needs_less_memory(
     0.10,
