@@ -145,25 +145,38 @@ def cheap_passes(student: Student, rig: Rig) -> Any:
     return answers.values()
 
 
-WHY = {
-    TOLD: "requires_grad_() changes the caller's tensor",
-    FROZEN: "a layer has no gradient, so it never trains: "
-    "use_reentrant=True makes none where the input needs none",
-    DROPOUT: "dropout drew again when the layers were computed again",
-    "names": "parameters are called layers.0...: keep the layers as self.layers",
+WHY: outputs.Causes = {
+    TOLD: ("requires_grad_() changes the caller's tensor", "use_reentrant=False does without it"),
+    FROZEN: (
+        "a layer has no gradient, so it never trains: use_reentrant=True makes none where x needs none",
+        "use_reentrant=False",
+    ),
+    DROPOUT: (
+        "dropout drew again when the layers were computed again",
+        "leave preserve_rng_state at True",
+    ),
+    "names": (
+        "parameters are called layers.0...: keep the layers as self.layers",
+        "self.layers = layers, and slices of self.layers in forward",
+    ),
 }
 
 
 @part.check(basis="outputs")
 def stack_answers_alike(stacks: Pair) -> Verdict:
     """CheckpointedStack and its gradients match the plain layers: dropout, eval mode, more segments than layers."""
-    why = "a layer is left out or runs twice, or the wrong one runs again: a lambda in a loop calls the last"
-    return outputs.same(
-        stacks,
-        NEAR,
-        why={**WHY, "": why},
-        try_=f"checkpoint(self.layers[first:last], x, use_reentrant=False); {SEE}",
-    )
+    why: outputs.Causes = {
+        **WHY,
+        "gradient": (
+            "the result is right, and the wrong layers are computed again: a lambda in a loop calls the last",
+            "checkpoint(self.layers[first:last], x, use_reentrant=False), without a lambda",
+        ),
+        "": (
+            "a layer is left out or runs twice",
+            "n = ceil(layers / segments): self.layers[i : i + n] for i in range(0, layers, n)",
+        ),
+    }
+    return outputs.same(stacks, NEAR, why=why, try_=SEE)
 
 
 stack.needs_less_memory(
