@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import outputs
+from autograder.checks.hints import hinted
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -153,6 +154,21 @@ def modelled(student: Student, rig: Rig) -> Any:
     }
 
 
+SORT = "sort by the time that you show"
+ROW_HINTS = {
+    judges.GOES_UP: SORT,
+    judges.IS_MISSING: SORT,
+    "profile_model: 10 rows": "profile_model returns twenty rows, and profile_steps ten",
+    " rows; expected": "keep the names with aten:: first, then sort, and then take the first rows",
+    judges.NO_OPERATOR: 'keep the names that begin with "aten::"',
+    judges.MANY: f"{PLAN}; in profile_model model.zero_grad() begins each of three steps",
+    judges.FEW: f"key_averages() without group_by_input_shape; {PLAN}",
+    judges.OF_ONE_CALL: "self_cpu_time_total as it is, not divided by count",
+    judges.IN_MS: "self_cpu_time_total as it is: it is in microseconds",
+    judges.OTHER_TIME: "self_cpu_time_total, not cpu_time_total; export_chrome_trace to the file's name",
+}
+
+
 @part.check(basis="outputs", compared="operators and calls of a trusted profile")
 def names_the_top_operators(stepped: Pair, modelled: Pair, device: Device) -> Verdict:
     """Rows name the top operators by self time; calls match a trusted profile, times match the file that you wrote."""
@@ -165,8 +181,7 @@ def names_the_top_operators(stepped: Pair, modelled: Pair, device: Device) -> Ve
         if problem:
             measured, why = problem
             try_ = f"self_cpu_time_total and count of key_averages(), names with aten:: only; {SEE}"
-            try_ = "sort by the time that you show" if judges.is_order(measured) else try_
-            return Failed(f"{function}: {measured}", why, try_)
+            return hinted(Failed(f"{function}: {measured}", why, try_), ROW_HINTS)
     return Passed("30 rows")
 
 

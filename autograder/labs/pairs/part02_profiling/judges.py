@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from math import isclose
 from typing import Any
 
 from autograder.traces.words import many
@@ -17,6 +18,14 @@ SLIPS = {
     "left": "it is what is left at the end: the gradients, without what was freed before",
 }
 """A usual mistake about a peak -> why."""
+MANY = "calls of steps that are not recorded count as well, or a step has more work than it should"
+FEW = "calls are missing: each shape has a row of its own, or too few steps are recorded"
+OF_ONE_CALL = "that is the mean of one call, and not the sum of all calls"
+IN_MS = "that is in milliseconds, and self_us is in microseconds"
+OTHER_TIME = (
+    "the row has another time than the operator's own time in the file that was written: "
+    "that of the operators that it calls is included, or the file is missing"
+)
 GOES_UP, IS_MISSING = "goes up between two rows", "is missing"
 
 
@@ -34,14 +43,13 @@ def time_rows_problem(
         name, right = row["operator"], calls[row["operator"]]
         if row["calls"] not in right:
             measured = f"{name} has {row['calls']:g} calls; {right[0]} are right"
-            return measured, "all calls of the recorded steps count, and no others"
+            return measured, FEW if row["calls"] < min(right) else MANY
         own = written.get(name, (0.0, 0.0))[1]
         if timed and abs(row["self_us"] - own) > _room(own):
             measured = f"{name} has {row['self_us']:.1f} us; {own:.1f} us are in the file"
-            return (
-                measured,
-                "the row has another time than the operator's own time in the file that was written",
-            )
+            slips = ((own / row["calls"], OF_ONE_CALL), (own / 1000, IN_MS))
+            alike = (why for time, why in slips if isclose(row["self_us"], time, rel_tol=0.02))
+            return measured, next(alike, OTHER_TIME)
         return ()
 
     times = {name: it[1] for name, it in written.items() if timed}
@@ -100,11 +108,6 @@ def _order_problem(rows: Sequence[Row], column: str, sizes: Mapping[str, float])
         measured = f"{name} {IS_MISSING}, with {others[name]:,.1f} {column.removeprefix('self_')}"
         return measured, f"the last row has {least:,.1f}, which is less"
     return ()
-
-
-def is_order(measured: str) -> bool:
-    """Whether a problem is one of which rows there are, and in what order."""
-    return GOES_UP in measured or IS_MISSING in measured
 
 
 def _room(value: float) -> float:
