@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks import loaders, outputs, speedup
+from autograder.checks.hints import hinted
 from autograder.claims.exercise import Exercise
 from autograder.claims.loaders import LOADED, Loader
 from autograder.lab import CASES, NUMBERS, Bar, Close, Failed, Pair, Part, Student, Timed, Verdict
@@ -91,6 +92,21 @@ def rows_one_by_one(student: Student, rig: Rig) -> Any:
     return answers.values()
 
 
+ROW_HINTS: outputs.Causes = {
+    "changed": "call self.transform in __getitem__ and in __getitems__, and keep no result",
+    "a batch: ": (
+        "a batch has the rows and labels of its indices, in their order; an index may come twice",
+        "self.transform(self.features[indices]), self.labels[indices]",
+    ),
+    "result 2: int64 (1,)": ("the label is a tensor of one number", "self.labels[index]"),
+    "result 1: float32 (1,": (
+        "one row is returned as a batch of one",
+        "self.transform(self.features[index : index + 1])[0]",
+    ),
+    "the length": "return len(self.labels)",
+}
+
+
 @part.check(basis="outputs")
 def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
     """Rows has a length, and Rows[i] is row i, transformed, and its label."""
@@ -100,7 +116,7 @@ def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
         "": "transform takes rows, so one row is a batch of one, of which the first is returned",
     }
     try_ = "self.transform(self.features[index : index + 1])[0], self.labels[index]"
-    return outputs.same(rows_one_by_one, 1e-6, why=why, try_=try_)
+    return hinted(outputs.same(rows_one_by_one, 1e-6, why=why, try_=try_), ROW_HINTS)
 
 
 # --- how batches are made ---------------------------------------------------------------------------------------------
