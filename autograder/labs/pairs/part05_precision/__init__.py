@@ -32,6 +32,7 @@ from autograder.lab import (
     Window,
     optional,
 )
+from autograder.labs.pairs.part05_precision import slips
 
 part = Part("part05_precision", writes=["train_mixed"])
 WRONG = 'see "What usually goes wrong" in the part 5 handout'
@@ -259,23 +260,18 @@ counts.same(
     within=0.0,
     name="counts_kept_bytes",
     says="kept_bytes returns exactly the bytes that are kept, with autocast and without.",
-    slips={
-        "each tensor was counted: several are views of one storage, which is kept once": partial(
-            counted, slip="tensors"
-        ),
-        "parameters, buffers or inputs were counted: they are there anyway": partial(
-            counted, slip="parameters"
-        ),
-        "the 16-bit copies of the weights that autocast makes were left out: they are kept, too": partial(
-            counted, slip="weights"
-        ),
-    },
+    slips={why: partial(counted, slip=slip) for slip, (why, _) in slips.SLIPS.items()},
     why={
-        "halves": "two views of one storage are kept: it counts once and whole, by its own address and size",
+        "batch norm": ("buffers were counted: they are there anyway", slips.NOT_KEPT),
+        "halves": (
+            "two views of one storage are kept: it counts once and whole, by its own address and size",
+            slips.STORAGE,
+        ),
         "autocast": "autocast keeps 16-bit copies of inputs and weights, and the float32 copy of the output",
         "": "each storage that is kept counts once and whole; those of parameters, buffers and inputs do not",
     },
-    try_=f"saved_tensors_hooks, a dict of storages by data_ptr(), and return tensor.detach(); {WRONG}",
+    hints=dict(slips.SLIPS.values()),
+    try_=f"return tensor.detach() from the hook, so that no other storage gets its address; {WRONG}",
 )
 
 

@@ -83,7 +83,7 @@ def made(kind: str, width: int, rows: int, half: str) -> tuple[Any, Any, Any]:
 def counted(kind: str, width: int, rows: int, half: str, slip: str) -> int:
     """Return the right number, or that of a usual mistake."""
     net, inputs, dtype = made(kind, width, rows, half)
-    own = [inputs, *net.parameters(), *net.buffers()]
+    own = [*[inputs] * (slip != "inputs"), *net.parameters(), *net.buffers()]
     before = set() if slip == "parameters" else {it.untyped_storage().data_ptr() for it in own}
     kept: list[tuple[int, int, Any]] = []
 
@@ -93,9 +93,11 @@ def counted(kind: str, width: int, rows: int, half: str, slip: str) -> int:
             kept.append((storage.data_ptr(), storage.nbytes(), tensor.detach()))
         return tensor.detach()
 
-    autocast = torch.autocast("cpu", dtype, enabled=dtype is not None)
+    enabled = dtype is not None or slip == "autocast"
+    autocast = torch.autocast("cpu", dtype, enabled=enabled)
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda it: it), autocast:
-        loss = net(inputs).float().square().mean()
+        output = net(inputs)
+        loss = (output if slip == "float" else output.float()).square().mean()
     if slip == "weights":
         shapes = [sorted(it.shape) for it in net.parameters()]
         kept = [it for it in kept if sorted(it[2].shape) not in shapes]
