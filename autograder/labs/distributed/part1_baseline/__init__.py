@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograder.checks import trace as profile
+from autograder.checks.hints import hinted
 from autograder.claims.answers import Answers, Known
 from autograder.claims.exercise import Exercise
 from autograder.claims.questions import Question
@@ -64,19 +66,17 @@ def profiled(student: Student, rig: Rig) -> Answer:
 @part.check(basis="report")
 def one_trace_for_each_rank(profiled: Observation) -> Verdict:
     """Each process writes rank{rank}_trace.json.gz with its own rank, and no other file."""
-    return verdict(*judges.files_problem(profiled.values), f"put the rank into the name; {SEE}")
+    named = 'export_chrome_trace(f"{folder}/rank{rank}_trace.json.gz"), with this ending'
+    judged = verdict(*judges.files_problem(profiled.values), f"{named}; {SEE}")
+    return hinted(judged, judges.FILES, SEE)
 
 
 @part.check(basis="report", needs=[one_trace_for_each_rank])
 def follows_the_schedule(profiled: Observation) -> Verdict:
     """Each trace holds the active steps, with shapes; too few steps are a ValueError at once."""
     try_ = "schedule(wait=wait, warmup=warmup, active=active, repeat=1), prof.step() after step()"
-    measured, why = judges.schedule_problem(profiled.values)
-    if why == judges.TOO_FEW:
-        try_ = (
-            "if steps < wait + warmup + active: raise ValueError(...), before the profiler starts"
-        )
-    return verdict(measured, why, f"{try_}; {SEE}")
+    judged = verdict(*judges.schedule_problem(profiled.values), f"{try_}; {SEE}")
+    return hinted(judged, judges.SCHEDULES, SEE)
 
 
 # --- a step -----------------------------------------------------------------------------------
@@ -96,8 +96,10 @@ def summarises(*names: str, **words: Any) -> None:
         for it in ("first", "second")
         for device in ("CPU", "GPU")
     }
-    words["try_"] = f"{words['try_']}; {SEE}"
-    step.same(traces, families=(), oracle=made.asked, within=1e-6, needs=[], **words)
+    words["slips"] = {
+        why: partial(made.asked, slip=slip) for why, slip in words.pop("slips").items()
+    }
+    step.same(traces, families=(), oracle=made.asked, within=1e-6, needs=[], try_=SEE, **words)
 
 
 summarises(
@@ -105,27 +107,38 @@ summarises(
     name="splits_the_step",
     says="Times per step are right: compute, communication, and the part of it that is exposed.",
     why=judges.WHY,
-    try_="join the intervals that overlap before you add them up",
+    slips=judges.SLIPS,
 )
 summarises(
     "top_operators",
     name="finds_the_top_operators",
     says="top_operators names the 5 operators with the most own time, and no communication.",
-    why=(
-        "own time leaves out what is directly inside, on the same thread (pid and tid); c10d:: calls "
-        "are no operators; add up all calls of a name; the most comes first"
-    ),
-    try_="keep a stack for each (pid, tid) over all of cat cpu_op; leave out c10d:: at the end",
+    why={
+        "": (
+            "operators are named by own time, the most comes first; c10d:: calls are no operators",
+            "keep a stack for each (pid, tid) over all of cat cpu_op; leave out c10d:: at the end",
+        )
+    },
+    slips=judges.TOP_SLIPS,
 )
 summarises(
     "utilization_percent",
     name="says_nothing_of_no_gpu",
     says="utilization_percent: time with a kernel, in percent of the steps; None without a kernel.",
     why={
-        "CPU": "there is no GPU in the trace: return None, because 0 means a GPU that does nothing",
-        "GPU": "it is the time in which any kernel runs, in percent of the time of the steps",
+        "CPU": (
+            "there is no GPU in the trace: return None, because 0 means a GPU that does nothing",
+            "return None where no event is of cat kernel",
+        ),
+        "GPU": (
+            "it is the time in which any kernel runs, in percent of the time of the steps",
+            "join the kernels' intervals, and take each step once: 100 * kernels / steps",
+        ),
     },
-    try_="100 * covered(kernels) / covered(steps) if kernels else None",
+    slips={
+        "kernels of NCCL are left out: the time in which any kernel runs counts": "no NCCL",
+        "it is a share; in percent it is 100 times as much": "share",
+    },
 )
 
 # --- who waits --------------------------------------------------------------------------------
@@ -152,12 +165,9 @@ waits.same(
     within=1e-6,
     name="finds_who_waits",
     says="waiting returns for each rank how long it waited, the one that waits least first.",
-    why={
-        "GPU": "on a GPU the transfers are the kernels of NCCL, and no gloo:... events",
-        "": "the shortest duration of all ranks is the transfer, and the rest of a rank's own is waiting; "
-        "the rank that waits least comes first",
-    },
-    try_=f"sort each rank's collectives by ts, and take the least of each place; {SEE}",
+    why=judges.WAITS,
+    try_=SEE,
+    slips={why: partial(made.waiting, slip=slip) for why, slip in judges.WAIT_SLIPS.items()},
 )
 
 # --- what is handed in ------------------------------------------------------------------------

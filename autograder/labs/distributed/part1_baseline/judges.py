@@ -6,35 +6,122 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from autograder.checks.outputs import Causes
 from autograder.traces.record import Trace
 
 WORLD, LEAST = 2, 3  # steps
 STEPS, RECORDED = 12, [3, 4, 5, 6]
 OTHERS = {6: (0, "ValueError"), 7: (7, "")}
 """What is taken and raised with fewer steps than the schedule has, and with just as many."""
-TOO_FEW = "fewer than 7 must raise ValueError before the first step"
+TOO_FEW = "fewer than 7 must raise ValueError before the first step, and 7 are enough"
+ENDS = "the loop ends too early: the steps behind the active ones must be taken, too"
+NO_SHAPES = "record_shapes=True is missing"
+AGAIN = "the schedule begins again after the active steps"
+EARLY = "each recorded step is one too early: prof.step() comes before step()"
+SCHEDULES = {
+    TOO_FEW: "if steps < wait + warmup + active: raise ValueError(...), before the profiler starts",
+    ENDS: "for _ in range(steps): step(), then prof.step()",
+    NO_SHAPES: "profile(..., record_shapes=True)",
+    AGAIN: "schedule(..., repeat=1)",
+    EARLY: "call prof.step() after step()",
+}
+FILES = {
+    "over rank 0's": "put the rank into the name",
+    "only one rank": "export the trace in each rank",
+    "as well": "write nothing else into the folder",
+    "swapped": "take the argument rank, and not an environment variable",
+    "returns the path": 'return Path(folder) / f"rank{rank}_trace.json.gz"',
+}
+"""What to try, by words of what is wrong."""
 POINTS = 2.0
 OF_STEPS = "it is in percent of the time of rank 0's steps, and what runs at once counts once"
 SLOW = (8.0, 12.0)  # percent of the steps that a rank waits: in between either answer is right
 NONE = "none"
 TIMES = ["step_ms", "compute_ms", "communication_ms", "exposed_ms"]
-WHY = {
+WHY: Causes = {
+    "GPU, step_ms": (
+        "tracks of a GPU repeat each step, and only an event of cat user_annotation marks one",
+        'take events with cat == "user_annotation" whose name begins with ProfilerStep#',
+    ),
     "step_ms": (
-        "it is per step; only cat user_annotation marks steps, and the tracks of a GPU repeat them; "
-        "time between two steps does not count"
+        "it is per step, and time between two steps does not count",
+        "add up the durations of the steps, and divide by their number",
+    ),
+    "GPU, compute_ms": (
+        "kernels compute here, but for those of NCCL; kernels that run at once count once",
+        "join the intervals of the kernels whose names do not begin with nccl",
     ),
     "compute_ms": (
-        "what runs at once counts once; c10d:: calls and kernels of NCCL are communication, "
-        "and no compute"
+        "what runs at once counts once; c10d:: calls are communication, and no compute",
+        "leave out c10d::, and join intervals that overlap before you add them up",
     ),
     "GPU, communication_ms": (
-        "on a GPU the transfers are the kernels of NCCL, and no gloo:... events or c10d:: calls"
+        "on a GPU the transfers are the kernels of NCCL, and no gloo:... events or c10d:: calls",
+        "join the intervals of the kernels whose names begin with nccl",
     ),
     "communication_ms": (
-        "what runs at once counts once; a c10d:: call returns at once, and the transfer is gloo:..., "
-        "or a kernel of NCCL"
+        "a c10d:: call returns at once, the transfer is gloo:...; what runs at once counts once",
+        "join the intervals of all events whose names begin with gloo:",
     ),
-    "": "exposed is the time in which a collective runs and nothing computes",
+    "": (
+        "exposed is the time in which a collective runs and nothing computes",
+        "join the intervals of both kinds, and take off the time of compute",
+    ),
+}
+SLIPS = {
+    "times are in microseconds: divide by 1000": "us",
+    "times are those of all steps together: it is per step": "all steps",
+    "c10d:: calls and kernels of NCCL are communication, and no compute": "calls compute",
+    "only all_reduce counts; each event whose name begins with gloo: is a collective": (
+        "all_reduce alone"
+    ),
+    "only all_reduce counts; each collective does, on a CPU and on a GPU": "all_reduce of both",
+    "it is communication_ms - compute_ms, but some transfers run beside what computes": "difference",
+    "it is step_ms - compute_ms, which also has time in which no collective runs": "idle",
+}
+TOP_SLIPS = {
+    "the time of operators inside counts: own time leaves out what is directly inside": "total",
+    "the time of all operators inside is taken off; take off those directly inside": "all inside",
+    "threads are not told apart; only operators on the same thread (pid and tid) nest": "stack",
+    "threads are told apart by tid alone; one thread has the same pid and tid": "tid",
+    "threads are told apart by pid alone; one thread has the same pid and tid": "pid",
+    "of two operators with one start, the longer one is outside: sort by ts, then by -dur": (
+        "by start"
+    ),
+    "c10d:: calls are left out too early: take their time off what surrounds them first": (
+        "calls first"
+    ),
+    "the longest call of a name counts: add up all calls of a name": "longest call",
+}
+WAIT_SLIPS = {
+    "rows are in the order of the ranks; the rank that waits least comes first": "by rank",
+    "rows are turned round; the rank that waits least comes first": "last first",
+    "ranks are counted in the order of traces; a rank is the key there": "counted",
+    "transfer_ms is the least sum of a rank; add up the shortest duration of each collective": (
+        "least sum"
+    ),
+    "collectives are paired by their durations: sort each rank's collectives by ts": "by duration",
+    "collectives are paired as they come: sort each rank's collectives by ts": "as they come",
+    "times are per step; here they are sums over the whole trace": "per step",
+}
+WAITS: Causes = {
+    "GPU": (
+        "on a GPU the transfers are the kernels of NCCL, and no gloo:... events",
+        "where a trace has kernels, take those whose names begin with nccl",
+    ),
+    ", rank": (
+        "the rank that waits least comes first: rows have another order, or waiting_ms is wrong",
+        "waiting_ms is communication_ms - transfer_ms; sort the rows by it",
+    ),
+    "communication_ms": (
+        "it is the sum of the durations of this rank's collectives",
+        "add up dur of all events whose names begin with gloo:",
+    ),
+    "transfer_ms": (
+        "the shortest duration of all ranks is the transfer, collective by collective",
+        "sort each rank's collectives by ts, take the least of each place, and add these up",
+    ),
+    "": ("the rest of a rank's own is waiting", "take transfer_ms off communication_ms"),
 }
 
 
@@ -44,12 +131,22 @@ def files_problem(written: Mapping[str, Any]) -> tuple[str, str]:
     files = written["files"]
     if files != expected:
         measured = f"the files are {', '.join(files) or 'none'}; expected {' and '.join(expected)}"
+        both = {own["returned"] for own in written["ranks"]}
         if len(files) == 1:
-            return measured, f"rank 1 wrote {files[0]} over rank 0's, or only one rank writes"
-        return measured, "each process writes the file of its own rank, and nothing else"
+            over = f"rank 1 wrote {files[0]} over rank 0's"
+            return measured, over if len(both) == 1 else "only one rank writes"
+        if more := [it for it in files if it not in expected and len(files) > WORLD]:
+            return (
+                measured,
+                f"{more[0]} is written as well: each rank writes its trace and nothing else",
+            )
+        return measured, "the names are not those of the handout"
     for rank, (own, trace) in enumerate(zip(written["ranks"], written["traces"], strict=True)):
         if trace["rank"] != rank:
-            return f"{expected[rank]} is a trace of rank {trace['rank']}", "the names are swapped"
+            return (
+                f"{expected[rank]} is a trace of rank {trace['rank']}",
+                "the ranks in the names are swapped",
+            )
         if own["returned"] != expected[rank]:
             return (
                 f"rank {rank} returned {own['returned']}",
@@ -64,13 +161,13 @@ def schedule_problem(written: Mapping[str, Any]) -> tuple[str, str]:
         first, *others = own["calls"]
         if first["taken"] != STEPS:
             measured = f"rank {rank} called step() {first['taken']} times, expected {STEPS}"
-            return measured, "steps after the active ones are taken as well"
+            return measured, ENDS
         if trace["steps"] != RECORDED:
             held = ", ".join(map(str, trace["steps"])) or "none"
             measured = f"rank {rank} recorded steps {held} (counted from 0); expected 3, 4, 5, 6"
-            return measured, "the call has wait=2, warmup=1, active=4, and each step() ends whole"
+            return measured, _recorded_reason(trace["steps"])
         if not trace["shapes"]:
-            return f"rank {rank} recorded no shapes of inputs", "record_shapes=True is missing"
+            return f"rank {rank} recorded no shapes of inputs", NO_SHAPES
         for call, (steps, right) in zip(others, OTHERS.items(), strict=True):
             if (call["taken"], call["raised"]) != right:
                 measured = f"with {steps} steps, for a schedule of 7: "
@@ -78,6 +175,19 @@ def schedule_problem(written: Mapping[str, Any]) -> tuple[str, str]:
                 measured += f" after {call['taken']} steps"
                 return measured, TOO_FEW
     return f"{len(RECORDED)} steps in both traces", ""
+
+
+def _recorded_reason(held: Sequence[int]) -> str:
+    """Say why these steps were recorded in place of steps 3 to 6."""
+    if not held:
+        return "nothing was recorded: the profiler was not told of each step"
+    if held[0] > RECORDED[-1]:
+        return AGAIN
+    if held == [it - 1 for it in RECORDED]:
+        return EARLY
+    if len(held) > len(RECORDED) and not held[0]:
+        return "steps of wait and warm-up are recorded as well: the profiler has no schedule"
+    return "the call has wait=2, warmup=1, active=4: the schedule has other numbers"
 
 
 # --- files that are handed in -----------------------------------------------------------------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -144,21 +146,31 @@ def drawn_traces(
 # --- what is known of them --------------------------------------------------------------------
 
 
-def summary(events: Sequence[Event]) -> dict[str, Any]:
-    """Return what is right of a trace."""
+def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:
+    """Return what is right of a trace, or what somebody returns who makes this *slip*."""
     kernels, called = _named(events, KERNEL), _named(events, OPERATOR)
     steps, transfers = _named(events, RANGE, STEP), collectives(events)
-    compute = [it for it in kernels or called if not it["name"].startswith(("c10d::", "nccl"))]
-    own = own_times(called)
+    if slip == "all_reduce alone":
+        transfers = _named(transfers, KERNEL) or _named(transfers, RANGE, "gloo:all_reduce")
+    if slip == "all_reduce of both":
+        transfers = [it for it in transfers if "all_reduce" in it["name"]]
+    no_compute = () if slip == "calls compute" else ("c10d::", "nccl")
+    compute = [it for it in kernels or called if not it["name"].startswith(no_compute)]
+    own = own_times(called, slip)
     leading = [it for it in sorted(own, key=lambda it: -own[it]) if not it.startswith("c10d::")]
-    unit = MS * len(steps)
+    unit = MS * (1 if slip == "all steps" else len(steps)) / (1000 if slip == "us" else 1)
+    exposed = union([*compute, *transfers]) - union(compute)
+    exposed = max(0, union(transfers) - union(compute)) if slip == "difference" else exposed
+    exposed = union(steps) - union(compute) if slip == "idle" else exposed
+    busy = [it for it in kernels if slip != "no NCCL" or not it["name"].startswith("nccl")]
+    whole = 1 if slip == "share" else 100
     return {
         "top_operators": leading[:TOP],
         "step_ms": union(steps) / unit,
         "compute_ms": union(compute) / unit,
         "communication_ms": union(transfers) / unit,
-        "exposed_ms": (union([*compute, *transfers]) - union(compute)) / unit,
-        "utilization_percent": 100 * union(kernels) / union(steps) if kernels else None,
+        "exposed_ms": exposed / unit,
+        "utilization_percent": whole * union(busy) / union(steps) if kernels else None,
     }
 
 
@@ -168,31 +180,38 @@ def chosen(summarise: Callable[..., Any], given: Mapping[str, Any]) -> dict[str,
     return {name: returned.get(name) for name in given["names"]}
 
 
-def asked(**given: Any) -> dict[str, Any]:
-    return chosen(summary, given)
+def asked(slip: str = "", **given: Any) -> dict[str, Any]:
+    return chosen(partial(summary, slip=slip), given)
 
 
-def waiting(traces: Mapping[int, Sequence[Event]]) -> list[dict[str, Any]]:
-    """Return who waits how long."""
+def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[str, Any]]:
+    """Return who waits how long, or what somebody returns who makes this *slip*."""
+    name = {"by duration": "dur", "as they come": "ph"}.get(slip, "ts")
     durations = {
-        rank: [_ticks(it)[1] for it in collectives(events)] for rank, events in traces.items()
+        rank: [_ticks(it)[1] for it in sorted(collectives(events), key=itemgetter(name))]
+        for rank, events in traces.items()
     }
     transfer = sum(map(min, zip(*durations.values(), strict=True)))
-    return [
+    if slip == "least sum":
+        transfer = min(map(sum, durations.values()))
+    unit = MS * (3 if slip == "per step" else 1)
+    ranks = range(len(durations)) if slip == "counted" else durations
+    rows = [
         {
             "rank": rank,
-            "communication_ms": sum(own) / MS,
-            "transfer_ms": transfer / MS,
-            "waiting_ms": (sum(own) - transfer) / MS,
+            "communication_ms": sum(own) / unit,
+            "transfer_ms": transfer / unit,
+            "waiting_ms": (sum(own) - transfer) / unit,
         }
-        for rank, own in sorted(durations.items(), key=lambda it: sum(it[1]))
+        for rank, own in zip(ranks, durations.values(), strict=True)
     ]
+    by = "rank" if slip == "by rank" else "waiting_ms"
+    return sorted(rows, key=lambda it: it[by], reverse=slip == "last first")
 
 
 def collectives(events: Sequence[Event]) -> list[Event]:
     gpu = bool(_named(events, KERNEL))
-    chosen = _named(events, KERNEL, "nccl") if gpu else _named(events, RANGE, "gloo:")
-    return sorted(chosen, key=lambda it: float(it["ts"]))
+    return _named(events, KERNEL, "nccl") if gpu else _named(events, RANGE, "gloo:")
 
 
 def _named(events: Sequence[Event], kind: str, beginning: str = "") -> list[Event]:
@@ -212,17 +231,26 @@ def union(events: Sequence[Event]) -> int:
     return total
 
 
-def own_times(operators: Sequence[Event]) -> dict[str, int]:
+def own_times(operators: Sequence[Event], slip: str = "") -> dict[str, int]:
     """Return by name the ticks without the operators directly inside, on the same thread."""
-    own: dict[str, int] = defaultdict(int)
-    around: dict[Thread, list[tuple[int, str]]] = defaultdict(list)
-    for event in sorted(operators, key=lambda one: (one["ts"], -one["dur"])):
+    times = list[tuple[str, list[int]]]()
+    around: dict[Thread, list[tuple[int, list[int]]]] = defaultdict(list)
+    by_start = slip == "by start"
+    for event in sorted(operators, key=lambda one: (one["ts"], -one["dur"] * (not by_start))):
         start, length = _ticks(event)
-        outer = around[event["pid"], event["tid"]]
+        if slip == "calls first" and event["name"].startswith("c10d::"):
+            continue
+        outer = around[
+            event["pid"] * (slip not in ("tid", "stack")),
+            event["tid"] * (slip not in ("pid", "stack")),
+        ]
         while outer and outer[-1][0] <= start:
             outer.pop()
-        if outer:
-            own[outer[-1][1]] -= length
-        own[event["name"]] += length
-        outer.append((start + length, event["name"]))
+        for _, it in outer if slip == "all inside" else outer[-1:] * (slip != "total"):
+            it[0] -= length
+        times.append((event["name"], [length]))
+        outer.append((start + length, times[-1][1]))
+    own: dict[str, int] = defaultdict(int)
+    for name, (ticks,) in times:
+        own[name] = max(own[name], ticks) if slip == "longest call" else own[name] + ticks
     return own
