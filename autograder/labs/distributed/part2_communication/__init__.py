@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks import table
+from autograder.checks.hints import caused, hinted
 from autograder.checks.numerics import close
 from autograder.claims.exercise import Exercise
 from autograder.claims.studies import Study
@@ -55,7 +56,10 @@ RANK = record(
 )
 NOT_RUN = {"figures": {}, "passes": [], "start": "", "end": "", "gradients": 0}
 CASE = record(
-    ranks=exactly(judges.RANKS, RANK), figures=map_of(NUMBER), slips=map_of(NUMBER), steps=INTEGER
+    ranks=exactly(judges.RANKS, RANK),
+    figures=map_of(NUMBER),
+    slips=map_of(map_of(NUMBER)),
+    steps=INTEGER,
 )
 
 
@@ -67,7 +71,7 @@ def measured(student: Student, rig: Rig) -> Answer:
     for story in stories.drawn_stories(rig.random):
         ranks = rig.measured(student, story) if own else [NOT_RUN] * judges.RANKS
         right = {} if own else story.figures()
-        slips = {} if own else story.script.slips(right["step_ms"], 2)
+        slips = {} if own else story.slips()
         steps = len(story.script.pattern)
         cases.append({"ranks": ranks, "figures": right, "slips": slips, "steps": steps})
     return {"cases": cases}
@@ -78,7 +82,7 @@ def judged(pair: Pair, problem: Any, try_: str) -> Verdict:
     own, expected = pair.student.values["cases"], pair.baseline.values["cases"]
     problems = [problem(*each) for each in zip(own, expected, strict=True)]
     measured, why = next((it for it in problems if it[1]), problems[-1])
-    return verdict(measured, why, f"{try_}; {SEE}")
+    return hinted(verdict(measured, why, f"{try_}; {SEE}"), judges.TIMED, SEE)
 
 
 @part.check(basis="scripted")
@@ -92,7 +96,7 @@ def times_are_medians_of_the_slowest(measured: Pair) -> Verdict:
 @part.check(basis="scripted", needs=[times_are_medians_of_the_slowest])
 def exposed_is_not_total(measured: Pair) -> Verdict:
     """compute_ms is measured in no_sync(), total_ms for the buckets alone, in turns; the rest follows."""
-    try_ = "forward and backward in no_sync(), and dist.all_reduce for each bucket alone"
+    try_ = "statistics.median of each rank's times, then dist.all_reduce with ReduceOp.MAX"
     return judged(measured, judges.rest_problem, try_)
 
 
@@ -133,12 +137,20 @@ def linked(student: Student, rig: Rig) -> Answer:
         made = rig.linked(student, sizes, link, script, world)
     ms = [1e3 * link.seconds(it) for it in sizes]
     device = rig.text(rig.given("device_name")(rig.tensor([0]).cpu().device))
-    slips = [script.slips(it, world) for it in ms]
+    fourfold = "the tensor has as many numbers as bytes are asked for; four bytes are one number"
+    slips = [
+        {
+            **script.slips(time, world, 1e3 * link.latency),
+            fourfold: 1e3 * link.seconds(4 * size),
+        }
+        for size, time in zip(sizes, ms, strict=True)
+    ]
     return {"sizes": sizes, "ms": ms, "device": device, "slips": slips, **made}
 
 
-def link_rule(linked: Pair) -> str:
-    return judges.link_problem(linked.student.values, linked.baseline.values)
+def link_rule(linked: Pair) -> str | tuple[str, str]:
+    problem = judges.link_problem(linked.student.values, linked.baseline.values)
+    return caused(problem, judges.LINKED, SEE)
 
 
 def also_in_the_file(linked: Pair) -> tuple[str, str] | None:
@@ -161,7 +173,7 @@ study.is_measured(
     "measures_the_link",
     link_rule,
     says="Each row has the largest of all ranks' medians, and the bandwidth of the bus.",
-    try_=f"1e3 * median, ReduceOp.MAX, and sent_bytes / seconds / 1e9; {SEE}",
+    try_=f"wait for each call, take 1e3 * the median, then ReduceOp.MAX; {SEE}",
     shows=["bytes", "ms", "bus_gb_s"],
 )
 study.is_written(also_in_the_file)
@@ -192,9 +204,15 @@ def draw_rows(
     }
 
 
-def fitted(rows: list[dict[str, Any]]) -> tuple[float, float]:
-    slope, latency = np.polyfit([it["bytes"] for it in rows], [it["ms"] for it in rows], 1)
-    return float(latency), 1 / float(slope)
+def fitted(rows: list[dict[str, Any]], slip: str = "") -> tuple[float, float]:
+    """Return what fit_link has to return, or what somebody returns who makes this *slip*."""
+    rows = [rows[0], rows[-1]] if slip == "two rows" else rows
+    sizes, ms = (np.array([float(it[name]) for it in rows]) for name in ("bytes", "ms"))
+    slope, latency = np.polyfit(sizes, ms, 1)
+    if slip == "turned round":
+        rate, less = np.polyfit(ms, sizes, 1)
+        slope, latency = 1 / rate, -less / rate
+    return float(latency), float(slope if slip == "slope" else 1 / slope)
 
 
 fit.same(
@@ -207,8 +225,15 @@ fit.same(
     within=1e-4,
     name="fits_the_link",
     says="fit_link returns the latency and the bandwidth of the line with the least squares.",
-    why="the line goes through all rows: ms = latency_ms + bytes / bytes_per_ms, errors are in ms",
+    why="the line goes through all rows, and squares of ms are least: ms = latency + bytes / rate",
     try_=f"np.polyfit(bytes, ms, 1) gives slope and latency; bytes_per_ms is 1 / slope; {SEE}",
+    slips={
+        "the second figure is the slope; bytes_per_ms is 1 / slope": partial(fitted, slip="slope"),
+        "the line goes through two rows alone; all rows count": partial(fitted, slip="two rows"),
+        "squares of bytes are least there, and those of ms must be": partial(
+            fitted, slip="turned round"
+        ),
+    },
 )
 
 ring = Exercise("sent_bytes", part)
@@ -255,6 +280,6 @@ advice.same(
     oracle=stories.advised,
     name="advises_what_helps",
     says="advise returns the first advice whose condition holds, also at its boundary.",
-    why="the conditions are tried in their order, and 5, half, equal times and 50 are boundaries",
-    try_="five cases in the order of the handout, with < and > as they stand there",
+    why=stories.ADVICE,
+    try_="compare the condition of this advice with the handout's, and its place among them",
 )

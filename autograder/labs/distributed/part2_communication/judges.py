@@ -25,13 +25,48 @@ MOST = 1024  # processes
 RANKS = 2  # processes of a step
 WORLD = 3  # processes of the link: with two, 2 (n - 1) / n is 1
 BUS = "it is 2 (n - 1) / n x bytes / time, in 1e9 bytes a second; here n is 3"
-NOT_ALONE = "it is the time of one all_reduce, waited for, and of no barrier"
+BUS_SLIPS = [
+    (1e9 / 2**30, "a GB has 2**30 bytes there, and bandwidth is in 1e9 bytes a second"),
+    (8.0, "that is in bits, and bandwidth is in 1e9 bytes a second"),
+    (WORLD / 2 / (WORLD - 1), "that is bytes / time, and a bus moves 2 (n - 1) / n x bytes"),
+]
+NOT_ALONE = "it is the median of as many calls of all_reduce as are asked for, each waited for"
+LINKED = {
+    "different rows": "all_reduce the medians with ReduceOp.MAX, then compute bus_gb_s of them",
+    "bus_gb_s of": 'sent_bytes("all_reduce", size, world) / seconds / 1e9',
+    "barrier's time": "call dist.barrier() before the clock starts",
+    "time.time()": "read time.perf_counter()",
+    "in seconds": "multiply by 1e3",
+    "four bytes": "torch.zeros(size // 4)",
+    "given.device_name": "device is given.device_name of the device of the tensors",
+}
+TIMED = {
+    **LINKED,
+    "different numbers": "all_reduce step_ms, compute_ms and total_ms, then compute the others",
+    "with synchronisation, and": "the clock goes around forward and backward, and nothing else",
+    "put it inside": "with model.no_sync(): forward and backward",
+    "must be a number": "return a float for each figure",
+    "take turns": "in one loop, time one step of each kind in each turn",
+    "within no_sync()": "with model.no_sync(): start the clock, forward, backward, stop it",
+    "before the next": "send a tensor of each bucket's bytes by dist.all_reduce, one by one",
+    "exposed_ms is another": "send a tensor of each bucket's bytes by dist.all_reduce, without a model",
+    "final buckets": "take the warm-up steps first, then note the buckets of a step",
+    "exposed_ms is step_ms": "all_reduce step_ms and compute_ms, then take one off the other",
+    "exposed_percent is": "divide by step_ms",
+    "hidden_percent is": "divide exposed_ms by total_ms, and do not cut the result",
+    "no frozen": "add up the bytes of the calls that given.watch_collectives() has noted",
+    "of warm-up": "for _ in range(warmup): one step; then each of the steps that are timed",
+    "is stepped": "leave out optimizer.step()",
+    "optimizer step": "leave out optimizer.step()",
+    "set_to_none": "model.zero_grad(set_to_none=True) at the end",
+}
+"""What to try, by words of what is wrong."""
 WHY = {
     "step_ms": "step_ms is the time of forward and backward with synchronisation, and of no barrier",
     "compute_ms": "compute_ms is the time of forward and backward, both within no_sync()",
     "total_ms": (
-        "total_ms is the time of all buckets, each in a call of its own that is waited for before the "
-        "next; exposed_ms is another time, and one call for all bytes takes less"
+        "total_ms is the time of all buckets with all their bytes, each in a call of its own that is "
+        "waited for before the next"
     ),
     "exposed_ms": "exposed_ms is step_ms - compute_ms, and another rank may have the largest of each",
     "exposed_percent": "exposed_percent is 100 * exposed_ms / step_ms",
@@ -53,13 +88,22 @@ def figure_problem(own: Case, expected: Case, names: Sequence[str]) -> tuple[str
             return measured, "each figure must be a number"
         allowed = POINTS if name.endswith("percent") else WITHIN * right
         if wrong := [it for it in both if not abs(it - right) <= allowed]:
-            slips = _slips(expected["slips"]) if name == "step_ms" else []
+            slips = _slips(expected["slips"].get(name, {}))
+            passes = own["ranks"][0]["passes"]
+            if name == "step_ms" and passes and all(passes):
+                return _never_alone(passes)
             if name == "total_ms" and own["ranks"][0]["figures"].get("collectives") == 1:
                 return measured, EARLY
             other = "the ranks return different numbers: each returns its own"
             why = explained(wrong[0], slips, WITHIN)
-            return measured, why or (WHY[name] if both[0] == both[1] else other)
+            follows = name.startswith(("exposed", "hidden"))
+            return measured, why or (WHY[name] if follows or both[0] == both[1] else other)
     return measured, ""
+
+
+def _never_alone(passes: Sequence[int]) -> tuple[str, str]:
+    measured = f"{passes[-1]} collectives in a step that should have none"
+    return measured, "forward decides whether backward synchronises: put it inside, too"
 
 
 def rest_problem(own: Case, expected: Case) -> tuple[str, str]:
@@ -67,8 +111,7 @@ def rest_problem(own: Case, expected: Case) -> tuple[str, str]:
     passes = own["ranks"][0]["passes"]
     alone = [at for at, sent in enumerate(passes) if not sent]
     if passes and not alone:
-        measured = f"{passes[-1]} collectives in a step that should have none"
-        return measured, "forward decides whether backward synchronises: put it inside, too"
+        return _never_alone(passes)
     if len(alone) > 1 and alone[-1] - alone[0] == len(alone) - 1:
         measured = f"{len(alone)} steps without synchronisation in a row"
         return measured, "take turns: what slows the machine for a while must slow all three"
@@ -86,7 +129,9 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
         if calls == 1:
             return measured, EARLY
         if (calls, size) != (right["collectives"], right["bytes"]):
-            why = "what one synchronised step sends counts, and nothing else: no frozen parameter"
+            why = "what one synchronised step sends counts, and nothing else"
+            if calls == right["collectives"]:
+                why = "bytes are those of what is sent: no frozen parameter"
             return measured, why
         together, least = sum(map(bool, each["passes"])), WARMUP + own["steps"]
         if together < least:
@@ -125,7 +170,8 @@ def link_problem(own: Mapping[str, Any], script: Mapping[str, Any]) -> str:
     for row, ms, usual in zip(own["rows"], script["ms"], script["slips"], strict=True):
         bus = 2 * (WORLD - 1) / WORLD * row["bytes"] / ms / 1e6
         problem = LINK.mismatch(row, "ms", ms, WITHIN, _slips(usual), NOT_ALONE)
-        problem = problem or LINK.mismatch(row, "bus_gb_s", bus, WITHIN, otherwise=BUS)
+        slips = [(bus * factor, words) for factor, words in BUS_SLIPS]
+        problem = problem or LINK.mismatch(row, "bus_gb_s", bus, WITHIN, slips, BUS)
         if problem:
             return problem
         if row["device"] != script["device"]:
@@ -148,5 +194,6 @@ def table_problem(rows: Sequence[Row]) -> str:
         factor = row["bus_gb_s"] * row["ms"] * 1e6 / row["bytes"]
         right = any(close(factor, 2 * (n - 1) / n, 0.01) for n in range(2, MOST))
         if not right:
-            return f"bus_gb_s of {row['bytes']:g} bytes is {factor:.4g} x bytes / time"
+            what = f"bus_gb_s of {row['bytes']:g} bytes is {factor:.4g} x bytes / time"
+            return f"{what}, and 2 (n - 1) / n x with no number n of processes"
     return ""

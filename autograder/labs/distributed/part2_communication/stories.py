@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FASTER = 0.87  # times as long take the faster ranks
+WALL = 1.25  # times as far goes time.time, which others may set
 WARMUP = 5  # steps: not what the template has
 FIGURES = ("step_ms", "compute_ms", "total_ms", "exposed_ms", "exposed_percent", "hidden_percent")
 
@@ -24,16 +25,18 @@ class Script(NamedTuple):
         factor = 1.0 if rank == self.slower else FASTER
         return [factor * it for it in (*self.pattern[rank:], *self.pattern[:rank])]
 
-    def slips(self, right: float, world: int) -> dict[str, float]:
-        """Return what usual mistakes make of measured times with this median."""
+    def slips(self, right: float, world: int, barrier: float = 1.0) -> dict[str, float]:
+        """Return what usual mistakes make of measured times with this median; all in milliseconds."""
         turns = zip(*map(self.of, range(world)), strict=True)
         average, count = mean(self.pattern), len(self.pattern)
+        together = 1 + (world - 1) * FASTER
         slips = {
             "it is a faster rank's: take the largest of all ranks": FASTER * right,
             "it is the mean, which one slow call decides: take the median": average * right,
-            "it is the mean over ranks: take the largest": (1 + (world - 1) * FASTER)
-            / world
-            * right,
+            "it is the mean over ranks: take the largest": together / world * right,
+            "it is the sum over ranks: take the largest": together * right,
+            "the barrier's time is in it; no barrier counts": right + barrier,
+            "it is that of time.time(), which others may set": WALL * right,
             "it is the median of each turn's slowest rank: take each rank's median first": (
                 median(map(max, turns)) * right
             ),
@@ -75,6 +78,21 @@ class Story(NamedTuple):
     def bytes(self) -> int:
         """Return what is sent in a step: four linear layers of float32, but the first one's bias, which is frozen."""
         return 4 * (self.width * (64 + 2 * (self.width + 1)) + (self.width + 1) * 10)
+
+    def slips(self) -> dict[str, dict[str, float]]:
+        """Return what usual mistakes make of some figures."""
+        right, latency = self.figures(), 1e3 * self.link.latency
+        early = right["total_ms"] - (self.collectives - 1) * latency
+        total = {
+            "exposed_ms is another time: the calls are timed alone": right["exposed_ms"],
+            "one call for all bytes takes less, and so do calls that are not each waited for before "
+            "the next": early,
+        }
+        return {
+            "step_ms": self.script.slips(right["step_ms"], 2, latency),
+            "compute_ms": self.script.slips(right["compute_ms"], 2, latency),
+            "total_ms": total,
+        }
 
     def figures(self) -> dict[str, float]:
         """Return what has to be measured."""
@@ -138,6 +156,22 @@ SITUATIONS: dict[str, dict[str, float]] = {
     "half is hidden": {"hidden": 50.0},
     "most is hidden": {},
 }
+
+
+ADVICE = {
+    "nothing is exposed": "less than 5 percent of the step is exposed: that is the first condition",
+    "just 5 percent": "nothing is advised below 5 percent, and here are 5 exactly",
+    "latency is most": (
+        "latencies are more than half of total_ms, and that comes before total_ms > compute_ms"
+    ),
+    "latency is half": "larger buckets help above half of total_ms, and here latencies are half",
+    "more communication": "total_ms > compute_ms decides here, before what is hidden is asked for",
+    "as much": "accumulate is for total_ms > compute_ms, and here both are equal",
+    "less than half": "less than 50 percent is hidden: that is the last condition",
+    "half is hidden": "overlap is for less than 50 percent hidden, and here are 50 exactly",
+    "": "no condition holds, so the last advice is left",
+}
+"""What to say of a situation."""
 
 
 def drawn_figures(
