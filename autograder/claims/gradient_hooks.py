@@ -47,7 +47,13 @@ class Hooks(Group):
                     measured.append(f"{dtype}, rank {rank}: off by {apart:.1e} of a mean")
                     allowed = f"{measured[-1]} ({low:.0e} to {high:.1e} are expected)"
                     if not apart <= high:
-                        return allowed, _rounding_reason(each, mean)
+                        finer = [
+                            other
+                            for other, (least, most) in errors.items()
+                            if other != dtype and least <= apart <= most
+                        ]
+                        why = f"that is as exact as {finer[0]}" if finer else ""
+                        return allowed, why or _rounding_reason(each, mean)
                     if apart < low:
                         return allowed, "that is float32: dtype is not used"
                 if not np.array_equal(own[f"{dtype}0"], own[f"{dtype}1"]):
@@ -84,6 +90,8 @@ def _rounding_reason(own: Any, expected: Any) -> str:
         return "these are sums: a hook divides by the number of processes itself"
     if ratio < HALF:
         return "these are half of the means: you divide twice"
+    if not own[expected != 0].all():
+        return "tiny gradients are 0, as float16 makes them: send dtype"
     if not np.isfinite(own).all():
         return "sums of large gradients are infinite in float16: divide before the sum"
     return "a mean is made of other gradients, or in another precision"

@@ -10,15 +10,18 @@ What happens in a step is noted: "gradient" for each that is there, "full" when 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from autograder.checks import outputs
+from autograder.checks.hints import hinted
+from autograder.claims.claimed import joined
 from autograder.claims.groups import APART, SUMS, UNSEEN, WORLD, Calls, Group
-from autograder.lab import INTEGER, TEXT, exactly, list_of, record
-from autograder.model import Failed, Pair, Verdict
+from autograder.lab import INTEGER, TEXT, Part, exactly, list_of, record
+from autograder.model import Failed, Pair, Verdict, verdict
 
 CALL = record(kind=TEXT, bytes=INTEGER)
 RANK = record(steps=list_of(list_of(CALL)), events=list_of(list_of(TEXT)))
@@ -29,6 +32,31 @@ UNSENT = "nothing is sent while backward goes on"
 LATE = "a full bucket waits for later gradients, or for finish()"
 UNEQUAL = "gradients are not averaged in each step, or a result is used before wait()"
 RESET = "are counters reset after each step?"
+BLOCKS = "all_reduce without async_op=True blocks the backward pass"
+WAITS = "a wait in a hook stops backward until the other processes are there, too"
+NO_MEAN = "rank 0 has no gradient of some parameters in step 2, and its mean is missing there"
+ZEROS = (
+    "right in step 1, wrong in step 2, where rank 0 is called with side=False: a gradient that is "
+    "missing there counts as zeros, and each of the others as it is"
+)
+THREE = "sums are divided by 2, and here are three processes"
+TRIES = {
+    "send all of rank 0": "dist.broadcast each parameter and each buffer, frozen ones as well",
+    UNEQUAL: "keep what each all_reduce returns, call wait() of each in finish(), then write .grad",
+    NO_MEAN: "write the mean into .grad also where it is None",
+    ZEROS: "hand on keyword arguments of forward; send .grad, or zeros only where it is None",
+    THREE: "divide by dist.get_world_size()",
+    "added up and": "divide by dist.get_world_size()",
+    "did not change": "copy each mean into .grad of the module's own parameters",
+    "wrong later": "in finish(), set the counters back to what they are at the beginning",
+    "differ from the mean": "send a bucket when none of its gradients is missing; write into .grad",
+    RESET: "in finish(), set the counters back to what they are at the beginning",
+    LATE: "while the next bucket in turn is full: send it",
+    UNSENT: "send each full bucket in a hook, register_post_accumulate_grad_hook",
+    BLOCKS: "dist.all_reduce(flat, async_op=True)",
+    WAITS: "call wait() in finish()",
+}
+"""What to try, by words of what is wrong."""
 
 
 def reduced() -> dict[str, Any]:
@@ -43,22 +71,34 @@ def reduced() -> dict[str, Any]:
 class Reductions(Group):
     """Processes that reduce gradients. Steps count from the first one on."""
 
+    def __init__(
+        self, part: Part, by: Callable[..., Any], see: str, *, uneven: bool = False
+    ) -> None:
+        """Name the probe; where it is *uneven*, rank 0 of three does not use all parameters in step 2."""
+        super().__init__(part, by, see)
+        self._uneven = uneven
+
+    def trained(self, ranks: Pair, within: float) -> Verdict:
+        """Judge the weights of each process, and say what to try."""
+        return hinted(super().trained(ranks, within), TRIES, self.see)
+
     def reason(self, ranks: Pair, ratio: float) -> str:
         """Say what sets the training apart from one process's; *begun*, *first* are weights before and after a step."""
         own, expected = ranks.student.arrays, ranks.baseline.arrays
         if not np.array_equal(own["begun0"], own["begun1"]):
             return "the ranks begin with different weights or buffers: send all of rank 0, into module itself"
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
-            return f"the ranks have different weights: {UNEQUAL}"
+            return f"the ranks have different weights: {NO_MEAN if self._uneven else UNEQUAL}"
         if ratio <= APART:
             return "the weights did not change: .grad is empty when finish() returns, or a copy is trained"
         if outputs.furthest(own["first0"], expected["first0"]) <= APART:
-            return (
-                "right in step 1, wrong later: reset the counters of missing gradients after each step, "
-                "and hand on all options of forward"
-            )
-        if SUMS[0] < ratio < SUMS[1]:
-            return "steps go twice as far: gradients are added up and not averaged"
+            later = "right in step 1, wrong later: counters of missing gradients are not reset"
+            return ZEROS if self._uneven else later
+        first, right = (it["first0"] - expected["start"] for it in (own, expected))
+        halves = self._uneven and np.isclose(outputs.multiple(first, right, APART) or 0, 1.5)
+        if halves or SUMS[0] < ratio < SUMS[1]:
+            sums = "steps go twice as far: gradients are added up and not averaged"
+            return THREE if halves else sums
         return "gradients differ from the mean: sent before they exist, or left unchanged"
 
     def starts_alike(self, name: str, figure: str, says: str, try_: str) -> None:
@@ -89,8 +129,13 @@ class Reductions(Group):
         why: str,
         try_: str,
         needs: Sequence[str] = (),
+        slips: Mapping[str, tuple[str, Sequence[int]]] = MappingProxyType({}),
     ) -> None:
-        """Claim that each step reduces buckets of so many bytes, in any order, and does nothing else."""
+        """Claim that each step reduces buckets of so many bytes, in any order, and does nothing else.
+
+        *slips*: what is wrong -> what to try, and the buckets that this mistake makes.
+        """
+        tries = {words: hint for words, (hint, _) in slips.items()}
         expected = ", ".join(map(str, buckets))
 
         def problem(ranks: Pair) -> tuple[str, str]:
@@ -105,7 +150,10 @@ class Reductions(Group):
                         return measured, UNSEEN
                     other = [call["kind"] for call in calls if call["kind"] != "all_reduce"]
                     if other:
-                        return measured, f"{other[0]} is of another kind: {why}"
+                        return measured, f"{other[0]} is of another kind: nothing but all_reduce"
+                    for words, (_, made) in slips.items():
+                        if sorted(sizes) == sorted(made):
+                            return measured, words
                     if sorted(sizes) != sorted(buckets):
                         if len(sizes) == len(buckets):
                             return measured, why
@@ -113,7 +161,11 @@ class Reductions(Group):
                         return measured, f"the buckets are too {size}: {why}"
             return measured, "" if measured else "no step was made"
 
-        self._claim(name, says, "report", problem, try_, needs)
+        def judge(ranks: Pair) -> Verdict:
+            judged = verdict(*problem(ranks), joined(try_, self.see))
+            return hinted(judged, {**tries, "another kind": f"leave it out; {try_}"}, self.see)
+
+        self.part.add_check(name, says, "report", judge, [self.probe], needs)
 
     def same_order(self, name: str, says: str, try_: str, needs: Sequence[str] = ()) -> None:
         """Claim that all processes make the same calls in the same order."""
@@ -161,7 +213,10 @@ class Reductions(Group):
                         return measured, why
             return measured, why
 
-        self._claim(name, says, "report", problem, try_, needs)
+        def judge(ranks: Pair) -> Verdict:
+            return hinted(verdict(*problem(ranks), joined(try_, self.see)), TRIES, self.see)
+
+        self.part.add_check(name, says, "report", judge, [self.probe], needs)
 
     def waits_for_all(
         self, name: str, says: str, try_: str, *, within: float = APART, needs: Sequence[str] = ()
@@ -198,12 +253,10 @@ def _overlap_problem(events: Sequence[str]) -> tuple[str, str]:
     missing = events[calls[0] :].count(GRADIENT)
     measured = f"{missing} of {gradients} gradients are missing when the first call starts"
     if BLOCKING in events:
-        why = "all_reduce without async_op=True blocks the backward pass"
-        return f"{measured}; {events.count(BLOCKING)} calls block", why
+        return f"{measured}; {events.count(BLOCKING)} calls block", BLOCKS
     last = max((at for at, event in enumerate(events) if event == GRADIENT), default=0)
     if WAITED in events[:last]:
-        why = "a wait in a hook stops backward until the other processes are there, too"
-        return f"{measured}; something is waited for before the last one is there", why
+        return f"{measured}; something is waited for before the last one is there", WAITS
     return measured, "" if missing else UNSENT
 
 

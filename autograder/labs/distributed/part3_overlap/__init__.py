@@ -48,12 +48,35 @@ def uneven(student: Student, rig: Rig) -> Answer:
 TRAINED = ["trains_as_one"]
 BUCKETS = [416, 96, 1152, 336, 96, 576]
 """Bytes in float64, where bucket_bytes is 416: the last gradient fits into the first bucket, exactly."""
+SLIPS = {
+    "numbers are float64 here, and four bytes are counted for each": (
+        "count numel() * element_size() bytes",
+        [512, 1152, 432, 576],
+    ),
+    "the flat tensor is float32, and gradients are float64 here": (
+        "make the flat tensor of the gradients' dtype, by torch.cat",
+        [size // 2 for size in BUCKETS],
+    ),
+    "a gradient may fit exactly: 416 bytes are bucket_bytes": (
+        "begin a new bucket if bytes > bucket_bytes, and not if >=",
+        [32, 384, 96, 1152, 336, 96, 576],
+    ),
+    "a bucket overflows; it is full when the next gradient does not fit": (
+        "look whether the next gradient fits before you put it in",
+        [416, 1248, 432, 576],
+    ),
+    "gradients go back into earlier buckets that have room": (
+        "put each gradient into the last bucket, or into a new one",
+        [416, 240, 1152, 288, 576],
+    ),
+    "buckets are filled from the first layer on": (
+        "go through reversed(list(module.parameters()))",
+        [576, 384, 48, 1152, 96, 416],
+    ),
+}
+"""What is wrong, what to try, and the buckets that this mistake makes."""
 group, arriving, using = (Reductions(part, probe, SEE) for probe in (trained, late, uneven))
-unused = Reductions(
-    part,
-    uneven,
-    f"write the mean into .grad also where this process had none; here are three processes; {SEE}",
-)
+unused = Reductions(part, uneven, SEE, uneven=True)
 group.trains_as_one("trains_as_one")
 group.starts_alike(
     "starts_from_rank_0",
@@ -65,10 +88,11 @@ arriving.sends(
     "sends_each_gradient_once",
     BUCKETS,
     "A step reduces each gradient once, in the buckets of the handout, and nothing else.",
-    "trainable parameters, each once, fill buckets in reverse order until the next does not fit; a gradient may fit "
-    "exactly (here bucket_bytes is 416, and numbers are float64)",
-    "count numel() * element_size() bytes; one all_reduce for each bucket, of one flat tensor",
+    "trainable parameters, each once, fill buckets in reverse order until the next does not fit (here bucket_bytes is "
+    "416, and numbers are float64)",
+    "one all_reduce for each bucket, of one flat tensor",
     TRAINED,
+    SLIPS,
 )
 arriving.overlaps(
     "starts_before_backward_ends",
