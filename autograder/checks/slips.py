@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from autograder.checks import timing
+from autograder.checks import outputs, timing
+from autograder.checks.numerics import explained
 from autograder.checks.table_form import Form, Row, Slip
 from autograder.checks.timing import JUMPS, STEADY, WALL
+from autograder.model import Failed, Pair, Verdict
+from autograder.probe import CASES, NUMBER, map_of
 
+SLIPPED = {**CASES, "slips": map_of(map_of(NUMBER))}
+"""Values of a probe: cases, and by the name of a case what usual mistakes make of its number."""
 PACE = 0.02  # relative: of throughput
 WHOLE = 0.05  # relative: of seconds, which may hold a little more than the training
 COLD = "it includes the slow first pass: warm up before"
@@ -127,3 +132,14 @@ def median_problem(
     ]
     otherwise = slow if row[column] >= expected + 1000 * timing.COLD / (repeats + 2) else ""
     return form.mismatch(row, column, expected, timing.EXACT, usual, otherwise)
+
+
+def told(pair: Pair, judged: Verdict, within: float = 1e-5) -> Verdict:
+    """Say which usual mistake gives the number that a case failed for, by the baseline's `slips`."""
+    for name, usual in pair.baseline.values["slips"].items() if isinstance(judged, Failed) else ():
+        if isinstance(judged, Failed) and judged.measured.startswith(f"{name}: "):
+            own = next(got for _, it, got, _ in outputs.paired(pair) if it["case"] == name)
+            number = None if own is None else float(own[0])
+            why = explained(number, [(it, words) for words, it in usual.items()], within)
+            return replace(judged, why=why or judged.why)
+    return judged

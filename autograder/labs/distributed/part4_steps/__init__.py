@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from autograder.checks import outputs
+from autograder.checks import outputs, slips
+from autograder.checks.hints import hinted
 from autograder.claims.groups import WORLD
 from autograder.claims.loaders import Loader
 from autograder.lab import (
-    CASES,
     NUMBERS,
     Answer,
     Failed,
@@ -36,7 +36,7 @@ part = Part(
     writes=["train_epoch", "make_loader", "evaluate"],
     warm=["torch._dynamo"],
 )
-WRONG = 'see "What usually goes wrong" in the part 4 handout'
+WRONG = judges.WRONG
 
 # --- train_epoch ------------------------------------------------------------------------------------------------------
 
@@ -100,9 +100,10 @@ def clipped(rig: Rig) -> Plans:
 judges.Steps(
     part,
     "full_groups",
-    f"use no_sync() for all batches of a group but the last; {WRONG}",
-    "gradients of some batches stay on their rank, or are kept for the next step, or the model stays in the eval mode "
-    "in which it may come",
+    "use no_sync() for all batches of a group but the last",
+    "the steps are those of other losses, or of another mode",
+    WRONG,
+    "gradients of some batches stay on their rank",
 ).trains_as_one(
     "equals_one_process",
     says="Two ranks arrive at the weights of one process that takes each group of batches as one batch.",
@@ -110,8 +111,10 @@ judges.Steps(
 short = judges.Steps(
     part,
     "short_groups",
-    f"loss * len(labels) / samples_of_the_group; {WRONG}",
-    "samples of a short group or batch count less or more than others, or are left out, or nothing is exchanged",
+    "loss * len(labels) / samples_of_the_group",
+    "samples of a short group or batch count less or more than others",
+    WRONG,
+    "the last batch of a short group exchanges nothing",
 )
 short.trains_as_one(
     "short_groups_are_weighted",
@@ -141,8 +144,12 @@ def loss_is_of_all(short_groups: Pair) -> Verdict:
 judges.Steps(
     part,
     "rounded",
-    f"scaler.scale(loss).backward() where there is a scaler; {WRONG}",
-    "small gradients are lost without the scaler, or not unscaled, or more is in 16 bits than autocast puts there",
+    "scaler.scale(loss).backward() where there is a scaler, and autocast around forward alone",
+    {
+        "bfloat16": "more is in 16 bits than autocast puts there",
+        "float16": "small gradients are lost without the scaler, or they are not unscaled",
+    },
+    WRONG,
 ).trains_as_one(
     "follows_float32",
     says="With amp the weights differ from those of float32 only by rounding, even if gradients are tiny.",
@@ -160,8 +167,12 @@ def half_where_it_helps(rounded: Pair) -> Verdict:
 overflow = judges.Steps(
     part,
     "overflowing",
-    f"do not look at the loss: each scaler sees the averaged gradients, and skips by itself; {WRONG}",
-    "a rank left its batch out and the others trained on the rest of the group, or the step was taken",
+    "do not look at the loss: each scaler sees the averaged gradients, and skips by itself",
+    {
+        "without amp": "the step was taken: the scaler counts also where amp is None",
+        "": "a rank left its batch out and the others trained on the rest of the group, or the step was taken",
+    },
+    WRONG,
 )
 
 
@@ -181,8 +192,12 @@ def overflow_skips_everywhere(overflowing: Pair) -> Verdict:
 judges.Steps(
     part,
     "clipped",
-    f"scaler.unscale_(optimizer), then clip_grad_norm_, once a step; {WRONG}",
-    "gradients are clipped while they are scaled, or not yet those of all, or not by one norm of all, or not at all",
+    "scaler.unscale_(optimizer), then clip_grad_norm_, once a step",
+    {
+        "with a scaler": "gradients are clipped while they are scaled",
+        "": "gradients are clipped that are not yet those of all batches and ranks",
+    },
+    WRONG,
 ).trains_as_one(
     "clips_true_gradients",
     says="clip bounds the norm of the mean gradient of all ranks, without the factor of a scaler.",
@@ -203,7 +218,8 @@ def divides_the_samples(shares: Observation) -> Verdict:
     """Every sample is read in each epoch, in a new order. All ranks read the same number of samples."""
     problems = [judges.division(group) for group in shares.values["groups"]]
     measured, why = next(filter(lambda problem: problem[1], problems), problems[0])
-    return verdict(measured, why, f"DistributedSampler(dataset, world, rank, seed=seed); {WRONG}")
+    judged = verdict(measured, why, f"deliver (loader, sampler); {WRONG}")
+    return hinted(judged, judges.DIVIDES, WRONG)
 
 
 def make(
@@ -233,17 +249,18 @@ EVALUATED: outputs.Causes = {
         "the ranks return different accuracies: each returns its own, or only one has that of all",
         "all_reduce both counts, so that each rank has those of all",
     ),
-    "mode": "dropout and batch statistics of what comes next depend on it",
-    "accuracy": "ranks count alike that have different numbers of samples, samples are left out, or the model "
-    "is in training mode",
+    "mode": (
+        "dropout and batch statistics of what comes next depend on it",
+        "was = model.training before model.eval(), and model.train(was) at the end",
+    ),
+    "accuracy": (
+        "the model is in training mode, or the counts are not those of all samples",
+        "model.eval(), then all_reduce the number of right answers and the number of samples",
+    ),
 }
-SHARED = (
-    "evaluate Subset(dataset, range(rank, len(dataset), world)) in eval mode, add up right answers "
-    "and samples of all ranks, and restore the mode"
-)
 
 
-@part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=["evaluate"])
+@part.probe(pair=True, values=slips.SLIPPED, arrays=NUMBERS, takes=["evaluate"])
 def evaluated(student: Student, rig: Rig) -> Answer:
     """Odd numbers of samples; the model comes in eval mode, and in the other."""
     few, many = 2 * rig.integer(3, 4) + 1, 2 * rig.integer(40, 60) + 1
@@ -253,7 +270,7 @@ def evaluated(student: Student, rig: Rig) -> Answer:
 
 @part.probe(
     pair=True,
-    values=CASES,
+    values=slips.SLIPPED,
     arrays=NUMBERS,
     takes=["evaluate"],
     hints={
@@ -269,11 +286,11 @@ def empty(student: Student, rig: Rig) -> Answer:
 @part.check(basis="outputs")
 def counts_each_sample_once(evaluated: Pair) -> Verdict:
     """evaluate returns the accuracy over all samples on each rank, in eval mode, and restores the mode."""
-    return outputs.same(evaluated, EXACT, why=EVALUATED, try_=f"{SHARED}; {WRONG}")
+    return slips.told(evaluated, outputs.same(evaluated, EXACT, why=EVALUATED, try_=WRONG))
 
 
 @part.check(basis="outputs", needs=[counts_each_sample_once])
 def works_with_empty_ranks(empty: Pair) -> Verdict:
     """evaluate is right where there are fewer samples than ranks, or some ranks have none."""
     try_ = f"call model.module, and let all ranks make the same collective calls; {WRONG}"
-    return outputs.same(empty, EXACT, why=EVALUATED, try_=try_)
+    return slips.told(empty, outputs.same(empty, EXACT, why=EVALUATED, try_=try_))

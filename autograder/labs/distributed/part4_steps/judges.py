@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from autograder.checks import numerics, outputs, precision
+from autograder.checks import numerics, outputs, precision, slips
+from autograder.checks.hints import hinted
+from autograder.checks.slips import SLIPPED
+from autograder.claims.claimed import joined
 from autograder.claims.groups import APART, WORLD, Group, division_problem, order_problem
 from autograder.lab import (
-    CASES,
     INTEGER,
     NUMBERS,
     Failed,
@@ -22,6 +24,7 @@ from autograder.lab import (
     map_of,
     record,
 )
+from autograder.labs.distributed.part4_steps.mistakes import SLIPS
 
 DTYPES = map_of(map_of(INTEGER))
 COUNTS = ("steps", "skipped")
@@ -29,10 +32,28 @@ SENT = "exchanges of gradients for each step"
 FIGURES = {
     SENT: "batches before the last communicate: DDP decides in the forward pass; or no exchange is seen, "
     "because another thread makes it",
-    "loss": "it is that of one rank, a mean of batches of different sizes, or divided by accumulation",
+    "loss": "it is no mean over all samples of all ranks",
     "steps": "a group of batches is one step, and one that the scaler skips is none",
     "skipped": "it counts the steps that the scaler skipped: those after which its scale is smaller",
 }
+WEIGH = "multiply each loss by len(labels) / samples of its group"
+TRIES = {
+    "eval mode": "model.train() before the first batch",
+    "kept for": "optimizer.zero_grad() after each step",
+    "is clipped by its own": "clip_grad_norm_ once, of all of model.parameters()",
+    "each number is": "clip_grad_norm_(model.parameters(), clip)",
+    "is left out": "step also after the last batch of the epoch",
+    "exchanges nothing": "leave no_sync() also in the last batch of the epoch",
+    "are added up, and": WEIGH,
+    "by accumulation, and": WEIGH,
+    "batches of a group": WEIGH,
+    "it is divided": "add up the loss as the criterion returns it",
+    "of this rank alone": "dist.all_reduce the sum of loss * len(labels) and the number of samples",
+    "one step": "count a step where the scale is not smaller after scaler.update()",
+    "over the ranks": "leave the mean over ranks to DistributedDataParallel",
+}
+"""What to try, by words of what is wrong."""
+WRONG = 'see "What usually goes wrong" in the part 4 handout'
 SUMMED = 0.6  # of the update: as far from WORLD times the right one; sums were within 0.35, one between 0.4 and 0.6
 EPOCHS, BATCH = 2, 4
 
@@ -40,34 +61,49 @@ EPOCHS, BATCH = 2, 4
 def trained(*cases: str) -> dict[str, Any]:
     """Return the form of a probe that answers with `rig.grouped`."""
     names = ["start", *(f"weights{rank}" for rank in range(WORLD))]
-    arrays = {f"{case}: {name}": ("float64", 1) for case in cases for name in names}
-    values = {**CASES, "dtypes": map_of(exactly(WORLD, DTYPES))}
+    arrays = {f"{case}: {name}": ("float64", 1) for case in cases for name in (*names, "slips")}
+    values = {**SLIPPED, "dtypes": map_of(exactly(WORLD, DTYPES))}
     return {"pair": True, "values": values, "arrays": {**arrays, **NUMBERS}}
 
 
 class Steps(Group):
     """A group that trains in several cases."""
 
-    def __init__(self, part: Part, by: str, try_: str, why: str) -> None:
-        """Say what to try, and why a training is another one if nothing tells more."""
-        super().__init__(part, part.probes[by].run, try_)
-        self._why = why
+    def __init__(
+        self,
+        part: Part,
+        by: str,
+        try_: str,
+        why: str | Mapping[str, str],
+        see: str,
+        apart: str = "",
+    ) -> None:
+        """Say what to try, and why a training is another one if nothing tells more, also case by case.
+
+        *apart* says it where the ranks have different weights.
+        """
+        super().__init__(part, part.probes[by].run, joined(try_, see))
+        self._why, self._apart, self._see = why, apart, see
+        self._case = ""
 
     def trained(self, ranks: Pair, within: float) -> Verdict:
         """Judge the weights of each case."""
         starts = [name for name in ranks.baseline.arrays if name.endswith(": start")]
         for case in [name.removesuffix("start") for name in starts]:
             sides = ranks.student, ranks.baseline
+            self._case = case
             judged = super().trained(Pair(*(_only(side, case) for side in sides)), within)
             if isinstance(judged, Failed):
-                return replace(judged, measured=case + judged.measured)
+                named = replace(judged, measured=case + judged.measured)
+                return hinted(named, TRIES, self._see)
         return judged
 
     def reason(self, ranks: Pair, ratio: float) -> str:
         """Say what sets a training apart from one process's, whose update is *ratio* times as long."""
         weights = [ranks.student.arrays[f"weights{rank}"] for rank in range(WORLD)]
+        usual = outputs.reason(self._why, self._case)
         if not outputs.furthest(*weights) <= APART:
-            return f"the ranks have different weights: {self._why}"
+            return f"the ranks have different weights: {self._apart or usual}"
         if ratio <= APART:
             return "nothing moved: no step was taken, or of another model"
         start, right = (ranks.baseline.arrays[name] for name in ("start", "weights0"))
@@ -76,7 +112,11 @@ class Steps(Group):
         added_up = start + WORLD * (right - start)
         if numerics.norm(weights[0] - added_up) < SUMMED * numerics.norm(right - start):
             return "gradients are added up over the ranks and not averaged"
-        return self._why
+        slips = ranks.baseline.arrays["slips"].reshape(len(SLIPS), -1)
+        for made, words in zip(slips, SLIPS.values(), strict=True):
+            if numerics.norm(weights[0] - made) <= APART * numerics.norm(made - start):
+                return words
+        return usual
 
 
 def _only(side: Observation, case: str) -> Observation:
@@ -89,7 +129,8 @@ def facts(ranks: Pair, try_: str, *names: str) -> Verdict:
     """Pass figures of these names that are right on each rank; sums of float32 make a loss."""
     within = {"float": 1e-5, "int": 0.0}
     without = [f": {name}" for name in FIGURES if name not in names]
-    return outputs.same(ranks, within, why=FIGURES, try_=try_, without=without)
+    judged = outputs.same(ranks, within, why=FIGURES, try_=try_, without=without)
+    return hinted(slips.told(ranks, judged), TRIES, WRONG)
 
 
 def precision_of(observation: Observation, try_: str) -> Verdict:
@@ -130,3 +171,13 @@ def division(shares: Mapping[str, Any]) -> tuple[str, str]:
     if not why and reseeded == read[0]:
         why = "another seed gives the same order: the seed is accepted and not used"
     return measured, why
+
+
+DIVIDES = {
+    "the same samples": "DistributedSampler(dataset, world, rank, seed=seed)",
+    "each process has": "DistributedSampler(dataset, world, rank, seed=seed), and no drop_last",
+    "every epoch": "shuffle=True in the DistributedSampler, and return the loader's own sampler",
+    "batches have": "batch_size=batch_size, for each rank",
+    "another seed": "DistributedSampler(..., seed=seed)",
+}
+"""What to try, by words of what is wrong with shares."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
+from autograder.labs.distributed.part4_steps.mistakes import SLIPS
 from autograder.worker import rig as worker
 from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import Collectives
@@ -30,6 +32,9 @@ FIGURES = ("loss", "steps", "skipped")
 SENT = "exchanges of gradients for each step"
 SHARED = ("all_reduce", "all_gather", "reduce_scatter", "reduce", "gather")
 CPU = torch.device("cpu")
+ALIKE = "batches count alike, and they have different numbers of samples"
+OWN = "it is that of this rank alone"
+DIVIDED = "it is divided by accumulation as well"
 
 
 @dataclass(frozen=True)
@@ -91,25 +96,39 @@ class Training:
         rate = RATE / self.plan.smaller
         return torch.optim.SGD(model.parameters(), lr=rate, momentum=MOMENTUM)
 
-    def alone(self) -> dict[str, Any]:
-        """Train in float32 on the batches of all, without a group that overflows."""
-        plan, model = self.plan, self.model()
+    def alone(self, slip: str = "") -> dict[str, Any]:
+        """Train in float32 on the batches of all, without a group that overflows; or make this *slip*."""
+        plan, model = self.plan, self.model().train(slip != "eval")
         optimizer, losses = self.optimizer(model), []
+        alike, own = [], []
         for start in plan.groups:
             if start <= plan.overflows * plan.batch < start + plan.groups.step:
                 continue
+            if slip == "left out" and start + plan.groups.step > plan.samples:
+                continue
             rows = slice(start * WORLD, (start + plan.groups.step) * WORLD)
-            optimizer.zero_grad()
-            loss = self.criterion(model(self.inputs[rows]), self.labels[rows])
-            loss.backward()
-            if plan.clip is not None:
-                nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
+            if slip != "kept":
+                optimizer.zero_grad()
+            inputs, labels = self.inputs[rows], self.labels[rows]
+            loss = self.criterion(model(inputs), labels)
+            batches = zip(*(it.split(plan.batch * WORLD) for it in (inputs, labels)), strict=True)
+            means = torch.stack([self.criterion(model(each), right) for each, right in batches])
+            alike += means.tolist()
+            ranks = ((inputs[rank::WORLD], labels[rank::WORLD]) for rank in range(WORLD))
+            own.append([len(it[1]) * self.criterion(model(it[0]), it[1]).item() for it in ranks])
+            by = {"sum": 1, "accumulation": plan.accumulation, "batches": len(means)}
+            (means.sum() / by[slip] if slip in by else loss).backward()
+            _clip(list(model.parameters()), plan.clip, slip)
             optimizer.step()
             losses.append(loss.item() * len(self.labels[rows]))
         steps = len(losses)
         figures = sum(losses) / len(self.labels), steps, len(plan.groups) - steps
         weights = flat(dict(model.state_dict())).tolist()
-        return {**dict(zip(FIGURES, figures, strict=True)), SENT: 1, "weights": weights}
+        losses_of = [sum(each) / plan.samples for each in zip(*own, strict=True)]
+        mistakes = {ALIKE: sum(alike) / max(1, len(alike)), DIVIDED: figures[0] / plan.accumulation}
+        slips = [{**mistakes, OWN: it} for it in losses_of]
+        own_figures = dict(zip(FIGURES, figures, strict=True))
+        return {**own_figures, SENT: 1, "weights": weights, "slips": slips}
 
     def together(self, train: Callable[..., Any], rank: int) -> dict[str, Any]:
         """Train in the process of a rank; say what it has then, and what was sent and computed."""
@@ -149,6 +168,16 @@ class Training:
         return inputs
 
 
+def _clip(parameters: list[Any], most: float | None, slip: str) -> None:
+    """Bound the norm of all gradients, or what this *slip* bounds."""
+    if most is None or slip == "unclipped":
+        return
+    if slip == "each number":
+        nn.utils.clip_grad_value_(parameters, most)
+    for group in [[it] for it in parameters] if slip == "each parameter" else [parameters]:
+        nn.utils.clip_grad_norm_(group, most if slip != "each number" else math.inf)
+
+
 class Rig(worker.Rig):
     """The toolkit of this part's probes. A case without the student's function is one process's, which is right."""
 
@@ -163,21 +192,26 @@ class Rig(worker.Rig):
         right = [{case: it.alone() for case, it in trainings.items()}] * WORLD
         ranks = self._group(WORLD, work) if train else right
         answers, arrays = self.answers(), dict[str, Any]()
+        slips = dict[str, Any]()
         for case, it in trainings.items():
-            arrays[f"{case}: start"] = flat(dict(it.model().state_dict()))
+            start = arrays[f"{case}: start"] = flat(dict(it.model().state_dict()))
+            mistaken = [] if train else [it.alone(slip)["weights"] for slip in SLIPS]
+            arrays[f"{case}: slips"] = np.concatenate([*mistaken, start[:0]])
+            for rank, usual in enumerate([] if train else ranks[0][case]["slips"]):
+                slips[f"{case}, rank {rank}: loss"] = usual
             for rank, own in enumerate(ranks):
                 arrays[f"{case}: weights{rank}"] = np.array(own[case]["weights"])
                 for name in (*FIGURES, SENT):
                     answers.add(f"{case}, rank {rank}: {name}", own[case][name])
         dtypes = {case: [own[case]["dtypes"] for own in ranks] for case in trainings if train}
-        return {**answers.values(), "dtypes": dtypes, **arrays}
+        return {**answers.values(), "dtypes": dtypes, "slips": slips, **arrays}
 
     def evaluated(
         self, cases: Mapping[str, tuple[int, int, int, bool]], student: Any
     ) -> dict[str, Any]:
         """Evaluate each case: processes, samples, batch, and whether the model comes in training mode."""
         evaluate: Any = student.evaluate if self.side == "student" else None
-        answers = self.answers()
+        answers, slips = self.answers(), dict[str, dict[str, float]]()
         norm = nn.BatchNorm1d(HIDDEN)
         last = nn.Dropout(0.8), nn.Linear(HIDDEN, CLASSES)
         model = nn.Sequential(nn.Linear(FEATURES, HIDDEN), norm, *last).eval()
@@ -205,11 +239,13 @@ class Rig(worker.Rig):
             apart = " and ".join(dict.fromkeys(f"{it:.6g}" for it in accuracies))
             alike = is_right or " " not in apart
             answers.add(f"{case}: ranks return", "one accuracy" if alike else apart)
+            usual = {} if evaluate else _accuracies(~wrong, world, batch)
             for rank, own in enumerate(ranks):
+                slips[f"{case}, rank {rank}: accuracy"] = usual
                 answers.add(f"{case}, rank {rank}: accuracy", own["accuracy"])
                 mode = "training" if own["training"] else "eval"
                 answers.add(f"{case}, rank {rank}: mode afterwards", mode)
-        return answers.values()
+        return {**answers.values(), "slips": slips}
 
     def _group(self, world: int, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
         """Let each rank, alone on its machine, do its work in a process group that is there."""
@@ -239,6 +275,23 @@ class Rig(worker.Rig):
                     read[-1] += rows.tolist()
                     sizes.append(len(rows))
         return {"samples": samples, "read": read, "sizes": sizes}
+
+
+def _accuracies(right: Tensor, world: int, batch: int) -> dict[str, float]:
+    """Return what usual mistakes make of an accuracy, where each rank has samples."""
+    shares = [right[rank::world].double() for rank in range(min(world, len(right)))]
+    batches = [it.mean() for share in shares for it in share.split(batch)]
+    kept = right[: len(right) // world * world]
+    return {
+        "ranks count alike that have different numbers of samples": (
+            sum(it.mean().item() for it in shares) / world
+        ),
+        "batches count alike, and the last one is shorter": sum(map(float, batches)) / len(batches),
+        "samples that the ranks cannot divide are left out": kept.double()
+        .mean()
+        .nan_to_num()
+        .item(),
+    }
 
 
 @contextlib.contextmanager
