@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.checks import outputs
+from autograder.checks.hints import hinted
 from autograder.claims.groups import (
     APART,
+    EXACT,
     UNSEEN,
     WORLD,
     Calls,
@@ -28,6 +30,15 @@ SMALL = 1024  # bytes: a loss or a norm is less, and any block more
 AGAIN = 1.5  # times as many bytes: nearly all are gathered twice
 MORE = 1.05  # times the bytes of the model, where shares do not divide
 GATHER, SCATTER = "all_gather", "reduce_scatter"
+GATHERS = {
+    "by themselves": "fully_shard(block, mesh=mesh, ...) for each block, then fully_shard(model, ...)",
+    "by itself": "fully_shard(block, mesh=mesh, ...) for each block, then fully_shard(model, ...)",
+    "but not with": "reshard_after_forward=reshard in fully_shard of each block",
+    "outside of the blocks": "leave reshard_after_forward out in fully_shard of the model",
+    "another dtype": "mp_policy=policy in each fully_shard",
+    "summed in bfloat16": "mp_policy=policy as it is handed over: its reduce_dtype is float32",
+}
+"""What to try, by words of what is wrong."""
 WORDS = {
     "parameters": "the parameters",
     "gradients": "the gradients",
@@ -65,7 +76,10 @@ class Shards(Group):
     def trained_as_one(self, ranks: Pair, within: float) -> Verdict:
         """Judge the weights, then the losses, of each process."""
         trained = self.trained(ranks, within)
-        why = "a loss is that of this process alone, or there is not one of each step"
+        own, right = (side.arrays["losses0"] for side in (ranks.student, ranks.baseline))
+        times = outputs.multiple(own, right, EXACT)
+        why = "a loss is that of this process alone, and it is the mean of all"
+        why = f"losses are {times:.3g} times as large: a sum is no mean" if times else why
         measured, why = self.figure_problem(ranks, "losses", why)
         if isinstance(trained, Failed) or not why:
             return trained
@@ -126,7 +140,8 @@ class Shards(Group):
                     measured, why = _dtype_problem(_usual(halved, rank), measured, blocks)
                 if why:
                     break
-            return verdict(f"rank {rank}: {measured}", why, f"{try_}; {self.see}")
+            judged = verdict(f"rank {rank}: {measured}", why, f"{try_}; {self.see}")
+            return hinted(judged, GATHERS, self.see)
 
         reads = [self.probe, reduced, *filter(None, [kept])]
         self.part.add_check(name, says, "report", judge, reads, needs)
@@ -149,7 +164,10 @@ def _count_problem(calls: Calls, least: int) -> tuple[str, str]:
     if counts[GATHER] < least:
         return measured, "the whole model is gathered at once: blocks are not sharded by themselves"
     if counts[SCATTER] < least:
-        return measured, "gradients are not reduced block by block"
+        return (
+            measured,
+            "gradients are not reduced block by block: not each block is sharded by itself",
+        )
     return measured, ""
 
 

@@ -57,7 +57,13 @@ holds.same(
     },
     name="bytes_are_right",
     says="bytes_per_rank says what a process holds with DDP, ZeRO-1, ZeRO-2 and FSDP, in 1 to 64 processes.",
-    why="a share is wrong: 4 bytes for weights, 4 for gradients, 8 for Adam, divided where they are shared",
+    why={
+        "1000 parameters": "shares are not rounded, also where processes do not divide what is shared",
+        "optimizer": "Adam takes 8 bytes for each parameter, shared with zero1, zero2 and fsdp",
+        "gradients": "gradients take 4 bytes for each parameter, shared with zero2 and fsdp",
+        "weights": "weights take 4 bytes for each parameter, shared with fsdp alone",
+        "": "total is the sum of the three",
+    },
     try_=SEE,
 )
 
@@ -95,6 +101,10 @@ sends.same(
     },
     name="traffic_is_right",
     says="traffic says what a process sends in a step with DDP, FSDP, and FSDP that keeps blocks whole.",
-    why="fsdp gathers blocks twice, fsdp_keep once; both scatter all once, and an all_reduce is a scatter and a gather",
+    why={
+        "ddp": "an all_reduce is a reduce_scatter and an all_gather of all bytes",
+        "fsdp_keep": "blocks and the rest are gathered once, and all gradients are scattered once",
+        "": "fsdp gathers blocks twice and the rest once, and scatters all gradients once",
+    },
     try_=SEE,
 )

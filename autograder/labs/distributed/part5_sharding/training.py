@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from autograder.checks import numerics, outputs
 from autograder.claims.groups import EXACT
 from autograder.claims.shards import Shards, sharded
@@ -106,7 +108,9 @@ def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
     for pair in (ranks, clipped):
         if pair is clipped and isinstance(moved, Failed):
             return replace(moved, why=_unclipped(clipped), try_=try_)
-        why = "that is the norm of one process's shards, or of gradients that were clipped"
+        why = "that is the norm of one process's shards"
+        if np.ptp(pair.student.arrays["norms0"]) <= EXACT < np.ptp(pair.baseline.arrays["norms0"]):
+            why = "that is the norm of gradients that were clipped; it is taken before"
         measured, why = shards.figure_problem(pair, "norms", why, EXACT / 10)
         if why:
             return Failed(measured, why, try_)
