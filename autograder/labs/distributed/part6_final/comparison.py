@@ -6,9 +6,10 @@ import copy
 import importlib
 from collections.abc import Mapping
 from functools import partial
-from statistics import median
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
+from autograder.checks.hints import caused
 from autograder.claims.exercise import Exercise
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
@@ -62,7 +63,11 @@ def compared(student: Student, rig: Rig) -> Answer:
     expected = [
         {
             "throughput": 240 * batch / median(result["seconds"][1:]),
+            "all epochs": 240 * batch / median(result["seconds"]),
+            "mean": 240 * batch / mean(result["seconds"][1:]),
             "memory_mb": max(result["peak_mb"]),
+            "rank 0": result["peak_mb"][0],
+            "all ranks": sum(result["peak_mb"]),
             **{name: float(result[name]) for name in ("accuracy", "steps")},
         }
         for result in results
@@ -99,8 +104,10 @@ def same_work_in_every_row(compared: Pair) -> Verdict:
 
 study.is_measured(
     "rows_are_right",
-    lambda compared: configurations.row_problem(
-        compared.student.values["rows"], compared.baseline.values
+    lambda compared: caused(
+        configurations.row_problem(compared.student.values["rows"], compared.baseline.values),
+        configurations.TRIES,
+        TABLE,
     ),
     says="Each row has samples / the median epoch after the first, the ratio of throughputs, and the largest peak.",
     try_=f"statistics.median(seconds[1:]) and max(peak_mb); {TABLE}",
@@ -176,6 +183,7 @@ predict.same(
     why={
         "one process": "one process sends nothing, and what could be hidden does not make its step shorter",
         "all of it hidden": "what is hidden does not make the step shorter than compute_ms",
+        "strong_efficiency": "compute_ms / n over the step in which compute_ms and hideable_ms are divided by n",
         "": "each bucket pays 2 (n - 1) latencies, and what backward cannot hide comes on top",
     },
     try_='see "More processes" in the part 6 handout',
@@ -185,6 +193,7 @@ predict.same(
             "one latency": "each bucket pays 2 (n - 1) latencies, not all of them together",
             "once around": "a ring goes round twice: 2 (n - 1) rounds",
             "hides the whole": "in strong scaling only hideable_ms / n can hide it",
+            "hides each": "hideable_ms hides the sum of all buckets' times, and not of each bucket",
         }.items()
     },
 )

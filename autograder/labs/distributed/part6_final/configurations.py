@@ -41,6 +41,21 @@ MEASURED = {
     "accuracy": "",
     "steps": "",
 }
+SLIPS = {
+    "throughput": {
+        "all epochs": "the first epoch does not count",
+        "mean": "of the epochs after the first the median does, not the mean",
+    },
+    "memory_mb": {
+        "rank 0": "the largest peak decides, not that of rank 0",
+        "all ranks": "the largest peak decides, not the sum of all",
+    },
+}
+TRIES = {
+    "epoch": "samples / statistics.median(seconds[1:])",
+    "peak": 'max(result["peak_mb"])',
+}
+"""What to try, by words of what is wrong."""
 ROUNDED = 5e-3  # relative: what is left of a figure with three digits
 
 
@@ -75,7 +90,8 @@ def row_problem(rows: Sequence[Row], script: Mapping[str, Any]) -> str:
     """Say how rows are not what the runs returned."""
     for row, right in zip(rows, script["expected"], strict=True):
         for column, why in MEASURED.items():
-            if problem := RESULTS.mismatch(row, column, right[column], ROUNDED, otherwise=why):
+            slips = [(right[name], words) for name, words in SLIPS.get(column, {}).items()]
+            if problem := RESULTS.mismatch(row, column, right[column], ROUNDED, slips, why):
                 return problem
     return table.other_device(rows, script["device"])
 
@@ -96,8 +112,9 @@ def predicted(slip: str = "", **call: Any) -> dict[str, float]:
     latency = call["latency_ms"] * (1 if slip == "one latency" else len(call["buckets"]))
     sizes = sum(call["buckets"]) / call["bytes_per_ms"]
     communication = rounds * latency + rounds / n * sizes
-    step = compute + max(0.0, communication - hideable)
-    hidden = hideable if slip == "hides the whole" else hideable / n
+    hides = len(call["buckets"]) if slip == "hides each" else 1
+    step = compute + max(0.0, communication - hides * hideable)
+    hidden = hideable if slip == "hides the whole" else hides * hideable / n
     strong = compute / n + max(0.0, communication - hidden)
     efficiencies = {"efficiency": compute / step, "strong_efficiency": compute / n / strong}
     return {"step_ms": step, **efficiencies}

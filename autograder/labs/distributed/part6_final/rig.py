@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import wraps
+from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
@@ -140,6 +141,7 @@ class Training:
         """Train in one process, on all samples at once; answer as both processes have to."""
         model, (dataset, test) = self.model(0), self.data()
         criterion, optimizer = self._learns(model)
+        losses = list[float]()
 
         def epochs(count: int) -> Tensor | None:
             loss = None
@@ -148,6 +150,7 @@ class Training:
                 loss = criterion(model(dataset.vectors), dataset.labels)
                 loss.backward()
                 optimizer.step()
+                losses.append(loss.item())
             return loss
 
         loss = epochs(EPOCHS)
@@ -167,7 +170,22 @@ class Training:
         ]
         figures = {"samples": self.samples, "steps": EPOCHS, "accuracy": right / len(test)}
         times = {"seconds": self._took.max(axis=0), "peak_mb": self._peaks}
-        return self._answer(ranks, {**figures, "loss": loss, **times})
+        slips = {
+            "samples": {"they are those of one process": self.share},
+            "steps": {"they are those of one epoch": 1, "they are batches": self._group * EPOCHS},
+            "loss": {
+                "it is the mean of all epochs; the last one counts": sum(losses[:EPOCHS]) / EPOCHS,
+                "it is that of the first epoch; the last one counts": losses[0],
+                "it is that of the profiled epoch, which does not count": losses[-1],
+            },
+        }
+        for at, each in enumerate(self._took.T, 1):
+            slips[f"seconds, entry {at}"] = {
+                "they are the mean of the processes; the slowest decides": each.mean(),
+                "they are those of the faster process; the slowest decides": each.min(),
+                "testing is among them": each.max() + TESTING,
+            }
+        return self._answer(ranks, {**figures, "loss": loss, **times}, slips)
 
     def together(self, program: Program) -> dict[str, Any]:
         """Let both processes run the program, and answer with what they have then and what rank 0 wrote."""
@@ -181,7 +199,9 @@ class Training:
         ranks = group_processes.together(WORLD, lambda _: ALONE, work, self._folder, SECONDS)
         return self._answer(ranks, Returned("the process of rank 0", self._written()))
 
-    def _answer(self, ranks: Any, figures: Any) -> dict[str, Any]:
+    def _answer(
+        self, ranks: Any, figures: Any, slips: Any = MappingProxyType({})
+    ) -> dict[str, Any]:
         answers, arrays = self._rig.answers(), {"start": flat(dict(self.model(0).state_dict()))}
         for rank, own in enumerate(ranks):
             arrays[f"weights{rank}"] = np.array(own.pop("weights"))
@@ -192,7 +212,8 @@ class Training:
         for name in ("seconds", "peak_mb"):
             answers.add(name, series(figures[name], name).tolist())
         sizes = {"samples": self.samples, "epochs": EPOCHS + self._extra}
-        return {**answers.values(), **sizes, "ranks": ranks, **arrays}
+        usual = {name: {why: float(it) for why, it in own.items()} for name, own in slips.items()}
+        return {**answers.values(), **sizes, "slips": usual, "ranks": ranks, **arrays}
 
     def _file(self, rank: int) -> Any:
         return self._folder / f"result{rank}.json"
