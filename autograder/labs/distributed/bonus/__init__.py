@@ -115,7 +115,14 @@ add_norm.same(
     within=WITHIN,
     name="matches_pytorch",
     says="add_norm returns what PyTorch's operators return, in float32 and bfloat16, in rows that are not contiguous.",
-    why="another function: where eps stands, what is divided by what, or addresses of what is not contiguous",
+    why={
+        "views": (
+            "addresses of what is not contiguous: a kernel reads numbers in the order of memory",
+            "x.contiguous() and residual.contiguous() before the launch",
+        ),
+        "eps": "where eps stands, or which eps: the argument is added to the mean, under the root",
+        "": "another function: total / sqrt(mean(total**2) + eps) * weight, with total = x + residual",
+    },
     try_=SEE,
 )
 add_norm.same(
@@ -127,7 +134,15 @@ add_norm.same(
     needs=[],
     name="any_shape",
     says="add_norm works for any width, for no rows, and in three dimensions.",
-    why="BLOCK must be at least the width, and a mask with other=0.0 leaves out the rest; the mean is of width numbers",
+    why={
+        "three dimensions": (
+            "rows are those of all leading dimensions together",
+            "x.numel() // width programs",
+        ),
+        "no rows": ("a grid of 0 programs cannot be launched", "return before the launch"),
+        "": "BLOCK must be at least the width, and a mask with other=0.0 leaves out the rest; the mean is of width "
+        "numbers",
+    },
     try_=SEE,
 )
 alone.same_gradients(
@@ -136,7 +151,20 @@ alone.same_gradients(
     needs=["matches_pytorch"],
     name="gradients_match",
     says="Gradients of x, residual and weight are those of PyTorch's operators, through both results.",
-    why="the gradient of a norm has two terms, and total has a gradient of its own that is added",
+    why={
+        "gradient of weight": (
+            "it is added up over all rows, and each has its own root",
+            "(normed_gradient * total * r).sum over rows, with r = 1 / sqrt(mean(total**2) + eps)",
+        ),
+        "gradient of residual": (
+            "it is that of x, which is right here",
+            "return the same gradient for x and for residual",
+        ),
+        "": (
+            "the gradient of a norm has two terms, and total has a gradient of its own that is added",
+            "r * g - total * r**3 * mean(g * total) + that of total, with g = normed_gradient * weight",
+        ),
+    },
     try_=SEE,
 )
 alone.keeps_less(
