@@ -101,12 +101,20 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
         )
     if got is not None and _fits(case, asked):
         return None
-    returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
+    returned = f"{asked['case']}: {_instead(_form(case), _form(asked))}"
     form = _wrong_form(case, asked)
     missing = _is_plain(asked) or _has_no_gradient(case)
     if case["shape"] == asked["shape"] and not (_is_plain(case) or _is_plain(asked)):
         try_ = f".to(torch.{asked['dtype']}) for this result; {try_}"
     return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
+
+
+def _instead(came: str, expected: str) -> str:
+    """Name both; of an error that is asked for, the answer is `raises ...` in words."""
+    error = expected.strip("'").removeprefix("raises ")
+    if expected == f"'raises {error}'":
+        return f"no error came; {error} is expected"
+    return f"{came} instead of {expected}"
 
 
 def _wrong_form(case: Form, asked: Form) -> str:

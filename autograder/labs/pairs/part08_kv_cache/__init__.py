@@ -203,8 +203,8 @@ HINTS: Causes = {
         "tokens are the prompt and `count` new tokens",
         "torch.cat([prompt, *new_tokens], dim=1)",
     ),
-    "logits": "mend KVCache first if follows_the_script fails; take no softmax; else compare the logits of the second token "
-    "with those of one call with all tokens before it",
+    "logits": "mend KVCache first if follows_the_script fails; take no softmax; else compare "
+    "the logits of the second token with those of one call with all tokens before it",
 }
 text.same(
     {
