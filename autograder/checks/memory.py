@@ -40,15 +40,18 @@ def beyond(run: Pair, idle: Pair) -> tuple[float, float]:
 def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_: str) -> Verdict:
     """Pass a student's side that needs *allowed* bytes on top of an idle worker's; on a GPU ask for such a run."""
     needed, plain = beyond(run, idle)
-    if not _on_gpu(run):
-        return Passed(measured) if needed <= allowed else Failed(measured, why, try_)
-    if plain < LEAST:
-        raise OwedError(TOO_LITTLE.format(plain / MB))
     evidence: dict[str, Any] = {
         "student_peak_bytes": int(needed),
-        "baseline_peak_bytes": int(plain),
+        "baseline_peak_bytes": int(max(0.0, plain)),
     }
-    evidence["memory_bar"] = plain / allowed
+    if allowed > 0:
+        evidence["memory_bar"] = plain / allowed
+    if not _on_gpu(run):
+        if needed <= allowed:
+            return Passed(measured, evidence)
+        return Failed(measured, why, try_, evidence)
+    if plain < LEAST:
+        raise OwedError(TOO_LITTLE.format(plain / MB))
     room = int(_gpu_bytes(idle.baseline) + allowed)
     if run.room_bytes == room:
         return Passed(

@@ -28,7 +28,7 @@ class Memory:
 def memory(evidence: Mapping[str, Any]) -> Memory | None:
     """Read the peaks of both sides; nothing where they were not seen."""
     student, baseline = evidence.get("student_peak_bytes"), evidence.get("baseline_peak_bytes")
-    if not student or not baseline:
+    if student is None or not baseline:
         return None
     bar = evidence.get("memory_bar")
     return Memory(student, baseline, baseline / bar if bar else None)

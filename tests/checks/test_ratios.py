@@ -139,6 +139,22 @@ def test_memory_is_judged_by_the_bar_or_owed(run, device, verdict):
     assert replace(verdict, evidence=noted) == judged
 
 
+SHARES = {
+    "less": (10, Passed("m", {"memory_bar": 2.0})),
+    "nothing": (0, Passed("m", {"memory_bar": 2.0})),
+    "more": (50, Failed("m", "why", "try", {"memory_bar": 2.0})),
+}
+
+
+@pytest.mark.parametrize(("student", "verdict"), SHARES.values(), ids=SHARES)
+def test_peaks_that_decided_are_in_the_evidence(student, verdict):
+    """Else the feedback page says that nothing was measured."""
+    judged = memory.at_most(peaks(student, 80), STILL, 40 * memory.MB, "m", "why", "try")
+    seen = {"student_peak_bytes": student * memory.MB, "baseline_peak_bytes": 80 * memory.MB}
+
+    assert replace(verdict, evidence={**seen, **verdict.evidence}) == judged
+
+
 @pytest.mark.parametrize("idle", [0, 50, 70, 500])
 def test_memory_counts_beyond_a_trusted_idle_workers(idle):
     """Whatever an idle worker of the student's holds, libraries or a ballast, makes no verdict milder."""

@@ -10,6 +10,7 @@ PEAKS = {"student_peak_bytes": 50, "baseline_peak_bytes": 100}
 CASES = {
     "not measured": ({}, None),
     "one side was not seen": ({"student_peak_bytes": 50, "baseline_peak_bytes": 0}, None),
+    "nothing": ({**PEAKS, "student_peak_bytes": 0}, Memory(0, 100, None)),
     "beside a time": (PEAKS, Memory(50, 100, None)),
     "with a bar": ({**PEAKS, "memory_bar": 1.25}, Memory(50, 100, 80.0)),
 }

@@ -214,6 +214,7 @@ def test_a_part_without_a_passed_check_has_no_fold():
 
 
 TRACE = {"breakdown": {"gpu0": [["kernels", 3_000_000], ["launching", 1_000_000]]}}
+PEAKS = {"student_peak_bytes": 500_000_000, "baseline_peak_bytes": 1_000_000_000}
 DRAWN = {
     "memory with a bar": (
         {
@@ -224,7 +225,7 @@ DRAWN = {
         "yours 500 MB baseline 1 GB allowed 800 MB The most memory that each process held.",
     ),
     "memory beside a time": (
-        {"student_peak_bytes": 500_000_000, "baseline_peak_bytes": 1_000_000_000},
+        PEAKS,
         "yours 500 MB baseline 1 GB The most memory that each process held.",
     ),
     "a wrong corner": (
@@ -256,9 +257,13 @@ def test_what_a_feedback_page_draws_it_says_in_words_too(evidence, said):
 
 OWN = {
     "measured here": (a_check(), "amp_is_faster 1.01x (0.98 to 1.04, 9 pairs"),
+    "no memory at all": (
+        a_silent_check(measured="0 MB", evidence={**PEAKS, "student_peak_bytes": 0}),
+        "amp_is_faster 0 MB",
+    ),
     "nothing measured here": (
         a_silent_check(),
-        "nothing no check of this part measured a speed or memory here",
+        "nothing no check of this part measured a speed, or the memory of a process, here",
     ),
 }
 
