@@ -51,7 +51,8 @@ def build(only_check: bool, root: Path | None) -> int:
     }
     for names in changed.values():
         for name in names:
-            console.print(f"{'stale' if only_check else 'wrote'}  {name}", highlight=False)
+            did = "wrote" if (course.root / name).exists() else "removed"
+            console.print(f"{'stale' if only_check else did}  {name}", highlight=False)
     if not any(changed.values()):
         console.print("templates are current")
     return CHECK_FAILED if only_check and any(changed.values()) else DONE

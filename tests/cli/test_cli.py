@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -243,6 +244,21 @@ def test_templates_are_current(monkeypatch, capsys):
     status, output, _ = run(monkeypatch, capsys, "build", "--check")
 
     assert (0, "templates are current\n") == (status, output)
+
+
+DID = {"--check": ["stale  a", "stale  b"], "": ["removed  a", "wrote  b"]}
+
+
+@pytest.mark.parametrize(("option", "lines"), DID.items(), ids=DID)
+def test_build_says_what_it_did_with_each_file(monkeypatch, capsys, tmp_path, option, lines):
+    """Here a is of last year, and b is new."""
+    (tmp_path / "b").touch()
+    course = SimpleNamespace(root=tmp_path, labs=["toy"])
+    monkeypatch.setattr("autograder.cli.author.open_course", lambda _: course)
+    for name in ("stale", "write"):
+        monkeypatch.setattr(f"autograder.course.build.{name}", lambda *_: ["a", "b"])
+
+    assert lines == run(monkeypatch, capsys, "build", *option.split())[1].splitlines()
 
 
 def test_help_is_there_at_once():
