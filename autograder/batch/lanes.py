@@ -24,7 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from autograder.batch import store
-from autograder.errors import NOWHERE_TO_WRITE, GoneError, PerflabError, PostponedError, UserError
+from autograder.errors import (
+    NOWHERE_TO_WRITE,
+    GoneError,
+    PerflabError,
+    PostponedError,
+    ReadError,
+    UserError,
+)
 from autograder.grading import scoring
 from autograder.grading.grade import grade
 from autograder.grading.kit import Kit, Session, beside_others
@@ -38,7 +45,7 @@ from autograder.model import (
     Submission,
 )
 from autograder.result_file import load_result
-from autograder.results import requests
+from autograder.results import overrides, requests
 from autograder.results.diff import moved
 
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
@@ -270,7 +277,8 @@ def _graded(
         result = scoring.left_to_a_person(result)
     store.save(result, work.out)
     written = store.digest(result.submission, work.out)
-    return {"outcome": outcome, "result_sha256": written, "note": note, **figures(result)}
+    said = figures(result, work.out, result.seconds - (before.seconds if before else 0.0))
+    return {"outcome": outcome, "result_sha256": written, "note": note, **said}
 
 
 def _outcome(result: Result) -> str:
@@ -307,7 +315,7 @@ def _graded_twice(
         for move in moves
         for difference in move.why
     ]
-    return {"outcome": "twice", "moved": differences, **figures(again)}
+    return {"outcome": "twice", "moved": differences, **figures(again, work.out)}
 
 
 def still(work: Work, name: str, good: Mapping[str, Collection[str]]) -> Result:
@@ -324,12 +332,15 @@ def _still(work: Work, part: PartResult, good: Collection[str]) -> PartResult:
     return replace(part, checks=tuple(scoring.repriced(checks, prices)))
 
 
-def figures(result: Result) -> dict[str, Any]:
-    """What a line of progress says of a result."""
+def figures(result: Result, out: Path, seconds: float = 0.0) -> dict[str, Any]:
+    """What a line of progress says of a result as it counts, and of an attempt that took so long."""
+    counts = result
+    with suppress(ReadError):  # the pages say what cannot be read
+        counts = overrides.applied(result, overrides.read(out / result.submission))
     return {
-        "score": result.score,
-        "max_score": result.max_score,
-        "owed": result.points_owed,
-        "seconds": result.seconds,
+        "score": counts.score,
+        "max_score": counts.max_score,
+        "owed": counts.points_owed,
+        "seconds": round(seconds, 3),
         "to_time": result.waits_for_the_clock,
     }

@@ -209,7 +209,7 @@ class Rounds:
         if self._clocked or standing == "new":
             return self._started(seat, order, history)
         seat.lane.tell(None)
-        facts = figures(self._result_before(order.name))
+        facts = figures(self._result_before(order.name), self.work.out)
         return self._settled(seat, "kept", facts, waits=standing in ("timing", "again"))
 
     def _started(self, seat: Seat, order: Order, history: History) -> Event:
@@ -307,7 +307,7 @@ class Rounds:
         )
         result = scoring.left_to_a_person(result)
         store.save(result, self.work.out)
-        return seat.event("aside", {**figures(result), "why": reason})
+        return seat.event("aside", {**figures(result, self.work.out), "why": reason})
 
     def _judged_before(self, name: str) -> Result | None:
         """Return what the round before left, while the clock runs."""

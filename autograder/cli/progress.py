@@ -34,6 +34,7 @@ SAID = {
     "kept": ", unchanged since it was graded",
     "aside": ", set aside: {why}",
 }
+SHORT = 0.05  # seconds: nothing was run
 QUIET_SECONDS = 20.0  # at the most, where nothing moves and something is said
 
 
@@ -133,9 +134,8 @@ class Progress:
         if event.what in SAID:
             points = "{score:g} of {max_score:g}, {owed:g} owed".format(**event.facts)
             said = SAID[event.what].format(**event.facts)
-            seconds = (
-                f"  ({event.facts['seconds']:.1f} s)" if event.what in ("graded", "waits") else ""
-            )
+            took = event.facts["seconds"]
+            seconds = f"  ({took:.1f} s)" if took >= SHORT else ""
             return f"{self.done:>3}/{self._of}  {name:<28} {points}{clean(said)}{seconds}"
         if event.what == "twice":
             moved = len(event.facts["moved"])

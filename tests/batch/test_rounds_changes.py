@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
 from autograder.batch import store
+from autograder.batch.journal import Journal
+from autograder.results.overrides import append, decide
 from tests.batch.graded_class import FILE, settled
+from tests.toy import toy_session
 
 
 def other_files(a_class):
@@ -167,3 +171,30 @@ def test_who_asks_for_a_seed_gets_all_with_that_one(a_class):
     a_class.grade(seed=8, asked_seed=8)
 
     assert (8, 2) == (a_class.result("ada").seed, a_class.machine.asked("time", "a"))
+
+
+LINES = {
+    "graded again": (points_up, ("graded", 14.0)),
+    "unchanged": (lambda _: None, ("kept", 11.0)),
+    "without points": (no_rubric, ("graded", 10.0)),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), LINES.values(), ids=LINES)
+def test_a_line_says_the_score_as_it_counts_and_what_this_run_took(
+    a_class, monkeypatch, change, said
+):
+    """With the points that a person gave; where nothing runs, no seconds of an older run."""
+    ticks = count()
+    session = replace(toy_session(a_class.machine), now=lambda: float(next(ticks)))
+    monkeypatch.setattr("tests.batch.graded_class.toy_session", lambda _: session)
+    a_class.hand_in(ada="a")
+    a_class.grade()
+    made = decide(a_class.result("ada"), "explains", 1, "read", by="meera", at="now")
+    append(a_class.root / "out" / "ada", [made])
+    change(a_class)
+    with Journal(a_class.root / "out") as journal:
+        line = [event for event in a_class.events(journal) if event.submission][-1]
+
+    assert said == (line.what, line.facts["score"])
+    assert line.facts["seconds"] < a_class.result("ada").seconds

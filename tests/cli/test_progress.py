@@ -12,6 +12,7 @@ from autograder.batch.class_events import Event
 from autograder.cli.progress import Progress
 
 FIGURES = {"score": 4.0, "max_score": 14.0, "owed": 6.0, "seconds": 1.26}
+UNCHANGED = {**FIGURES, "seconds": 0.0}
 EVENTS = [
     (0, Event("begins", facts={"of": 4, "seed": 7})),
     (0, Event("round", facts={"round": "first", "of": 4, "lanes": 2})),
@@ -21,10 +22,10 @@ EVENTS = [
     (11, Event("starts", "cleo", 1, {"attempt": 1})),
     (21, Event("lost", "bob", 2, {"why": "its grader was killed by SIGKILL"})),
     (31, Event("tick")),
-    (31, Event("kept", "dan", 2, FIGURES)),
+    (31, Event("kept", "dan", 2, UNCHANGED)),
     (41, Event("graded", "cleo", 1, FIGURES)),
     (41, Event("round", facts={"round": "alone", "of": 1, "lanes": 1})),
-    (41, Event("aside", "bob", 1, {**FIGURES, "score": 0.0, "why": "its grader died each time"})),
+    (41, Event("aside", "bob", 1, {**UNCHANGED, "score": 0.0, "why": "its grader died each time"})),
     (41, Event("round", facts={"round": "timed", "of": 1, "lanes": 1, "to_time": 4})),
     (41, Event("starts", "ada", 1, {"attempt": 2})),
     (45, Event("says", "ada", 1, {"says": "the machine is examined, pair 1"})),
