@@ -249,7 +249,8 @@ class Rounds:
         assert seat.order is not None
         if waits:
             self._waiting.append(Order(seat.order.name, to_time=facts["to_time"]))
-        return seat.event("waits" if waits else what, facts)
+        none_follows = self._round_name == "again"
+        return seat.event("waits" if waits and not none_follows else what, facts)
 
     def _lost(self, seat: Seat, order: Order) -> Event:
         """Note that a lane died, and start another."""
