@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple
@@ -200,8 +201,11 @@ class Journal(JournalFile):
         )  # fmt: skip
         return next((Ground(code, parts) if same else Ground() for same, code, parts in rows), None)
 
-    def choose(self, share: float) -> list[str]:
-        """Draw who is graded twice, this share of all that was ever settled here; who was drawn before a kill stays."""
+    def choose(self, share: float, may: Callable[[str], bool] = lambda _: True) -> list[str]:
+        """Draw who is graded twice, this share of all that was ever settled here, among those who *may* be.
+
+        Who was drawn before a kill stays.
+        """
         drawn = self._names(
             "SELECT submission FROM chosen JOIN through WHERE session > through.last"
         )
@@ -215,7 +219,8 @@ class Journal(JournalFile):
         )
         candidates = sorted(settled - drawn)
         missing = max(int(share * ever + 0.5) - already, 0)
-        lot = Random(seed).sample(candidates, min(missing, len(candidates)))  # noqa: S311 the same after a kill
+        mixed = Random(seed).sample(candidates, len(candidates))  # noqa: S311 the same after a kill
+        lot = list(islice(filter(may, mixed), missing))
         for name in lot:
             self._add("chosen", session=self._session, submission=name)
         done = self._names(

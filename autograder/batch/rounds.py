@@ -35,7 +35,7 @@ from autograder.grading.grade import grade
 from autograder.grading.kit import Session
 from autograder.model import Result, Submission
 from autograder.result_file import load_result
-from autograder.results import drift
+from autograder.results import agenda, drift
 
 TICK_SECONDS = 0.5
 # Of one attempt; workers have limits of their own, so this is for a grader that hangs.
@@ -100,7 +100,7 @@ class Rounds:
             self._waiting = []
             yield from self._round(name, orders)
         if self.twice:
-            drawn = self.journal.choose(self.twice)
+            drawn = self.journal.choose(self.twice, self._was_judged)
             yield from self._round("twice", [Order(name) for name in drawn])
         yield self._finish()
 
@@ -322,6 +322,12 @@ class Rounds:
         if name in self.before:
             return self.before[name]
         return load_result(self.work.out / name / store.RESULT)
+
+    def _was_judged(self, name: str) -> bool:
+        """Whether there is a grade to compare a second one with."""
+        with suppress(ReadError):
+            return agenda.is_judged(load_result(self.work.out / name / store.RESULT))
+        return False
 
     def _end(self, seats: Sequence[Seat]) -> None:
         """End what still runs; what was under way is repeated another time."""

@@ -97,6 +97,11 @@ def is_aside(result: Result) -> bool:
     return any(check.cause == "aside" for check in result.checks.values())
 
 
+def is_judged(result: Result) -> bool:
+    """Whether anything that was handed in could be read."""
+    return any(check.outcome != "unread" for check in result.checks.values())
+
+
 def is_said_once(outcome: Outcome, cause: Cause) -> bool:
     """Whether a check waits for what is said once of its whole submission: it could not be read, or is set aside."""
     return outcome == "unread" or cause == "aside"

@@ -142,6 +142,13 @@ def test_a_share_of_the_class_is_drawn_by_the_seed_and_written_down(tmp_path):
         assert ([], "killed") == (journal.choose(0.2), journal.drift()[1].second)
 
 
+def test_who_may_not_be_drawn_leaves_the_place_to_another(tmp_path):
+    with opened(tmp_path) as journal:
+        settle(journal, *"abcd")
+
+        assert ["b", "d"] == journal.choose(0.5, lambda name: name in "bd")
+
+
 SHARES = {
     "one in twenty": ([20], [1]),
     "of few nobody": ([9], [0]),

@@ -165,6 +165,14 @@ def test_some_are_graded_twice_and_the_first_grade_stands(a_class, code, said):
     assert 1 == len(a_class.rows("chosen"))
 
 
+def test_nobody_is_graded_twice_who_could_not_be_read(a_class):
+    """A damaged zip has no grade that another one could differ from."""
+    (a_class.root / "in").mkdir(parents=True)
+    (a_class.root / "in" / "ada.zip").write_bytes(b"PK")
+
+    assert "twice" not in [what for what, _ in a_class.grade(twice=1.0)]
+
+
 def test_a_second_grade_that_was_cut_off_is_done_when_the_run_goes_on(a_class):
     """Of the same student, although nothing else is left to do."""
     a_class.hand_in(ada="a", bob="b", cleo="c")
