@@ -145,10 +145,7 @@ class Session:
         }
         problem = gate.problem or _canary_problem(canaries)
         if problem and not self.refusal:
-            self.refusal = (
-                f"nothing timed in this session counts: {problem}; "
-                "close what else runs and grade again"
-            )
+            self.refusal = f"nothing timed in this session counts: {problem}"
 
 
 def _canary_problem(canaries: Mapping[str, Ruling]) -> str:

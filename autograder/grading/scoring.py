@@ -27,6 +27,18 @@ from autograder.model import (
     without_bonus,
 )
 
+OUTCOMES: Mapping[Outcome, str] = {
+    "passed": "passed",
+    "partial": "partly",
+    "failed": "failed",
+    "skipped": "skipped",
+    "unavailable": "owed",
+    "inconclusive": "owed",
+    "error": "our fault",
+    "unread": "owed",
+}
+"""What people read in place of an outcome."""
+
 
 class Totals(NamedTuple):
     """The sums of a Result, under the names that it gives them."""

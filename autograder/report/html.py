@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autograder.errors import ReadError
-from autograder.grading.scoring import worth
+from autograder.grading.scoring import OUTCOMES, worth
 from autograder.handed_in.late import Late
 from autograder.model import CheckResult, Result
 from autograder.report import (
@@ -29,7 +29,6 @@ from autograder.report.error_picture import wrong
 from autograder.report.outcome_words import (
     BASES,
     MARKED,
-    OUTCOMES,
     SETTLED_BY,
     bonus,
     clean,

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
 
     from autograder.model import Basis, CheckResult, Outcome, Result, SettledBy
 
-OUTCOMES: Mapping[Outcome, str] = {
-    "passed": "passed",
-    "partial": "partly",
-    "failed": "failed",
-    "skipped": "skipped",
-    "unavailable": "owed",
-    "inconclusive": "owed",
-    "error": "our fault",
-    "unread": "owed",
-}
 BASES: Mapping[Basis, str] = {
     "outputs": "outputs and times, taken from outside the submission's process",
     "scripted": "a script that runs beside the code and knows the answers; a program that reads them there could pass",

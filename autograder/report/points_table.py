@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autograder.grading.scoring import OUTCOMES
 from autograder.model import OWED
-from autograder.report.outcome_words import OUTCOMES, points
+from autograder.report.outcome_words import points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

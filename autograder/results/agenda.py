@@ -17,7 +17,10 @@ OWED: dict[SettledBy, tuple[str, str]] = {
         "Points that need a GPU",
         "grade them on a machine that has one, or do without those checks: docs/instructors.md",
     ),
-    "again": ("Points that are still undecided", "run perflab grade once more"),
+    "again": (
+        "Points that are still undecided",
+        "close what else runs on that machine, and run perflab grade once more",
+    ),
 }
 
 

@@ -152,7 +152,7 @@ def _check(check: CheckResult, override: Override | None) -> CheckResult:
         return check
     points = min(override.points, check.max_points)  # the check may be worth less by now
     outcome: Outcome = "passed" if points == check.max_points else "partial" if points else "failed"
-    graded = f"{check.outcome}, {check.points:g} of {check.max_points:g}"
+    graded = f"{scoring.OUTCOMES[check.outcome]}, {check.points:g} of {check.max_points:g}"
     evidence = {
         **check.evidence,
         BY_HAND: {

@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from autograder import sheet
 from autograder.checks.rendered import rendered
 from autograder.errors import UserError
+from autograder.grading.scoring import OUTCOMES
 from autograder.model import CheckResult, PartResult
 from autograder.part_name import number as part_number
 from autograder.results.overrides import BY_HAND, Override, decide, wanted
@@ -107,7 +108,8 @@ def _row(
     then = check.evidence.get(BY_HAND, {})
     points = check.points if then else ""
     machine = [
-        f"{other.outcome} {other.points:g}/{other.max_points:g} {other.id}" for other in part.checks
+        f"{OUTCOMES[other.outcome]} {other.points:g}/{other.max_points:g} {other.id}"
+        for other in part.checks
     ]
     item = f"{part.id}.{check.id}"
     first = (

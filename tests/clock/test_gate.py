@@ -123,7 +123,7 @@ def test_examining_a_noisy_machine_ends_after_25():
 OPEN, SHUT = Gate("OPEN", 5, 0.01), Gate("REFUSED", 25, 0.12, "the machine shakes")
 GOOD, SLOW = Ruling("PASS", 5, 2.0, 1.9, 2.1), Ruling("FAIL", 5, 1.0, 0.9, 1.1)
 KNOWN = {"known-good": GOOD, "known-slow": SLOW}
-SAYS = "nothing timed in this session counts: {}; close what else runs and grade again"
+SAYS = "nothing timed in this session counts: {}"
 REFUSALS = {
     "all as it should be": (OPEN, KNOWN, ""),
     "the gate is shut": (SHUT, KNOWN, SAYS.format("the machine shakes")),

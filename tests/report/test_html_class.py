@@ -127,7 +127,7 @@ def test_who_is_known_by_another_name_is_told(tmp_path):
     before = (tmp_path / "asha/feedback.html").read_text(encoding="utf-8")
     write(tmp_path, anonymous=True)
     (name,) = re.findall(
-        r"you are <strong>([\w-]+)</strong>", (tmp_path / "asha/feedback.html").read_text()
+        r"you are called <strong>([\w-]+)</strong>", (tmp_path / "asha/feedback.html").read_text()
     )
 
     assert "you are" not in before

@@ -75,10 +75,10 @@ def test_a_check_of_two_parts_is_named_with_its_part():
 
 
 STANDS = {
-    "an owed check": ("memory_falls", 4, "passed", "unavailable, 0 of 4"),
+    "an owed check": ("memory_falls", 4, "passed", "owed, 0 of 4"),
     "in part": ("amp_is_faster", 2.5, "partial", "failed, 0 of 6"),
     "a pass taken back": ("follows_fp32", 0, "failed", "passed, 6 of 6"),
-    "what a person reads": ("explains_where_autocast_goes", 2, "passed", "unavailable, 0 of 2"),
+    "what a person reads": ("explains_where_autocast_goes", 2, "passed", "owed, 0 of 2"),
 }
 
 

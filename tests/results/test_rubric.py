@@ -65,6 +65,7 @@ def test_the_sheet_has_a_row_an_item_with_what_was_written(tmp_path):
     assert "'=cmd() Autocast stands around the forward pass." == row["written"]
     assert "sha256 " == row["files"][:7]  # bare digits a spreadsheet would take for a number
     assert "passed 6/6 follows_fp32\nfailed 0/6 amp_is_faster" in row["checks"]
+    assert "owed 0/2 explains_where_autocast_goes" in row["checks"]
 
 
 def test_the_answer_of_the_reference_stands_beside_it(tmp_path):
