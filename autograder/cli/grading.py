@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -164,7 +165,8 @@ def grade(
     place = _on_nodes(work, site, course.root, device, isolation) if site else _here(work)
     with place as (work, session, lanes):
         options = {"asked_seed": seed, "twice": twice / 100}
-        run = Run(work, session, rules, jobs or lanes, options, as_json)
+        handed_in = shlex.join(map(str, paths))
+        run = Run(work, session, rules, jobs or lanes, options, handed_in, as_json)
         if not watch:
             return run.grade(submissions, resume=resume)
         arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, _not_graded)
@@ -208,6 +210,8 @@ class Run:
     rules: Rules
     lanes: int
     options: dict[str, Any]
+    handed_in: str
+    """Folders and archives, as words of a command."""
     as_json: bool
     waiting: Waiting | None = None
     """Where a folder is watched."""
@@ -224,7 +228,7 @@ class Run:
 
         console = make_console()
         before = self._graded(attempts, console, resume=resume)
-        pages = write(self.work.out, self.rules)
+        pages = write(self.work.out, self.rules, handed_in=self.handed_in)
         after = {each.result.submission: each for each in pages.everyone.whole}
         self._show_moves(before, {name: after[name].result for name in before}, console)
         graded = [after[attempt.name] for attempt in attempts]

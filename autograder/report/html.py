@@ -9,6 +9,7 @@ import statistics
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autograder.errors import ReadError
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 CLASS, ANONYMOUS, FEEDBACK = "index.html", "anonymous.html", "feedback.html"
+FOLDER = "FOLDER"  # of what was handed in, where nobody knows which
 
 
 def feedback_page(
@@ -97,10 +99,13 @@ def class_page(
     tasks: Sequence[agenda.Task] = (),
     absent: Sequence[Student] = (),
     ungraded: Sequence[str] = (),
+    handed_in: str = FOLDER,
+    out: str = "results",
 ) -> str:
     """Show an instructor the class; *broken* says which results could not be read, *tasks* what is to be done.
 
-    *ungraded* has a line for each upload that was graded for nobody.
+    *ungraded* has a line for each upload that was graded for nobody. What was *handed_in* and where results go, *out*,
+    are words of a command.
 
     An *anonymous* page leaves out what is about one submission and not about the class.
     """
@@ -118,6 +123,8 @@ def class_page(
         tasks=tasks,
         absent=absent,
         ungraded=ungraded,
+        handed_in=handed_in,
+        out=out,
         waiting=[] if anonymous else [item for item in tally.waiting(rows) if not item.said_once],
         mistakes=[] if anonymous else tally.mistakes(rows),
         lab=results[0].lab if results else "",
@@ -144,7 +151,13 @@ class Pages(NamedTuple):
     everyone: Class
 
 
-def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) -> Pages:
+def write(
+    folder: Path,
+    rules: Rules | None = None,
+    *,
+    anonymous: bool = False,
+    handed_in: str = FOLDER,
+) -> Pages:
     """Write the pages of every `<folder>/*/result.json`; what could not be read is raised once the rest is written.
 
     An *anonymous* page of the class, once there, is kept up to date.
@@ -156,7 +169,7 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     files = [
         _put(each.home / FEEDBACK, _feedback(each, key, boards)) for each in everyone.standings
     ]
-    files.append(_put(folder / CLASS, _class_page(folder, everyone)))
+    files.append(_put(folder / CLASS, _class_page(folder, everyone, handed_in)))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
         page = class_page(rows, _title(folder, everyone), anonymous=True)
         files.append(_put(folder / ANONYMOUS, page))
@@ -166,7 +179,7 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     return Pages(files, everyone)
 
 
-def _class_page(folder: Path, everyone: Class) -> str:
+def _class_page(folder: Path, everyone: Class, handed_in: str) -> str:
     return class_page(
         [_row(each) for each in everyone.standings],
         _title(folder, everyone),
@@ -178,6 +191,8 @@ def _class_page(folder: Path, everyone: Class) -> str:
         ],
         absent=everyone.absent,
         ungraded=not_graded.read(folder),
+        handed_in=handed_in,
+        out=quote(str(folder)),
     )
 
 

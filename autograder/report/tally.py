@@ -241,7 +241,8 @@ def mistakes(rows: Sequence[Row]) -> list[Mistake]:
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         for name, check in row.result.checks.items():
-            if check.outcome in ("failed", "partial") and check.cause != "missing":
+            mistaken = check.outcome in ("failed", "partial") and check.cause != "missing"
+            if mistaken and check.why:  # else a person gave the points
                 groups.setdefault((name, check.why), []).append(row)
     together = [Mistake(*key, tuple(some)) for key, some in groups.items() if len(some) > 1]
     return sorted(together, key=lambda mistake: (-len(mistake.rows), mistake.check))

@@ -237,6 +237,17 @@ def test_who_moved_since_the_last_time_is_told_with_the_reason(grade, tmp_path):
     assert "part3_amp.csv_is_consistent: passed" in again
 
 
+def test_the_class_page_names_what_was_handed_in(grade, tmp_path):
+    """In the command that grades again who made one mistake."""
+    hand_in(tmp_path / "in", "ada/amp_results.csv", "ben/amp_results.csv")
+    for name in ("ada", "ben"):
+        (tmp_path / "in" / name / "amp_results.csv").write_text("nothing\n")
+    grade(tmp_path / "in")
+    page = (tmp_path / "out/index.html").read_text()
+
+    assert f"perflab grade resnet18 {tmp_path}/in --failing part3_amp." in page
+
+
 def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeypatch):
     """A second submission comes while it waits; the pages have both."""
     hand_in(tmp_path / "in", "ada/amp_results.csv")

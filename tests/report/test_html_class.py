@@ -206,11 +206,18 @@ def test_students_with_one_mistake_are_one_line_and_can_be_graded_again():
     class_ = [a_result(a_part("part3_amp", "P", wrong), submission=name) for name in ("ada", "bo")]
     class_.append(a_result(a_part("part3_amp", "P", other), submission="cy"))
 
-    page = Page(class_page(rows(class_), "resnet18"))
+    page = Page(class_page(rows(class_), "resnet18", out="'lab 3'"))
 
     assert "part3_amp.amp_is_faster no GradScaler 2 ada , bo" in page.text
     assert "no autocast" not in page.text
-    assert "handed_in/ --failing part3_amp.amp_is_faster --out" in page.text
+    assert "FOLDER --failing part3_amp.amp_is_faster --out 'lab 3'" in page.text
+
+
+def test_points_that_a_person_gives_are_nobodys_mistake():
+    read = a_check(basis="person", outcome="partial", points=1, why="")
+    class_ = [a_result(a_part("part3_amp", "P", read), submission=name) for name in ("ada", "bo")]
+
+    assert "What went wrong" not in class_page(rows(class_), "resnet18")
 
 
 def test_a_class_that_nobody_leads_has_no_leaderboard():
