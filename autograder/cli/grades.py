@@ -282,7 +282,7 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
         return DONE
     for move in scored(moves):
         click.echo(str(move))
-    click.echo(in_all(moves, len(before.keys() | after.keys())))
+    click.echo(in_all(moves, len(before)))
     return DONE
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     Place = AbstractContextManager[tuple[Work, Session, int]]
     """Who grades, what the machine is, and how many lanes it has."""
 
+ENDS = {"graded": "graded", "kept": "unchanged", "aside": "set aside"}
+UNREAD = "could not be read"
 A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes first
 
 
@@ -227,19 +230,22 @@ class Run:
         from autograder.report.html import write
 
         console = make_console()
-        before = self._graded(attempts, console, resume=resume)
+        before, ends = self._graded(attempts, console, resume=resume)
         pages = write(self.work.out, self.rules, handed_in=self.handed_in)
         after = {each.result.submission: each for each in pages.everyone.whole}
         self._show_moves(before, {name: after[name].result for name in before}, console)
         graded = [after[attempt.name] for attempt in attempts]
         summary = self._summary(pages, graded, console)
-        console.print(f"{len(graded)} graded; {summary}", soft_wrap=True, highlight=False)
+        console.print(f"{_counted(graded, ends)}; {summary}", soft_wrap=True, highlight=False)
         return OUR_FAULT if any(map(_has_a_fault, graded)) else DONE
 
     def _graded(
         self, attempts: Sequence[Attempt], console: Console, *, resume: bool
-    ) -> dict[str, Result]:
-        """Grade these, and return what stood before; what only waited for the clock did not stand yet."""
+    ) -> tuple[dict[str, Result], dict[str, str]]:
+        """Grade these, and return what stood before, and how each ended.
+
+        What only waited for the clock did not stand yet.
+        """
         from autograder.batch.journal import Journal
         from autograder.batch.rounds import Rounds
         from autograder.cli.progress import Progress
@@ -265,14 +271,18 @@ class Run:
             rounds = Rounds(
                 self.work, self.session, journal, seed, self.lanes, before=before, **self.options
             )
+            ends: dict[str, str] = {}
             with closing(rounds.run(named)) as events:
                 for event in events:
                     progress.show(event)
+                    if event.what in ENDS:
+                        ends[event.submission] = ENDS[event.what]
                     if self.waiting:
                         self.waiting.show(event)
         if self.waiting:
             self.waiting.ends()
-        return {name: result for name, result in before.items() if not result.waits_for_the_clock}
+        stood = {name: it for name, it in before.items() if not it.waits_for_the_clock}
+        return stood, ends
 
     def _show_moves(
         self, before: dict[str, Result], after: dict[str, Result], console: Console
@@ -335,6 +345,18 @@ def _failing(attempts: Sequence[Attempt], out: Path, check: str) -> Sequence[Att
     if not lost:
         raise UserError(f"{out}: nobody there failed {check}; nothing is graded again")
     return lost
+
+
+def _counted(graded: Sequence[Standing], ends: Mapping[str, str]) -> str:
+    """Count how submissions ended; a grade is none where nothing could be read."""
+    from autograder.results.agenda import is_judged
+
+    counts = Counter(
+        ends.get(each.result.submission, "graded") if is_judged(each.result) else UNREAD
+        for each in graded
+    )
+    words = [word for word in (*ENDS.values(), UNREAD) if counts[word]]
+    return ", ".join(f"{counts[word]} {word}" for word in words)
 
 
 def _has_a_fault(standing: Standing) -> bool:

@@ -69,15 +69,19 @@ def _move(name: str, before: Result | None, after: Result | None) -> Move | None
 
 
 def in_all(moves: Sequence[Move], of: int) -> str:
-    """Sum moves up, among so many submissions: whose score is another, and how many have it for other checks."""
-    others = scored(moves)
-    alike = len(moves) - len(others)
+    """Sum moves up, among so many that had a result: whose score is another, and who had or has none."""
     gains = [move.new - move.old for move in moves if move.old is not None and move.new is not None]
-    line = f"{len(others)} of {of} that were graded before have another score"
-    line += f", {sum(gains):+g} points in all"
-    if alike:
-        line += f"; {alike} with the same score, of other checks or points"
-    return line
+    others = sum(gain != 0 for gain in gains)
+    has = "has" if others <= 1 else "have"
+    line = f"{others or 'none'} of the {of} that were graded before {has} another score"
+    if others:
+        line += f", {sum(gains):+g} points in all"
+    counts = {
+        "with the same score, of other checks or points": len(gains) - others,
+        "without a result before": sum(move.old is None for move in moves),
+        "without a result now": sum(move.new is None for move in moves),
+    }
+    return "; ".join([line, *(f"{many} {said}" for said, many in counts.items() if many)])
 
 
 def scored(moves: Sequence[Move]) -> list[Move]:

@@ -258,7 +258,7 @@ def test_diff_says_who_moved_and_why(monkeypatch, capsys, tmp_path, results):
     assert 0 == status
     assert (
         "ben: 4 -> 10\n  part3_amp.amp_is_faster: failed 0/6 -> passed 6/6\n"
-        "1 of 2 that were graded before have another score, +6 points in all\n"
+        "1 of the 2 that were graded before has another score, +6 points in all\n"
     ) == output
     assert [("ben", 4, 10, True)] == [
         (m["submission"], m["old"], m["new"], m["why"][0]["moves_points"]) for m in as_json

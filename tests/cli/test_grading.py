@@ -97,7 +97,7 @@ def test_a_command_opens_one_course_and_one_session_and_reads_each_result_once(
     assert {**opened, **dict.fromkeys(names, 1)} == once
     assert {**opened, **dict.fromkeys(names, 2)} == twice
     assert {("load", ""): 1, **dict.fromkeys(names, 1)} == shown
-    assert "2 graded; " in said
+    assert "2 unchanged; " in said
 
 
 def hand_in(folder, *names):
@@ -173,8 +173,8 @@ def test_only_those_who_failed_a_check_are_graded_again(grade, tmp_path):
     wrong, _, why = grade(work, "--failing", "part3_amp.is_nice")
     watching, _, refused = grade(work, "--watch", "--failing", check)
 
-    assert (0, True) == (code, "1 graded; " in said)
-    assert (0, True) == (short, "1 graded; " in again)
+    assert (0, True) == (code, "1 unchanged; " in said)
+    assert (0, True) == (short, "1 unchanged; " in again)
     assert 2 == wrong
     assert "no result there has a check 'part3_amp.is_nice'; its page names all checks" in why
     assert (2, True) == (watching, "leave out --watch" in refused)
@@ -232,7 +232,7 @@ def test_who_moved_since_the_last_time_is_told_with_the_reason(grade, tmp_path):
     _, again, _ = grade(tmp_path / "in")
 
     assert "another score" not in once
-    assert "1 of 2 that were graded before have another score, -" in again
+    assert "1 of the 2 that were graded before has another score, -" in again
     assert "ada: " not in again
     assert "part3_amp.csv_is_consistent: passed" in again
 
@@ -246,6 +246,17 @@ def test_the_class_page_names_what_was_handed_in(grade, tmp_path):
     page = (tmp_path / "out/index.html").read_text()
 
     assert f"perflab grade resnet18 {tmp_path}/in --failing part3_amp." in page
+
+
+def test_who_is_unchanged_or_could_not_be_read_is_not_counted_as_graded(grade, tmp_path):
+    hand_in(tmp_path / "in", "ada/amp_results.csv")
+    (tmp_path / "in/ben.zip").write_bytes(b"PK")
+    _, once, _ = grade(tmp_path / "in")
+    _, again, _ = grade(tmp_path / "in")
+
+    assert "\n1 graded, 1 could not be read; " in once
+    assert "\n1 unchanged, 1 could not be read; " in again
+    assert "none of the 2 that were graded before has another score\n" in again
 
 
 def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeypatch):

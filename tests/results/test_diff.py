@@ -149,13 +149,36 @@ def test_those_who_moved_come_by_name():
     ]
 
 
-def test_only_another_score_is_a_move_in_the_sum():
-    """When points of a check change, all have other points, and one has another score."""
+SUMS = {
+    "nobody": ([], "none of the 8 that were graded before has another score"),
+    "one": (
+        [Move("ada", 4, 2)],
+        "1 of the 8 that were graded before has another score, -2 points in all",
+    ),
+    "of other checks": (
+        [Move("ada", 4, 2), Move("ben", 25, 25), Move("dan", 1, 4)],
+        (
+            "2 of the 8 that were graded before have another score, +1 points in all"
+            "; 1 with the same score, of other checks or points"
+        ),
+    ),
+    "who came and who went": (
+        [Move("cem", None, 3), Move("eve", 3, None)],
+        (
+            "none of the 8 that were graded before has another score"
+            "; 1 without a result before; 1 without a result now"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("moves", "said"), SUMS.values(), ids=SUMS)
+def test_only_another_score_is_a_move_in_the_sum(moves, said):
+    """Nobody who had no result before has another one."""
+    assert said == in_all(moves, 8)
+
+
+def test_who_has_another_score_is_named():
     moves = [Move("ada", 4, 2), Move("ben", 25, 25), Move("cem", None, 3)]
 
     assert ["ada", "cem"] == [one.submission for one in scored(moves)]
-    same = "; 1 with the same score, of other checks or points"
-    assert f"2 of 40 that were graded before have another score, -2 points in all{same}" == in_all(
-        moves, 40
-    )
-    assert "0 of 8 that were graded before have another score, +0 points in all" == in_all([], 8)
