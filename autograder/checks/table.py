@@ -140,7 +140,8 @@ def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     if "" in names:
         return "the device is not named"
     if len(names) > 1:
-        return f"the rows are from two machines, {names[0][:60]!r} and {names[1][:60]!r}, and one measures all of them"
+        both = f"{names[0][:60]!r} and {names[1][:60]!r}"
+        return f"the rows are from two machines, {both}; one machine has to measure all rows"
     return ""
 
 
@@ -204,7 +205,9 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
         return Failed(f"{file} cannot be read", str(error), try_)
     why = differ(written.rows, returned)
     measured = f"{_rows(written.rows)} of {len(written.columns)} columns"
-    return Failed(measured, why, try_) if why else Passed("the same rows")
+    return (
+        Failed(measured, why, try_) if why else Passed("as many rows and columns as were returned")
+    )
 
 
 def alike(value: float, other: Any) -> bool:

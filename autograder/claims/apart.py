@@ -23,7 +23,7 @@ WHY_APART = {
         "losses.append(loss.detach()) in each iteration",
     ),
     "eval": (
-        "the model was trained in eval(), in which it may come, and not in train()",
+        "the model came in eval(), and was still in eval() when it was trained",
         "model.train() before the loop",
     ),
     "first": (

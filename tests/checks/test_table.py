@@ -139,7 +139,7 @@ def test_the_form_of_rows(rows, problem):
         pytest.param([1.0, "a CPU"], "the device is not named", id="no text"),
         pytest.param(
             ["a CPU", "T4"],
-            "the rows are from two machines, 'a CPU' and 'T4', and one measures all",
+            "the rows are from two machines, 'a CPU' and 'T4'; one machine has to measure all",
             id="two",
         ),
     ],

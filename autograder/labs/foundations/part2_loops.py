@@ -130,9 +130,7 @@ def draw_logits(
 # --- what is claimed of each function ---------------------------------------------------------------------------------
 
 FIRST = "compare with given.loops on a few rows"
-DIGITS = (
-    "float64 values keep their digits: a sum, or a bound or divisor beside it, has those of float32"
-)
+DIGITS = "some step is computed in float32: a sum, a bound or a divisor; only whole numbers become float32"
 SOME: Sizes = {"length": (20, 200)}
 FULL: Sizes = {"rows": (5, 40), "columns": (3, 17)}
 ROWS: Sizes = {"rows": (20, 60)}

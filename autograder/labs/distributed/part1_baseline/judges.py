@@ -91,7 +91,7 @@ TOP_SLIPS = {
     "c10d:: calls are left out too early: take their time off what surrounds them first": (
         "calls first"
     ),
-    "the longest call of a name counts: add up all calls of a name": "longest call",
+    "a name is ranked by one call, the longest or the mean: add up the own time of all its calls": "longest call",
 }
 WAIT_SLIPS = {
     "rows are in the order of the ranks; the rank that waits least comes first": "by rank",

@@ -88,7 +88,7 @@ own.same(
                 "subtract each operator from the one on top of the stack",
             ),
             "all": (
-                "an operator is taken from all that surround it: take it from the innermost one",
+                "the time of an operator is subtracted from all around it: subtract it from the innermost one",
                 "subtract from the last operator of the stack alone",
             ),
             "same": (

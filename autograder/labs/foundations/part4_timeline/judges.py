@@ -28,7 +28,7 @@ CAUSES = {
     ),
     "us; the trace has": (
         "own_us is the time without operators inside, in microseconds, as it is",
-        "try own_times on two nested operators, and do not round what it returns",
+        "try own_times on three operators, one inside the other, and do not round what it returns",
     ),
     "again": (
         "each cycle writes the names of the columns",

@@ -201,7 +201,7 @@ def profiled(
 ) -> dict[str, Any]:
     """Name what a call of profile_cycles did, in the order in which it is judged."""
     return {
-        "calls of step": f"{len(taken)}: {', '.join(map(str, taken[:SHOWN]))}",
+        "calls of step": f"{len(taken)} calls, for i = {', '.join(map(str, taken[:SHOWN]))} ...",
         "the handler": "was called" if traces else "was never called",
         **{f"trace {number}": steps for number, steps in enumerate(traces, 1)},
         "number of traces": len(traces),

@@ -318,7 +318,10 @@ def small_updates_survive(slow: Pair) -> Verdict:
 def overflow_skips_the_step(overflowing: Pair) -> Verdict:
     """A batch whose gradients are not finite moves nothing, and is counted as skipped."""
     skipped = overflowing.student.values["skipped"]
-    try_ = "look at all gradients with isfinite() before the first master gets one"
+    try_ = (
+        "fix computes_in_half first if it fails; "
+        "look at all gradients with isfinite() before the first master gets one"
+    )
     why = (
         "the batch was not skipped: a step was taken with gradients that are not finite, "
         "or with zeros in their place, where momentum moves the weights"

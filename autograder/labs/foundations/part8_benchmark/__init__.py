@@ -243,7 +243,7 @@ FIGURES = (FIRST, ", ratio", ", low", ", high", ", verdict", ", names")
 CALLED = {
     ", calls": (
         "each function is called warmup times, and then once in each pair",
-        "for _ in range(warmup): baseline(*inputs); candidate(*inputs)",
+        "call both functions in the loop of the warm-up, and both in each pair",
     )
 }
 

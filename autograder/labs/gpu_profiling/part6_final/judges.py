@@ -65,9 +65,12 @@ def worked(pair: Pair, epochs: int, within: float) -> Finding:
     """Compare a whole run with the baseline's: samples, steps, and the losses of the epochs."""
     reported = pair.student.values["reported"]
     samples = epochs * pair.baseline.values["script"]["samples"]
+    batches = epochs * pair.student.values["script"]["batches"]
     for name, expected in (("samples", samples), ("steps", epochs)):
         if reported[name] != expected:
             why = f"{epochs} epochs of one step each have {expected}"
+            if name == "steps" and reported[name] == batches:
+                why = f"{batches} are the batches; a group of batches is one step, and {epochs} were taken"
             return f"{name} is {shown(reported[name])}", why
     losses, right = (side.arrays["losses"] for side in (pair.student, pair.baseline))
     if problem := numerics.misshapen(losses, right, "epoch"):

@@ -84,9 +84,10 @@ HINTS = {
     "is timed; warm up": "train once with the same modules and shapes before the first timed epoch",
     "is profiled": "call given.record on one more epoch, after the timed ones",
     "is of one epoch": "add up the seconds of all timed epochs",
+    "are the batches": "count a step of the optimizer for each group of `accumulate` batches",
     "of one step each": "add up all timed epochs, and nothing of the warm-up",
     "only once took": "warm_up_s is the time before the first timed epoch",
-    "one option disables": "look at each option alone, then at both",
+    "one option disables": "look at each option alone, then at both; leave out autocast's dtype",
     "as it will be trained": "give largest_batch a compiled step under autocast, with its backward pass",
 }
 
@@ -114,10 +115,8 @@ def points_work_together(together: Pair) -> Verdict:
     measured, why = judges.worked(together, EPOCHS, HALF_LOSSES)
     values = together.student.values
     if not why and not (values["runs"] and values["half"]):
-        measured = (
-            f"{values['runs']} passes were compiled, {values['half']} graphs in half precision"
-        )
-        why = "one option disables another"
+        measured = f"{values['runs']} passes were compiled, {values['half']} graphs in bfloat16"
+        why = "one option disables another, or autocast is not in the device's own 16 bits"
     if not why and values["largest"] != values["size"]:
         taken = f"it takes {shown(values['largest'])} samples"
         measured = f"with --batch-size 0, --amp and --compile {taken}"

@@ -167,7 +167,7 @@ trains = steps.trains_alike(
     "step_trains_alike",
     1e-4,
     "Four steps train the model as the plain loop does, and return the loss of each batch, detached.",
-    why="a step must be zero_grad, forward pass, backward pass and optimizer.step(), in this order",
+    why="a step must be zero_grad, forward pass, backward pass and optimizer.step(), in this order and nothing else",
     try_="optimizer.zero_grad() before the compiled function, optimizer.step() after it",
 )
 captured = steps.runs_no_nodes(

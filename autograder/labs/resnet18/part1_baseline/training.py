@@ -162,10 +162,7 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
         alone = [span for span in spans if {*span["ranges"]} & {*RANGES} == {name}]
         times, inside = (sum(span["count"] for span in group) for group in (spans, alone))
         if inside < max(times, RECORDED):
-            measured = (
-                f"{work} ran {times} times, "
-                f"but only {inside} times inside '{name}' and no other of the three ranges"
-            )
-            why = "so the range does not show the time of this work"
+            measured = f"{work} ran {times} times, {inside} of them inside '{name}' alone"
+            why = f"the range '{name}' does not show the time of this work"
             return Failed(measured, why, f'with record_function("{name}"): around {work}')
     return Passed(f"{', '.join(RANGE_OF)}: each in its range")

@@ -118,7 +118,10 @@ def _zeros(comparison: Pair) -> tuple[str, str] | None:
 
 KEEPS = "ResNet18Checkpointed(model) in the second row, the model itself in the first"
 FRESH = "take saved_mb on a separate model, and loss from an epoch of fresh weights"
-TIMED = "fix honest_throughput first if it fails; then time one whole epoch after a warm-up"
+TIMED = (
+    "fix honest_throughput and keeps_only_the_boundaries first if they fail; "
+    "then time one whole epoch after a warm-up"
+)
 AGAIN = "call make_training for the warm-up and saved_mb, and again for the measured epoch"
 
 

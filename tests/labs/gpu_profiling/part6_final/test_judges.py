@@ -92,7 +92,10 @@ KNOWN = Observation(
 WORKED = {
     "right": (whole(), ""),
     "samples of one epoch": (whole(samples=40), "2 epochs of one step each have 80"),
-    "steps of batches": (whole(steps=8), "2 epochs of one step each have 2"),
+    "steps of batches": (
+        whole(steps=8),
+        "8 are the batches; a group of batches is one step, and 2 were taken",
+    ),
     "a loss for each step": (whole(losses=[2.0]), "the mean loss of each epoch"),
     "other losses": (whole(losses=[2.0, 1.5]), "a different training"),
     "the first loss": (whole(loss=2.0), "the last of losses"),
