@@ -100,7 +100,7 @@ WHY: outputs.Causes = {
     ),
     "peak_mb": (
         "each process has one: gather them in the order of the ranks",
-        "dist.all_gather_object(peaks, peak_mb(device))",
+        "dist.all_gather_object of peak_mb(device)",
     ),
     "computes": "--amp is autocast in bfloat16 around forward pass and loss while it trains; nothing else computes in "
     "16 bits, and parameters stay float32",

@@ -21,7 +21,7 @@ SLIPS = {
     ),
     "float": (
         "the float32 copy of the output is missing",
-        "loss = model(inputs).float().square().mean()",
+        "make the output .float() before it is squared",
     ),
 }
 """A slip of `rig.counted` -> why, and what to try."""

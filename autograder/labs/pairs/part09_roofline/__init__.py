@@ -162,7 +162,7 @@ roof.same(
         ),
         "flops": (
             "FlopCounterMode counts 2 for each multiply-add of a product, and 0 for elementwise operations",
-            "with FlopCounterMode(display=False) as counter: the call, and then counter.get_total_flops()",
+            "make the call under FlopCounterMode(display=False), and ask it for get_total_flops()",
         ),
         "twice, bytes": ("a tensor that is passed twice is read from memory once", STORAGES),
         "views of one storage, bytes": (
@@ -173,7 +173,7 @@ roof.same(
         "in place, bytes": ("the result is the storage of an input, which counts once", STORAGES),
         "two results, bytes": (
             "the function returns a tuple, and each tensor in it is a result",
-            "results = returned if isinstance(returned, tuple) else (returned,)",
+            "look with isinstance(..., tuple) at what the function returns",
         ),
         "bytes": ("all inputs and all results count, each storage once and whole", STORAGES),
         "intensity": ("intensity is flops / bytes", "divide flops by bytes"),

@@ -36,7 +36,7 @@ else:
 part = Part("part10_compile", writes=["compile_regions", "make_step"])
 SEE = 'see "What usually goes wrong" in the part 10 handout'
 REGION = "compile block.mlp in place, for each block, with this backend"
-NOTHING = "nothing was compiled by the given backend", "block.mlp.compile(backend=backend)"
+NOTHING = "nothing was compiled by the given backend", "block.mlp.compile(backend=...)"
 
 # --- regions ----------------------------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ def captures_little(regions: Pair) -> Verdict:
     elif (flops := regions.student.values["flops"]) < (needed := regions.baseline.values["needed"]):
         measured = f"graphs compute {flops} FLOP; the MLPs of all blocks compute {needed}"
         why = "an MLP runs eager: its graph is missing, lacks its products, or has a different backend"
-        try_ = "for block in model.blocks: block.mlp.compile(backend=backend)"
+        try_ = "for block in model.blocks: block.mlp.compile(backend=...)"
     return Failed(measured, why, try_) if why else Passed(measured)
 
 
