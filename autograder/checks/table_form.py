@@ -101,7 +101,7 @@ def or_nothing(column: Column) -> Column:
 
 DEVICE = words(
     "device",
-    "name of the GPU or CPU, from `given.device_name`; one for all rows",
+    "name of the GPU or CPU, from `given.device_name`; the same in all rows",
 )
 
 

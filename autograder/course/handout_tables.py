@@ -61,7 +61,11 @@ def _described(title: str, bars: str, gpus: int) -> str:
     if not bars:
         return title.replace("{bar}", bars)
     title = title.replace("{bar}", bars) if "{bar}" in title else f"{title} The bar: {bars}."
-    return f"{title} Needs {gpus} GPUs." if gpus > 1 else f"{title} Owed on other devices."
+    return (
+        f"{title} Needs {gpus} GPUs."
+        if gpus > 1
+        else f"{title} On other devices these points wait."
+    )
 
 
 def _cells(name: str, points: float, basis: str, description: str) -> str:
