@@ -95,14 +95,14 @@ def times_are_medians_of_the_slowest(measured: Pair) -> Verdict:
 
 @part.check(basis="scripted", needs=[times_are_medians_of_the_slowest])
 def exposed_is_not_total(measured: Pair) -> Verdict:
-    """compute_ms is measured in no_sync(), total_ms for the buckets alone, in turns; the rest follows."""
+    """compute_ms is measured in no_sync(), total_ms for the buckets alone, alternately; the rest is computed."""
     try_ = "statistics.median of each rank's times, then dist.all_reduce with ReduceOp.MAX"
     return judged(measured, judges.rest_problem, try_)
 
 
 @part.check(basis="report")
 def counts_after_warm_up(measured: Pair) -> Verdict:
-    """collectives and bytes are what a step sends after the warm-up."""
+    """collectives and bytes count the calls and bytes of one step after the warm-up."""
     try_ = "a step in given.watch_collectives(), after the warm-up"
     return judged(measured, judges.count_problem, try_)
 
@@ -279,7 +279,7 @@ advice.same(
     families=(),
     oracle=stories.advised,
     name="advises_what_helps",
-    says="advise returns the first advice whose condition holds, also at its boundary.",
+    says="advise returns the first advice whose condition holds, also if a figure equals the limit.",
     why=stories.ADVICE,
     try_="compare the condition of this advice with the handout's, and its place among them",
 )
