@@ -68,8 +68,8 @@ def compare(baseline, candidate, *inputs, pairs=30, warmup=3, synchronize=None) 
 def speedup_rows(minutes) -> list[dict[str, Any]]:
     """Return a row for each step of an optimization, in order; minutes: step -> minutes of a training after it.
 
-    A row: step, minutes, cumulative (first / own), incremental (previous / own, 1 for the first), saved_percent (of the
-    first).
+    A row: step, minutes, cumulative (the first row's minutes / this row's), incremental (the previous row's / this
+    row's, 1 in the first), saved_percent (of the first).
     """
     # TODO: 100 % less time would be infinitely fast: 74 % less is 3.9 times as fast.
     # YOUR CODE HERE

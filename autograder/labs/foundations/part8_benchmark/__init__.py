@@ -152,7 +152,7 @@ def statistics_are_right(scripted_runs: Pair) -> Verdict:
 
 @part.check(basis="scripted")
 def waits_for_the_device(queued_work: Pair) -> Verdict:
-    """The time of a call leaves out work that was queued before, and includes work that it leaves on the device."""
+    """The time of a call does not contain work queued before it, but contains the work that it queues itself."""
     why = {
         "later": (
             "the time of a call, in ms, must include what it leaves on the device",
@@ -265,7 +265,7 @@ DRIFT = {
 
 @part.check(basis="scripted")
 def compares_in_pairs(comparisons: Pair) -> Verdict:
-    """compare finds the ratio on a machine that gets slower by half, where some calls are four times as slow."""
+    """compare finds the ratio although calls take 1.5 times as long at the end, and two calls four times as long."""
     try_ = "baseline, candidate; candidate, baseline; and so on, a ratio for each pair"
     return _of(comparisons, "drift", (FIRST, ", ratio"), DRIFT, try_)
 
@@ -334,7 +334,7 @@ rows.same(
     {"the slides": {"slides": True}, "a step that is slower": {"steps": 6}},
     oracle=judges.speedups,
     name="speedups_follow_the_times",
-    says="speedup_rows: cumulative is first / own, incremental previous / own, saved_percent is of the first.",
+    says="speedup_rows divides the first and the previous row's minutes by this row's; saved_percent is of the first.",
     why=judges.SPEEDUPS,
     try_=WRONG,
 )

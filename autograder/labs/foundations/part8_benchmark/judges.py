@@ -143,7 +143,7 @@ def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
 SPEEDUPS = {
     "cumulative": (
         "120 minutes over 31 is 3.87 times as fast; 2.77 leaves out the first factor",
-        "first / own; the first is that of the first step, not the longest",
+        "the first row's minutes / this row's; the first, not the longest",
     ),
     "saved": (
         "saved_percent is of the first time: 31 of 120 minutes is 74 % less, and not 74 % faster",
