@@ -24,7 +24,7 @@ class PoolAllocator:
     """
 
     def __init__(self, allocate, free, limit=None):
-        """allocate(size) -> address and free(address) are the raw calls; *limit* is the most bytes to hold."""
+        """allocate(size) -> address and free(address) are the slow allocator's; *limit* is the most bytes to hold."""
         # TODO: remember which blocks are in use, which are free, and how large each block is.
         # YOUR CODE HERE
         raise NotImplementedError()
@@ -39,10 +39,10 @@ class PoolAllocator:
     def allocate(self, size):
         """Return the address of a block of at least *size* bytes; 0 for size 0, ValueError for a negative size.
 
-        Above 4096 bytes a block has at most a quarter more than *size*. Where the pool would hold more than its limit,
+        Above 4096 bytes a block has at most 1.25 times *size*. Where the pool would hold more than its limit,
         it trims first; MemoryError if that is not enough.
         """
-        # TODO: a free block of the size class, or else a raw call.
+        # TODO: a free block of the size class, or else a raw allocation.
         # YOUR CODE HERE
         raise NotImplementedError()
 
@@ -82,5 +82,5 @@ if __name__ == "__main__":
         addresses = [pool.allocate(int(size * drawn.uniform(0.97, 1))) for size in sizes]
         for address in addresses:
             pool.free(address)
-    print(f"{200 * len(sizes)} blocks, {arena.calls} raw calls, {pool.held / 1e6:.1f} MB held")
+    print(f"{200 * len(sizes)} requests, {arena.calls} raw allocations, {pool.held / 1e6:.1f} MB held")
     print(f"trim gives back {pool.trim() / 1e6:.1f} MB; the arena now holds {arena.held} bytes")

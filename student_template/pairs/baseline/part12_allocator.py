@@ -1,4 +1,4 @@
-"""Part 12 before the work: every request is a raw call. Nothing is used again, so nothing can be trimmed."""
+"""Part 12 before the work: every request is a raw allocation. Nothing is used again, so nothing can be trimmed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ class PoolAllocator:
     """Passes each call on."""
 
     def __init__(self, allocate, free, limit=None):
-        """Keep the raw calls."""
+        """Keep the slow allocator's functions."""
         self._allocate = allocate
         self._free = free
         self._limit = limit

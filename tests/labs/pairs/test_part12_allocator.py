@@ -23,4 +23,4 @@ def test_the_slow_version_asks_for_each_block(judge):
     verdicts = judge(bench.baseline.read_text(encoding="utf-8"))
 
     assert {"asks_rarely"} == set(failing(verdicts))
-    assert "2400 raw calls for 2400 blocks" in verdicts["asks_rarely"].measured
+    assert "2400 raw allocations for 2400 requests" in verdicts["asks_rarely"].measured

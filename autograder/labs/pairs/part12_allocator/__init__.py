@@ -37,7 +37,7 @@ HINTS: Causes = {
         "clear the lists of free blocks when their blocks go back",
     ),
     "was never taken": (
-        "no raw call of this pool returned that address: two pools may share their free blocks",
+        "no raw allocation of this pool returned that address: two pools may share their free blocks",
         OWN_LISTS,
     ),
     "the memory of block": (
@@ -94,7 +94,7 @@ pool.calls(
     says="In 400 random calls, blocks never overlap and are large enough; size 0 has address 0.",
     why={
         ", 0)": ZERO,
-        "allocate": "allocate returns the address that a raw call returned",
+        "allocate": "allocate returns the address that a raw allocation returned",
         "": "free keeps the block for later, and nothing happens for address 0",
     },
     hints=HINTS,
@@ -114,7 +114,7 @@ pool.calls(
     misuse,
     make=on_an_arena,
     name="refuses_misuse",
-    says="A block that is freed twice, an unknown address and a negative size raise ValueError; the pool works on.",
+    says="A block that is freed twice, an unknown address and a negative size raise ValueError; the pool stays usable.",
     why={
         "free(2, 8)": "the pool never returned that address",
         "free(1)": "a block that is freed twice serves two requests: two live blocks have one address",
@@ -123,7 +123,7 @@ pool.calls(
             "a negative size is an error",
             "if size < 0: raise ValueError, and then look for size 0",
         ),
-        "": "the pool has to work on after an error",
+        "": "the pool has to stay usable after an error",
     },
     hints=HINTS,
     try_="raise ValueError if the address is not among the blocks in use, before anything changes",
@@ -148,8 +148,10 @@ def rounds(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="report")
 def asks_rarely(rounds: Observation) -> Verdict:
-    """200 rounds of 12 sizes, each a little other than in the round before, take at most 24 raw calls."""
-    measured = f"{rounds.values['asked']} raw calls for {ROUNDS * KINDS} blocks; 24 are allowed"
+    """200 rounds of 12 sizes, each times a random factor from 0.97 to 1, take at most 24 raw allocations."""
+    measured = (
+        f"{rounds.values['asked']} raw allocations for {ROUNDS * KINDS} requests; 24 are allowed"
+    )
     if rounds.values["asked"] <= 2 * KINDS:
         return Passed(measured)
     why = "free blocks are not used again, or only for exactly the same size"
@@ -173,7 +175,7 @@ def blocks(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="report", needs=[asks_rarely])
 def wastes_little(blocks: Observation) -> Verdict:
-    """A block of more than 4096 bytes has at most a quarter more than was requested."""
+    """A request for more than 4096 bytes gets a block of at most 1.25 times its size."""
     worst = max(blocks.values["shares"])
     measured = f"the largest block has {worst:.3f}x the requested bytes; 1.25x is allowed"
     if worst <= 1.25:
@@ -239,23 +241,23 @@ pool.calls(
             "compare held + block, not held + size, with the limit",
         ),
         "allocate(5": (
-            "a free block of this class is there, so no raw call is needed: look for it first",
-            "compare with the limit only before a raw call",
+            "a free block of this class is there, so no raw allocation is needed: look for it first",
+            "compare with the limit only before a raw allocation",
         ),
         "a full pool": (
-            "trim only where the raw call would go above the limit",
-            "trim if held + block > limit, and not before each raw call",
+            "trim only where the raw allocation would go above the limit",
+            "trim if held + block > limit, and not before each raw allocation",
         ),
         "trim": "trim gives back each free block, no block in use, and returns how many bytes that were",
         "held": (
             "held is the bytes of all blocks, in use and free; a refused request adds none",
-            "add a block only after its raw call",
+            "add a block only after its raw allocation",
         ),
         "a limit": (
-            "free blocks go back before a raw call goes above the limit, and before MemoryError",
+            "free blocks go back before a raw allocation goes above the limit, and before MemoryError",
             "free blocks count as held: if held + block > limit, trim, then compare again",
         ),
-        "": "allocate returns the address that a raw call returned",
+        "": "allocate returns the address that a raw allocation returned",
     },
     hints=HINTS,
     try_=SEE,

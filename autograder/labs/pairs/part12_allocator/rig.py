@@ -14,7 +14,7 @@ class Watched:
     """A pool, and what its answers mean. Blocks have numbers, so that a script can name them."""
 
     def __init__(self, written: Any, arena: Any, limit: int | None) -> None:
-        """Make a pool whose raw calls are noted."""
+        """Make a pool whose raw allocations are noted."""
         self.arena, self._limit, self._written = arena, limit, written
         self._raw: dict[int, int] = {}
         self._given: dict[int, Any] = {}
