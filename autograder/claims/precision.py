@@ -48,7 +48,7 @@ class HalfPrecision:
 
     def rounds_as_autocast(
         self,
-        says: str = "With AMP the losses are rounded as 16-bit arithmetic rounds them.",
+        says: str = "With AMP the losses are those of 16-bit autocast, and not those of FP32.",
         *,
         scaler: bool = False,
         needs: Sequence[str] = (),

@@ -177,7 +177,7 @@ def every_weight_trains(training: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[gradients_match])
 def keeps_only_the_inputs(kept: Pair) -> Verdict:
-    """Little more than the inputs of the blocks is kept, and a quarter of the rest; the classifier runs once a step."""
+    """Kept are at most the inputs of blocks 2 and 3, and a quarter of the rest; the classifier runs once a step."""
     saved, classified = (kept.student.values[name] for name in ("saved", "classified"))
     inputs, whole = (kept.baseline.values[name] for name in ("inputs", "saved"))
     if classified > 1:
@@ -197,7 +197,7 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
 
 @part.check(basis="outputs", needs=[gradients_match])
 def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
-    """The peak of a large step is at most 68 % of SimpleNet's, measured from outside."""
+    """The peak of a step with a large batch, as the grader measures it, is at most 68 % of SimpleNet's."""
     both = (large_step.student, large_step.baseline)
     apart = outputs.furthest(*(side.arrays["numbers"] for side in both))
     why = "blocks keep what is inside them, or one block is the whole network, and recomputing it needs all its memory"

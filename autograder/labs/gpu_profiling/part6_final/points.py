@@ -167,7 +167,8 @@ def accumulates(grouped: Pair) -> Verdict:
 
 half = HalfPrecision(part, lambda student, window: train(student, window, True), POINTS)
 half.rounds_as_autocast(
-    "Point 3: with amp=True the losses are rounded as 16-bit arithmetic rounds them.", scaler=True
+    "Point 3: with amp=True the losses are those of 16-bit autocast, and not those of FP32.",
+    scaler=True,
 )
 half.uses_the_scaler_in_order(
     "Point 3: each step calls the scaler once and in order: scale, backward, step, update."
