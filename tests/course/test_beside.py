@@ -18,7 +18,7 @@ COURSE = Course(find_root())
 PARTS = [(name, part) for name in COURSE.labs for part in COURSE.kit(name).lab.parts]
 PLAIN = {
     "answers", "autocast", "batch", "calls_of_modules", "changed",
-    "clear_batches", "copies", "criterion", "device", "draw", "drop_alike", "dtype", "epochs",
+    "clear_batches", "copies", "criterion", "device", "doubles", "draw", "drop_alike", "dtype", "epochs",
     "evaluated",
     "exact", "file_bytes", "file_text", "flops_of_mlps", "flat", "folder", "generates", "generator", "given",
     "global_draws", "gradients", "half_as_on_a_gpu", "hooks_on", "install", "integer", "kept",

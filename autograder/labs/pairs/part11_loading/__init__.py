@@ -78,7 +78,7 @@ def every_sample_once(alone: Pair, one_worker: Pair, two_workers: Pair) -> Verdi
 @part.probe(pair=True, values=CASES, arrays=NUMBERS, takes=WRITTEN)
 def rows_one_by_one(student: Student, rig: Rig) -> Any:
     answers, count = rig.answers(student), 2 * rig.integer(2, 4) + 1
-    data = rig.table(count)
+    data = rig.doubles(count)
     rows = student.Rows(*data.tensors, data.transform)
     answers.ask("the length", len, rows)
     for index in (0, count // 2, count - 1):
@@ -93,13 +93,14 @@ def rows_one_by_one(student: Student, rig: Rig) -> Any:
 
 
 ROW_HINTS: outputs.Causes = {
+    "float32": "keep the dtype of the features",
     "changed": "call self.transform in __getitem__ and in __getitems__, and keep no result",
     "a batch: ": (
         "a batch has the rows and labels of its indices, in their order; an index may come twice",
         "self.transform(self.features[indices]), self.labels[indices]",
     ),
     "result 2: int64 (1,)": ("the label is a tensor of one number", "self.labels[index]"),
-    "result 1: float32 (1,": (
+    "result 1: float64 (1,": (
         "one row is returned as a batch of one",
         "self.transform(self.features[index : index + 1])[0]",
     ),

@@ -49,12 +49,14 @@ tensor_of = torch.from_numpy
 class Rig(worker.Rig):
     """The toolkit of this part's probes."""
 
-    def table(self, rows: int) -> Table:
+    def table(self, rows: int, dtype: torch.dtype = torch.float32) -> Table:
         """Draw one."""
-        features = self.random.normal(size=(rows, FEATURES))
-        return Table(
-            torch.from_numpy(features).float(), torch.from_numpy(self.random.integers(0, 9, rows))
-        )
+        features = torch.from_numpy(self.random.normal(size=(rows, FEATURES))).to(dtype)
+        return Table(features, torch.from_numpy(self.random.integers(0, 9, rows)))
+
+    def doubles(self, rows: int) -> Table:
+        """Draw one whose dtype is none that code takes by itself."""
+        return self.table(rows, torch.float64)
 
     def epochs(self, make: Callable[[int], Any], data: Table, batch: int) -> dict[str, Any]:
         """Go through two epochs of one loader, one of another with its seed, and one with another seed.

@@ -53,6 +53,13 @@ def drawn_groups(rig: Rig) -> dict[str, tuple[list[int], int]]:
     }
 
 
+def halve(optimizer: Any) -> None:
+    """Give the optimizer two groups of parameters with equal options."""
+    first = optimizer.param_groups[0]
+    first["params"], others = first["params"][::2], first["params"][1::2]
+    optimizer.add_param_group({**first, "params": others})
+
+
 @part.probe(
     pair=True,
     values={
@@ -75,8 +82,10 @@ def groups(student: Student, rig: Rig) -> Answer:
         model = rig.nets.small("group")
         window = rig.window(cut(rig, sizes, steps), model=model, momentum=MOMENTUM)
         window.model.eval().register_forward_hook(note_mode)
-        for parameter in window.model.parameters() if name == "even" else ():
-            parameter.grad = parameter.detach() + 1  # from before the epoch
+        if name == "even":
+            halve(window.optimizer)
+            for parameter in window.model.parameters():
+                parameter.grad = parameter.detach() + 1  # from before the epoch
         arrays[f"{name}_start"] = window.weights()
         train(student, window, steps)
         arrays[f"{name}_weights"] = window.weights()
