@@ -132,18 +132,23 @@ class HalfPrecision:
     def uses_the_scaler_in_order(
         self,
         says: str = "Each step calls the scaler once and in order: scale, backward, step, update.",
+        also: Sequence[Callable[[Student, Window], Any]] = (),
     ) -> None:
-        """Claim the order of the calls on the scaler that is handed in."""
+        """Claim the order of the calls on the scaler that is handed in, in this training and in *also* others."""
 
         @self.part.probe(
             values={"events": list_of(TEXT), "batches": INTEGER},
             takes=self.takes,
         )
         def scaler_calls(student: Student, rig: Rig) -> Any:
-            window = rig.window()
-            calls = rig.scaler_calls(window)
-            self.train(student, window)
-            return {"events": calls.events, "batches": len(window.loader)}
+            events, batches = list[str](), 0
+            for train in (self.train, *also):
+                window = rig.window()
+                calls = rig.scaler_calls(window)
+                train(student, window)
+                events += calls.events
+                batches += len(window.loader)
+            return {"events": events, "batches": batches}
 
         def judge(observation: Observation) -> Verdict:
             calls = "scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update()"

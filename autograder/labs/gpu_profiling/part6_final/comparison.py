@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograder.checks import outputs, table
 from autograder.checks.hints import hinted
 from autograder.claims.studies import DRAWN, Study, draws, written
@@ -32,6 +34,7 @@ COMPARED = {
     "runs": ROWS,
     "busy": list_of(optional(NUMBER)),
     "raised": TEXT,
+    "goes_on": BOOLEAN,
     "drawn": BOOLEAN,
 }
 
@@ -48,9 +51,23 @@ def comparison(student: Student, rig: Rig) -> Answer:
         returned = student.compare_versions(asked, folder=str(folder))
         drawn = draws(rig, student.draw_comparison, returned, PICTURE)
     answer = written(rig, VERSIONS, "compare_versions", returned, PICTURE, figures)
-    raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
+    path = asked[0]["command"][0]
+    raised = rig.matched.hopeless(student.run_version, path)
+
+    def among(command: list[str]) -> Any:
+        failing = {**asked[0], "command": command}
+        return student.compare_versions([failing], folder=str(folder))
+
+    goes_on = not rig.matched.hopeless(among, path).startswith("RuntimeError")
     busy = [rig.number(student.busy_percent(version["profile"])) for version in asked]
-    return {**answer, "runs": runs, "busy": busy, "raised": raised, "drawn": drawn}
+    return {
+        **answer,
+        "runs": runs,
+        "busy": busy,
+        "raised": raised,
+        "goes_on": goes_on,
+        "drawn": drawn,
+    }
 
 
 @part.outputs
@@ -105,6 +122,9 @@ def _compared(comparison: Pair) -> str | tuple[str, str]:
         )
         raised = f"a run that failed raised {values['raised'][:100]}"
         return f"{raised}: {why}", f"check returncode; {TABLE}"
+    if values["goes_on"]:
+        measured = "compare_versions caught the RuntimeError of a version that failed"
+        return f"{measured}: a table without that version says nothing of it", "let it through"
     csv = table.holds_the_rows(values["csv"], VERSIONS.file, rows)
     return (f"{csv.measured}: {csv.why}", csv.try_) if isinstance(csv, Failed) else ""
 

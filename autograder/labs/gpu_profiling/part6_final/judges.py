@@ -5,12 +5,13 @@ Each says what was measured and why it is wrong; nothing is wrong where the seco
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from autograder.checks import configurations, numerics
 from autograder.checks.configurations import Script
 from autograder.checks.numerics import close, explained, shown
+from autograder.labs.gpu_profiling.part6_final.versions import START
 from autograder.model import Pair
 
 Finding = tuple[str, str]
@@ -58,19 +59,24 @@ def grouped(pair: Pair) -> Finding:
     calls, batches = pair.student.values["called"], pair.baseline.values["called"]
     if calls != batches:
         return f"on_step: {calls} calls", f"one after each of {batches} batches"
+    waited = pair.student.values["waited"]
+    if waited > 1:
+        told = f"data_wait is {waited:.3g} s of a loader that never waits (scripted)"
+        return told, "it includes on_step(), and only waiting for the loader counts"
     return measured, ""
 
 
 def worked(pair: Pair, epochs: int, within: float) -> Finding:
     """Compare a whole run with the baseline's: samples, steps, and the losses of the epochs."""
     reported = pair.student.values["reported"]
-    samples = epochs * pair.baseline.values["script"]["samples"]
+    script = pair.baseline.values["script"]  # each of its batches is a step
+    samples, steps = epochs * script["samples"], epochs * script["batches"]
     batches = epochs * pair.student.values["script"]["batches"]
-    for name, expected in (("samples", samples), ("steps", epochs)):
+    for name, expected in (("samples", samples), ("steps", steps)):
         if reported[name] != expected:
-            why = f"{epochs} epochs of one step each have {expected}"
+            why = f"{epochs} epochs have {expected}"
             if name == "steps" and reported[name] == batches:
-                why = f"{batches} are the batches; a group of batches is one step, and {epochs} were taken"
+                why = f"{batches} are the batches; a group of batches is one step, and {steps} were taken"
             return f"{name} is {shown(reported[name])}", why
     losses, right = (side.arrays["losses"] for side in (pair.student, pair.baseline))
     if problem := numerics.misshapen(losses, right, "epoch"):
@@ -89,8 +95,8 @@ def worked(pair: Pair, epochs: int, within: float) -> Finding:
     return measured, ""
 
 
-def paced(pair: Pair, epochs: int, once: str) -> Finding:
-    """Compare the figures of a whole run with what passed on a scripted clock; *once* is a part of the warm-up."""
+def paced(pair: Pair, epochs: int) -> Finding:
+    """Compare the figures of a whole run with what passed on a scripted clock."""
     run, device = pair.student.values, pair.baseline.values["device"]
     reported, script = run["reported"], Script(**run["script"])
     if reported["batch_size"] != run["size"]:
@@ -99,7 +105,7 @@ def paced(pair: Pair, epochs: int, once: str) -> Finding:
     if run["device"].strip() != device.strip():
         return f"device {run['device'][:60]!r}", f"it is called {device!r}"
     if not close(reported["seconds"], epochs * script.seconds, configurations.WHOLE):
-        why = _seconds_reason(reported["seconds"], script, epochs, once)
+        why = _seconds_reason(reported["seconds"], script, epochs)
         return f"seconds is {shown(reported['seconds'])}", why
     warm = reported["warm_up_s"]
     measured = (
@@ -116,13 +122,28 @@ def paced(pair: Pair, epochs: int, once: str) -> Finding:
     return measured, ""
 
 
-def _seconds_reason(seconds: float | None, script: Script, epochs: int, once: str) -> str:
+def built_before(pair: Pair, epochs: int, builds: Collection[float]) -> Finding:
+    """Look for builds among the seconds of a whole run; whatever else is wrong with them, another run shows."""
+    reported, script = pair.student.values["reported"], Script(**pair.student.values["script"])
+    took, seconds = epochs * script.seconds, reported["seconds"]
+    measured = f"seconds is {shown(seconds)}, and {epochs} epochs took {took:.4g} s (scripted)"
+    for build in (*builds, sum(builds)):
+        if close(seconds, took + build, configurations.WHOLE):
+            why = f"{build:.3g} s more: a build is timed"
+            return measured, f"{why}; warm up what is timed, compiled in the same way"
+    return measured, ""
+
+
+def _seconds_reason(seconds: float | None, script: Script, epochs: int) -> str:
     took = epochs * script.seconds
-    late = f"; {script.once:.3g} s more: {once} is timed; warm up what is timed, compiled in the same way"
+    late = f"; {script.once:.3g} s more: the first pass is timed; warm up what is timed"
+    start = f"; {START:.3g} s more for each start of workers: warm up with the loader that is timed"
     along = ": one of them is profiled, which slows it: record one more"
     stories = [
         (script.seconds, ": it is of one epoch"),
         (took + script.once, late),
+        (took + START, start),
+        (took + epochs * START, f"{start}, one for all epochs"),
         (took + script.batches * script.once, along),
     ]
     story = explained(seconds, stories, configurations.WHOLE)

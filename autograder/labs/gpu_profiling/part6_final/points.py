@@ -52,6 +52,7 @@ SEARCH = record(step=INTEGER, limit=INTEGER, largest=optional(NUMBER))
 TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1)}
 BATCH = 8  # samples
 GROUP = 3  # batches of a step
+STEP = 2.0  # scripted seconds of on_step, as a profiler takes them
 SEARCHED = ((256, 256, 900), (96, 12, 90), (32, 1, 1), (28, 3, 6))
 """Steps, and between which sizes the limit of memory lies: all fit, a part, one sample, no half."""
 
@@ -104,7 +105,7 @@ def train(student: Student, window: Window, *more: Any) -> Any:
     return window.returned("train_epoch", program(student).train_epoch(*arguments, *more))
 
 
-@part.probe(pair=True, values={"called": INTEGER}, arrays=TRAINED)
+@part.probe(pair=True, values={"called": INTEGER, "waited": NUMBER}, arrays=TRAINED)
 def grouped(student: Student, rig: Rig) -> Answer:
     """Groups of small batches, and on the baseline's side large ones; samples are kept apart."""
     group = GROUP if rig.side == "student" else 1
@@ -114,9 +115,16 @@ def grouped(student: Student, rig: Rig) -> Answer:
     window.criterion.label_smoothing = 0.1  # so that another criterion shows
     start = window.weights()
     called: list[int] = []
-    losses = train(student, window, False, group, lambda: called.append(1))["losses"]
-    noted = {"losses": rig.series(losses, "losses"), "weights": window.weights()}
-    return {"start": start, "called": len(called) * GROUP // group, **noted}
+    rig.clock.freeze()
+
+    def on_step() -> None:
+        called.append(1)
+        rig.clock.advance(STEP)
+
+    trained = train(student, window, False, group, on_step)
+    noted = {"losses": rig.series(trained["losses"], "losses"), "weights": window.weights()}
+    waited = rig.number(trained["data_wait"])
+    return {"start": start, "called": len(called) * GROUP // group, "waited": waited, **noted}
 
 
 loop = TrainingLoop(part, "train_epoch", train, program)
@@ -153,10 +161,11 @@ def finds_the_largest_batch(searches: Observation) -> Verdict:
     return hinted(judged, hints, POINTS)
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="weights")
 def accumulates(grouped: Pair) -> Verdict:
     """Point 7: each group of batches is one step, the same as that of one large batch."""
     hints = {
+        "waiting for the loader": "start the clock of the next fetch after on_step()",
         "on_step": "call on_step() after each batch",
         "losses is not": "average the losses of the batches of each step",
         "holds the mean loss": "one number for each step, not for each batch",
@@ -171,7 +180,8 @@ half.rounds_as_autocast(
     scaler=True,
 )
 half.uses_the_scaler_in_order(
-    "Point 3: each step calls the scaler once and in order: scale, backward, step, update."
+    "Point 3: each step calls the scaler once and in order, with amp=False too: scale, backward, step, update.",
+    also=[train],
 )
 
 

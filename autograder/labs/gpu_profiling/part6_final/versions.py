@@ -64,6 +64,7 @@ VERSIONS = Form(
     rows=("Baseline", "DataLoader", "Model", "Memory", "Final"),
     waits_in="seconds",
 )
+START = 30.0  # scripted seconds of a loader that is gone through for the first time
 WORSE = 0.25  # of the first row's loss, and this much at least: shuffled anew, in 16 bits
 NOT_LEARNT = 2.0  # the loss of 10 classes that are guessed is ln(10) = 2.3
 LEAST, MOST, FIGURES_NAMED = 150, 2000, 4  # of a reflection: words; figures

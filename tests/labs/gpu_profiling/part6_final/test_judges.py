@@ -31,13 +31,13 @@ def test_a_batch_is_the_first_half_that_fits(searches, other, words):
     assert (words in why) if words else "" == why
 
 
-def trained(losses, weights, called=12):
+def trained(losses, weights, called=12, waited=0.0):
     arrays = {
         "start": np.zeros(2, np.float32),
         "losses": np.array(losses),
         "weights": np.array(weights, np.float32),
     }
-    return Observation("grouped", "ok", {"called": called}, arrays)
+    return Observation("grouped", "ok", {"called": called, "waited": waited}, arrays)
 
 
 GROUPED = {
@@ -52,6 +52,14 @@ def test_a_profiler_is_told_of_each_batch():
     seen = judges.grouped(Pair(trained([2.0], [3.0, 4.0], called=4), trained([2.0], [3.0, 4.0])))
 
     assert ("on_step: 4 calls", "one after each of 12 batches") == seen
+
+
+def test_what_a_profiler_takes_is_no_wait_for_the_loader():
+    right = trained([2.0], [3.0, 4.0])
+
+    _, why = judges.grouped(Pair(trained([2.0], [3.0, 4.0], waited=24.0), right))
+
+    assert "it includes on_step()" in why
 
 
 @pytest.mark.parametrize(("losses", "weights", "words"), GROUPED.values(), ids=GROUPED)
@@ -86,12 +94,15 @@ def whole(losses=(2.0, 1.0), device="a machine", **told):
 
 
 KNOWN = Observation(
-    "whole", "ok", {"device": "a machine", "script": SCRIPT}, {"losses": np.array([2.0, 1.0])}
+    "whole",
+    "ok",
+    {"device": "a machine", "script": {**SCRIPT, "batches": 1}},
+    {"losses": np.array([2.0, 1.0])},
 )
 
 WORKED = {
     "right": (whole(), ""),
-    "samples of one epoch": (whole(samples=40), "2 epochs of one step each have 80"),
+    "samples of one epoch": (whole(samples=40), "2 epochs have 80"),
     "steps of batches": (
         whole(steps=8),
         "8 are the batches; a group of batches is one step, and 2 were taken",
@@ -115,7 +126,12 @@ PACED = {
     "another machine": (whole(device="mine"), "it is called 'a machine'"),
     "seconds of one epoch": (whole(seconds=3.0), "it is of one epoch"),
     "no seconds": (whole(seconds=None), "2 epochs took 6 s"),
-    "a build in between": (whole(seconds=26.0), "2 epochs took 6 s; 20 s more: a build is timed"),
+    "a first pass": (whole(seconds=26.0), "2 epochs took 6 s; 20 s more: the first pass is timed"),
+    "another loader": (whole(seconds=36.0), "30 s more for each start of workers"),
+    "a loader for each epoch": (
+        whole(seconds=66.0),
+        "workers: warm up with the loader that is timed",
+    ),
     "the best epoch": (
         whole(throughput=14.0),
         "where 13.33 is right, and it is samples / seconds of all timed epochs",
@@ -130,6 +146,21 @@ PACED = {
 
 @pytest.mark.parametrize(("seen", "words"), PACED.values(), ids=PACED)
 def test_the_figures_of_a_run_are_what_passed(seen, words):
-    measured, why = judges.paced(seen, 2, once="a build")
+    measured, why = judges.paced(seen, 2)
 
     assert (words in f"{measured} {why}") if words else "" == why
+
+
+BUILT = {
+    "none": (6.0, ""),
+    "the forward pass": (31.0, "25 s more: a build is timed"),
+    "both": (51.0, "45 s more: a build is timed"),
+    "something else": (36.0, ""),
+}
+
+
+@pytest.mark.parametrize(("seconds", "words"), BUILT.values(), ids=BUILT)
+def test_a_build_among_the_seconds_is_found_and_nothing_else(seconds, words):
+    _, why = judges.built_before(whole(seconds=seconds), 2, (25.0, 20.0))
+
+    assert (words in why) if words else "" == why

@@ -5,7 +5,7 @@ Both sides draw the same. The student's side trains in the batches that are aske
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +15,51 @@ from autograder.labs.gpu_profiling.part6_final.versions import PRINTED
 from autograder.worker.rigs import matched
 from autograder.worker.rigs.matched import WIDTH
 
-COLD = 40.0  # seconds that the first pass of all takes longer: more than an epoch
+COLD = 40.0  # seconds that the first pass of all takes longer
 SIDE = 16  # pixels
 *TOLD, _ = PRINTED
 FIGURES = (*PRINTED, "speedup")
 Row = dict[str, Any]
 
 
+class Marked:
+    """`given.spanned` without a profiler: counts the batches that pass."""
+
+    def __init__(self) -> None:
+        self.batches = 0
+
+    def __call__(self, loader: Iterable[Any]) -> Iterator[Any]:
+        for batch in loader:
+            self.batches += 1
+            yield batch
+
+
 class Matched(matched.Matched):
     """`rig.matched`, and what this part compares."""
 
     def run(
-        self, program: Any, step: int, size: int, epochs: int, options: Sequence[Any], limit: int
+        self,
+        program: Any,
+        step: int,
+        size: int,
+        epochs: int,
+        options: Sequence[Any],
+        limit: int,
+        steps: int = 1,
     ) -> dict[str, Any]:
-        """Run a program for epochs of one step each, so that order does not matter, with room for *limit* samples.
+        """Run a program for some epochs, with room for *limit* samples; order does not matter.
 
-        The baseline's side takes the step as one batch; *size* is what the student's is to take at once.
+        So an epoch has one step, or all of its samples are equal. The baseline's side takes a step as one batch;
+        *size* is what the student's is to take at once.
         """
         rig = self._rig
         state = rig.copies(self.simple_net().state_dict())
-        wait, work = rig.seconds(0.05, 0.1, 2)
-        pixels = rig.random.normal(size=(step, 3, SIDE, SIDE))
+        wait, work = rig.seconds(1.0, 3.0, 1)[0] / size, rig.seconds(2.0, 4.0, 1)[0]
+        samples, drawn = steps * step, step if steps == 1 else 1
+        pixels = rig.random.normal(size=(drawn, 3, SIDE, SIDE))
         images = torch.from_numpy(pixels).float()  # as a loader has them
-        labels = [int(label) for label in rig.random.integers(0, 10, step)]
+        images = images.repeat(samples // drawn, 1, 1, 1)
+        labels = [int(label) for label in rig.random.integers(0, 10, drawn)] * (samples // drawn)
         if rig.side != "student":
             size, limit, options = step, step, ["--batch-size", step]
         rig.clock.freeze()
@@ -49,9 +71,9 @@ class Matched(matched.Matched):
             window = rig.window([2], model=net, momentum=0.9, lr=0.05)
             return window.model, window.criterion, window.optimizer
 
-        def make_photos(samples: int) -> Any:
+        def make_photos(asked: int) -> Any:
             """Return the photos, and all of them twice where another number is asked for."""
-            times = 1 if samples == step else 2
+            times = 1 if asked == samples else 2
             return rig.sizes.pictures(images.repeat(times, 1, 1, 1), labels * times, wait)
 
         def record(train: Any, file: Any, batches: int, *_: Any, **__: Any) -> None:
@@ -59,23 +81,32 @@ class Matched(matched.Matched):
             recorded = int(batches)
             train(lambda: rig.clock.advance(COLD))  # a profiler slows it
 
-        words = map(str, ["--epochs", epochs, "--samples", step, "--step", step, *options])
-        training = rig.sizes.trainings(make, limit=limit, seconds=40 * work, cold=COLD)
-        ran = program.run(*words, make_photos=make_photos, make_training=training, record=record)
+        words = map(str, ["--epochs", epochs, "--samples", samples, "--step", step, *options])
+        training = rig.sizes.trainings(make, limit=limit, seconds=work, cold=COLD)
+        marked = Marked()
+        with rig.sizes.slow_starts():
+            ran = program.run(
+                *words,
+                make_photos=make_photos,
+                make_training=training,
+                record=record,
+                spanned=marked,
+            )
         figures = ran.figures()
         return {
             "reported": {name: rig.number(figures[name]) for name in TOLD},
             "device": rig.text(figures["device"]),
             "script": {
-                "samples": step,
-                "batches": step // size,
-                "wait": step * wait,
-                "work": 40 * work,
+                "samples": samples,
+                "batches": samples // size,
+                "wait": samples * wait,
+                "work": work,
                 "once": COLD,
             },
             "size": size,
             "after": ran.after(),
             "recorded": recorded,
+            "marked": marked.batches,
             "losses": rig.series(figures["losses"], "losses"),
         }
 

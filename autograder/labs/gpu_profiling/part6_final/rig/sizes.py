@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import cycle
 from typing import Any
+from unittest.mock import patch
+from weakref import WeakSet
 
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset
 
+from autograder.labs.gpu_profiling.part6_final.versions import START
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.hooks import Hook
 
@@ -33,18 +36,19 @@ class Attempt:
 
 
 class Pictures(Dataset[tuple[Tensor, int]]):
-    """Samples each of which takes scripted seconds to load."""
+    """Samples each of which takes scripted seconds to load; any three reads of one take three times as many."""
 
     def __init__(
         self, images: Tensor, labels: list[int], clock: VirtualClock, seconds: float
     ) -> None:
-        self._images, self._labels, self._clock, self._seconds = images, labels, clock, seconds
+        self._images, self._labels, self._clock = images, labels, clock
+        self._reads = [cycle([0.25 * seconds, seconds, 1.75 * seconds]) for _ in labels]
 
     def __len__(self) -> int:
         return len(self._labels)
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
-        self._clock.advance(self._seconds)
+        self._clock.advance(next(self._reads[index]))
         return self._images[index], self._labels[index]
 
 
@@ -109,6 +113,20 @@ class Sizes:
         """Return what *look* finds; nothing where no half of the step fits."""
         with suppress(torch.OutOfMemoryError):
             return look(Attempt(limit), step)
+
+    @contextmanager
+    def slow_starts(self) -> Iterator[None]:
+        """Let each DataLoader take its time when it is gone through for the first time."""
+        begin, begun = DataLoader.__iter__, WeakSet[Any]()
+
+        def started(loader: Any) -> Any:
+            if loader not in begun:
+                begun.add(loader)
+                self._clock.advance(START)
+            return begin(loader)
+
+        with patch.object(DataLoader, "__iter__", started):
+            yield
 
     def pictures(self, images: Tensor, labels: list[int], seconds: float) -> Pictures:
         """Return a data set."""
