@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +28,7 @@ from autograder.cli.base import (
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
 
     from autograder.course import Course
     from autograder.model import Result
@@ -59,7 +63,7 @@ def check(
     course, console = open_course(root), make_console()
     with open_session(course.config.tier, device) as session:
         for _ in watched(Path.cwd()) if watch else [None]:
-            with console.status("checking ..."):
+            with console.status("checking ...") as status, names_checks(status):
                 result = check_folder(
                     Path.cwd(),
                     course,
@@ -97,6 +101,23 @@ def doctor(as_json: bool) -> int:
         if not f.ok:
             click.echo(f"      {'':<12} for {f.needed_for}: {f.mend}")
     return USER_ERROR if any(not f.ok and f.name in REQUIRED for f in findings) else DONE
+
+
+@contextmanager
+def names_checks(status: Status) -> Iterator[None]:
+    """Say which check is being judged; a training or a build may take a minute."""
+
+    class Names(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            status.update(f"checking {record.getMessage()} ...")
+
+    log, names = logging.getLogger("autograder.grading.part"), Names()
+    log.setLevel(logging.DEBUG)
+    log.addHandler(names)
+    try:
+        yield
+    finally:
+        log.removeHandler(names)
 
 
 def _show(result: Result, console: Console, *, verbose: bool, as_json: bool) -> None:

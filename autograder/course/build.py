@@ -38,8 +38,9 @@ def built(course: Course, lab_name: str) -> dict[str, bytes]:
                 files[name] = _stripped(source / name)
     version = course.config.labs[lab_name].version
     own = f"perflab_lab = {lab_name}\nperflab_version = {version}\n"
+    # -v: a check has its name before it is judged, which may take a minute.
     # -rN: each failure is shown once, in its four parts, and not again in a list at the end.
-    ini = f"[pytest]\nrequired_plugins = perflab\n{own}addopts = -rN\n"
+    ini = f"[pytest]\nrequired_plugins = perflab\n{own}addopts = -v -rN\n"
     files["pytest.ini"] = ini.encode()
     return files
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections.abc import Collection
 from dataclasses import replace
@@ -29,6 +30,7 @@ from autograder.model import (
     Unavailable,
 )
 
+LOG = logging.getLogger(__name__)
 SLOW_IMPORT_SECONDS = 1.5
 SLOW_IMPORT = (
     "{} took {:.0f} s of CPU time to be imported, and each probe imports it again: "
@@ -102,6 +104,7 @@ class PartGrader:
         if name not in self._results:
             check = self.part.checks[name]
             needed = [self.check(need) for need in check.needs]
+            LOG.debug("%s.%s", self.part.id, name)
             self._results[name] = (
                 self._not_judged(check) or self._blocked(check, needed) or self._judged(check)
             )

@@ -14,7 +14,7 @@ ALSO = "and "
 CAUSES = {
     "without_data": ("no wait for data", "loading"),
     "without_sync": ("no wait for the GPU", "sync"),
-    "never_idle": ("next work always ready", "kernels"),
+    "never_idle": ("GPU never idle", "kernels"),
     "at_roof": (f"{ALSO}operators at their roof", "kernels"),
 }
 FIRST = {
@@ -92,7 +92,8 @@ def _advice(bars: Sequence[Bar], whole: float) -> str:
     if fed.ratio < WORTH:
         return "The GPU almost always has work: work on its kernels and copies themselves."
     if best is not None and worth and 2 * (whole - best.ns) >= whole - fed.ns:
-        return f"Start with {FIRST[best.id]}: without it, this would run {best.gain}."
+        start = f"Start with {FIRST[best.id]}: without it, this would run {best.gain}."
+        return f"{start} That is most of what a GPU that is never idle would gain ({fed.ratio:.2f}x)."
     idle = f"The GPU has no work for {_share(fed, whole)} of the time"
     return (
         f"{idle}, mostly because the host is slow to launch it: "

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 from contextlib import nullcontext
 
 import pytest
 
 from autograder import cli
+from autograder.cli import student
 from autograder.grading import session
 from autograder.student import attempts, practice
 from tests.samples import a_part, a_result, a_silent_check, every_outcome
@@ -66,3 +68,18 @@ def test_a_program_reads_json_alone_and_the_run_is_kept(check, tmp_path):
 
     assert "resnet18" == json.loads(said)["lab"]
     assert 1 == len(attempts.read(tmp_path, "resnet18"))
+
+
+def test_the_check_that_is_judged_is_named(capsys):
+    """Nobody has to wonder whether a run still goes on."""
+    seen = []
+
+    class Shown:
+        update = staticmethod(seen.append)
+
+    log = logging.getLogger("autograder.grading.part")
+    with student.names_checks(Shown):
+        log.debug("%s.%s", "part6_final", "does_the_same_work")
+    log.debug("%s.%s", "part6_final", "accumulates")
+
+    assert ["checking part6_final.does_the_same_work ..."] == seen
