@@ -68,7 +68,8 @@ A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes fi
     "--failing",
     default="",
     metavar="CHECK",
-    help="Grade only those who lost points at this check in --out, as part3_amp.amp_is_faster.",
+    help="Grade only those who lost points at this check in --out, as part3_amp.amp_is_faster; "
+    "the part may be left out where no other one has such a check.",
 )
 @click.option(
     "--resume",

@@ -11,7 +11,7 @@ import numpy as np
 from autograder.claims.exercise import Exercise
 
 part = Exercise("sums_of_squares", "{part}")
-ONE_CALL = "rows.square().sum(dim=1)"
+ONE_CALL = "one call that adds up along a dimension, for all rows"
 
 
 @part.inputs

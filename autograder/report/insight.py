@@ -93,7 +93,9 @@ def _advice(bars: Sequence[Bar], whole: float) -> str:
         return "The GPU almost always has work: work on its kernels and copies themselves."
     if best is not None and worth and 2 * (whole - best.ns) >= whole - fed.ns:
         start = f"Start with {FIRST[best.id]}: without it, this would run {best.gain}."
-        return f"{start} That is most of what a GPU that is never idle would gain ({fed.ratio:.2f}x)."
+        return (
+            f"{start} That is most of what a GPU that is never idle would gain ({fed.ratio:.2f}x)."
+        )
     idle = f"The GPU has no work for {_share(fed, whole)} of the time"
     return (
         f"{idle}, mostly because the host is slow to launch it: "
