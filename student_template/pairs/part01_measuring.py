@@ -24,8 +24,8 @@ def benchmark(name, fn, meter, iterations=100, warmup=10):
     """Time fn(): `warmup` calls that do not count, then `iterations` calls, each timed alone; no other call.
 
     The device is idle at each reading of the clock. Return a BenchmarkResult: mean_time and std_time (n - 1) in
-    seconds; memory_peak: meter.peak() of the timed calls less what was allocated before them, None if it is None.
-    ValueError for fewer than 2 iterations.
+    seconds; memory_peak: meter.peak() over the timed calls minus meter.allocated() before them, None if meter.peak()
+    is None. Raise ValueError for fewer than 2 iterations.
     """
     # TODO: time.perf_counter(); meter.synchronize() waits until the device is idle.
     # YOUR CODE HERE
@@ -40,8 +40,8 @@ def benchmark(name, fn, meter, iterations=100, warmup=10):
 def speedup(baseline, candidate):
     """Compare two BenchmarkResults: (ratio, low, high, verdict).
 
-    ratio: baseline's mean over candidate's. low and high: ratio * exp(-1.96 s) and ratio * exp(1.96 s), where s squared
-    is the sum of (std_time / mean_time) squared / iterations over both. verdict: "faster" if low > 1, "slower" if
+    ratio: baseline's mean_time / candidate's. low and high: ratio * exp(-1.96 s) and ratio * exp(1.96 s). s squared is
+    the sum of (std_time / mean_time) squared / iterations over both. verdict: "faster" if low > 1, "slower" if
     high < 1, else "cannot tell".
     """
     # TODO: each result has its own number of iterations.

@@ -239,6 +239,7 @@ alone.refuses(
     {"0 iterations": {"iterations": 0}, "1 iteration": {"iterations": 1}},
     takes={"2 iterations": {"iterations": 2}},
     name="refuses_one_call",
+    says="benchmark raises ValueError for 0 iterations and for 1 iteration.",
     needs=[],
     why="one call has no standard deviation",
     try_="raise ValueError first, for iterations < 2",
