@@ -2,8 +2,8 @@
 # # Part 2: what a profile says
 #
 # A profile answers three questions: which operators take the time, how much memory is needed at one moment, and which
-# module it was. Each answer has a trap. The first steps are slow and must not be recorded, operators that allocate do
-# not all allocate at the same time, and a profile knows nothing of modules unless you tell it their names.
+# module the time belongs to. Each answer has a trap. The first steps are slow and must not be recorded, operators that
+# allocate do not all allocate at the same time, and a profile knows nothing of modules unless you tell it their names.
 
 # %%
 from __future__ import annotations
@@ -25,10 +25,10 @@ from given import TinyLM
 
 # %%
 def top_operators(averages, count: int) -> list[dict]:
-    """Return the *count* operators with most time of their own, most first, of what key_averages() returns.
+    """Of what key_averages() returned, return the *count* operators with the most self time, the largest first.
 
-    A row is {"operator": "aten::mm", "calls": 12, "self_us": 345.6}. Where there is a GPU, use its time instead of
-    the CPU's.
+    A row is {"operator": "aten::mm", "calls": 12, "self_us": 345.6}. On a machine with a GPU, use the GPU's time
+    instead of the CPU's.
     """
     # TODO: only names that begin with aten:: are operators.
     ### BEGIN SOLUTION
@@ -78,9 +78,9 @@ def profile_memory(model: nn.Module, inputs: Tensor, folder: str) -> dict:
     """Profile model(inputs).float().square().mean().backward(), in one expression; return {"peak_bytes", "rows"}.
 
     peak_bytes: the most bytes that were allocated at one time since the recording began. rows: the ten operators that
-    allocate most by themselves, most first: {"operator": "aten::mm", "self_bytes": 4096}, by self_cpu_memory_usage,
-    which is net. You may rely on it: no parameter has a gradient when you are called. Files may be written into
-    *folder*.
+    allocate most by themselves, the largest first: {"operator": "aten::mm", "self_bytes": 4096}. self_bytes is
+    self_cpu_memory_usage, on a GPU self_device_memory_usage: bytes allocated minus bytes freed. No parameter has a
+    gradient when this is called. You may write files into *folder*.
     """
     # TODO: the trace has an event "[memory]" for each change; args["Bytes"] is negative where memory is freed,
     # TODO: and args["Device Type"] is 0 for the CPU and 1 for a GPU.
@@ -105,7 +105,7 @@ def profile_memory(model: nn.Module, inputs: Tensor, folder: str) -> dict:
 
 
 # %% [markdown]
-# ## 2.3 Which module it was
+# ## 2.3 Which module the time belongs to
 
 
 # %%
@@ -114,8 +114,8 @@ def profile_model(model: nn.Module, input_ids: Tensor, folder: str) -> list[dict
 
     A step is model.zero_grad(), model(input_ids, labels=input_ids).loss and its backward(). In the third one there are
     ranges "forward" and "backward", one after the other, and inside "forward" one for each call of a submodule, named
-    as in model.named_modules(). Writes model_trace.json into *folder*. Leaves no hook on the model, also when the model
-    raises an exception, and removes none of the caller's. The model stays in its mode.
+    as in model.named_modules(). Writes model_trace.json into *folder*. Leaves no hook of its own on the model, also
+    when the model raises an exception, and removes none of the caller's. The model stays in its mode.
     """
     # TODO: a forward pre-hook enters record_function(name), a forward hook leaves it.
     # TODO: a forward hook with always_call=True is called after an exception, too.
