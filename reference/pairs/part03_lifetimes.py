@@ -24,8 +24,9 @@ from given import live_peak
 def summarize(chunks: Iterable[Tensor], transform: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
     """Return (mean, maximum) of each column over all rows of transform(chunk), both (d,), in the chunks' dtype.
 
-    chunks: (n_i, d) tensors, which come once; n_i differ and may be 0, but one row at least comes in all. Sums are in
-    float64. NaN in a column makes both of its results NaN. transform(chunk) has the shape and the dtype of the chunk.
+    chunks: an iterator of (n_i, d) tensors. The n_i differ, and some are 0, but there is at least one row in total.
+    Sums are in float64. NaN in a column makes its mean and its maximum NaN. transform(chunk) has the shape and dtype
+    of the chunk.
     """
     # TODO: keep sums and maxima. Keep no chunk that you no longer need. The first chunk may have no rows.
     ### BEGIN SOLUTION
@@ -49,8 +50,8 @@ def summarize(chunks: Iterable[Tensor], transform: Callable[[Tensor], Tensor]) -
 def evaluate(model: nn.Module, criterion, batches: Iterable[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     """Return (losses, classes): criterion(outputs, labels) of each batch, and the argmax of each row of all batches.
 
-    batches: (inputs, labels), which come once. The model computes in eval mode. Afterwards it is in the mode that it
-    came in, and autograd is on. The results have no graph and are no inference tensors.
+    batches: an iterator of (inputs, labels). The model computes in eval mode. Afterwards it is back in its earlier
+    mode, and autograd is on. The results have no graph and are not inference tensors.
     """
     # TODO: model.eval() and torch.no_grad() are two different things, and you need both.
     ### BEGIN SOLUTION
@@ -75,7 +76,7 @@ def evaluate(model: nn.Module, criterion, batches: Iterable[tuple[Tensor, Tensor
 def train(model: nn.Module, optimizer, criterion, batches: Iterable[tuple[Tensor, Tensor]]) -> Tensor:
     """Take one step for each batch, by the gradient of that batch alone; return the losses, (n,), without a graph.
 
-    Parameters may have gradients from before the call: they do not count. No value is brought to the host. Only one
+    Parameters may have gradients from before the call: ignore those. Copy no tensor's value to the host. Only one
     graph is alive at a time.
     """
     # TODO: loss.item() would wait for the device in each step. loss.detach() does not.
@@ -102,7 +103,7 @@ def accumulate(model: nn.Module, optimizer, inputs: Tensor, labels: Tensor, part
     Labels of -100 do not count; at least one label does. The model is called for at most *parts* micro-batches, and
     only one of their graphs is alive at a time. The model has no BatchNorm and no dropout.
     """
-    # TODO: the mean is over the labels of the whole batch that count, and not over those of a part.
+    # TODO: divide by how many labels of the whole batch count, and not by how many of a part.
     ### BEGIN SOLUTION
     counted = (labels != -100).sum()
     optimizer.zero_grad()

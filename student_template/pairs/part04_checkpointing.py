@@ -27,8 +27,8 @@ class CheckpointedStack(nn.Module):
     def __init__(self, layers: nn.Sequential, segments: int) -> None:
         """Keep the layers as self.layers, so that parameters are called layers.0...
 
-        A segment has at most ceil(n / segments) layers. More, shorter segments are right as well, and the last segment
-        need not be checkpointed. *segments* may be larger than the number of layers.
+        Of n layers, a segment has at most ceil(n / segments). You may make more and shorter segments, and the last one
+        need not be checkpointed. *segments* may be larger than n.
         """
         super().__init__()
         # TODO: how long is a segment? A slice of an nn.Sequential is an nn.Sequential.
@@ -72,7 +72,7 @@ def checkpoint_blocks(model: nn.Module, every: int) -> nn.Module:
 
     Names in its state_dict stay, and it still takes caches, as in generation.
     """
-    # TODO: a block's forward may be replaced; which block does yours call after the loop?
+    # TODO: a block's forward may be replaced; which block does each of yours call after the loop?
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -107,7 +107,7 @@ summary.same(
     dtypes=("float64", "bfloat16"),
     slips={"chunks count by their rows: the means of chunks were averaged": judges.mean_of_means},
     name="summarize_is_right",
-    says="summarize returns mean and maximum of each column: one row, chunks without rows, NaN, numbers that cancel.",
+    says="summarize returns mean and maximum of each column, also with one row, empty chunks, NaN or sums that cancel.",
     why={
         NEGATIVE: "the maximum is that of transform(chunk), and negative here: it starts with -infinity, not with 0",
         CANCEL: "sums in the chunks' dtype lose small numbers beside large ones",
