@@ -31,7 +31,7 @@ def train_mixed(
     """Train one step per batch in mixed precision; return the losses and how many optimizer steps were taken.
 
     Forward pass and loss run under autocast in *dtype*. Gradients are unscaled, then clipped to a total norm of 1.0.
-    The scaler skips the step of a batch whose gradients are not finite; such a step does not count.
+    The scaler skips a batch whose gradients are not finite; that is no step.
 
     Losses are one tensor (n,), float32, not scaled, without a graph. Batches may lie on another device than the model.
     """
@@ -48,9 +48,9 @@ def train_mixed(
 def kept_bytes(model: nn.Module, inputs: Tensor, dtype: torch.dtype | None = None) -> int:
     """Return the bytes that `model(inputs).float().square().mean()` keeps for its backward pass.
 
-    It runs under autocast in *dtype*, or without autocast if that is None. Each storage counts once and whole;
-    those of parameters, buffers and inputs do not count. You may assume that no branch of the graph is freed before
-    the forward pass ends.
+    It runs under autocast in *dtype*, or without autocast if that is None. Count the bytes of storages, each once and
+    whole; those of parameters, buffers and inputs do not count. You may assume that no branch of the graph is freed
+    before the forward pass ends.
     """
     # TODO: torch.autograd.graph.saved_tensors_hooks calls you for each tensor that is kept.
     # YOUR CODE HERE
@@ -67,11 +67,11 @@ def fp8_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     x: (..., k) of any number of rows, weight: (n, k), bias: (n,); all float32 or all bfloat16, any views. k and n
     are multiples of 16.
-    Each operand is divided by its scale, its largest absolute value / 448, and the product is multiplied by both
-    scales. The second operand is column-major. The result has the dtype of x. x, weight and bias get gradients.
-    What is kept for the backward pass is FP8 as well.
+    Each operand is divided by its scale, such as its largest absolute value / 448, and the product is multiplied by
+    both scales. The second operand is column-major. The result has the dtype of x. x, weight and bias get gradients.
+    Keep FP8 tensors for the backward pass; weight itself is also allowed.
     """
-    # TODO: write _Product below; of zeros, or of no numbers at all, the scale must not be 0.
+    # TODO: write _Product below; for zeros, or for no numbers at all, the scale must not be 0.
     # YOUR CODE HERE
     raise NotImplementedError()
 

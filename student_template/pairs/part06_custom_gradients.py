@@ -78,9 +78,9 @@ class HeadLoss(Function):
 def head_loss(hidden: Tensor, weight: Tensor, labels: Tensor, rows: int = 128) -> Tensor:
     """Return the mean cross-entropy of hidden @ weight.T.
 
-    hidden: (n, d); weight: (v, d); labels: (n,) whole numbers; those of -100 do not count. If none counts, the loss is
-    NaN, and the gradients are not judged. Holds the logits of at most *rows* rows at a time, forward and backward. If
-    weight needs no gradient, no product is computed for it.
+    hidden: (n, d); weight: (v, d); labels: (n,) whole numbers; labels of -100 do not count. If no label counts, the
+    loss is NaN, and the gradients are not judged. Holds the logits of at most *rows* rows at a time, forward and
+    backward. If weight needs no gradient, no product is computed for it.
     """
     # TODO: HeadLoss.apply(...), or another way that keeps the same promises.
     # YOUR CODE HERE

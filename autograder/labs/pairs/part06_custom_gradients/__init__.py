@@ -178,7 +178,7 @@ head.same(
     as_one=True,
     within=1e-4,  # exp(logits - logsumexp), or chunks that autograd adds up: 1.7e-5 was seen
     name="head_matches",
-    says="head_loss and its gradients match the slow version: labels of -100, large logits, a frozen weight or hidden.",
+    says="head_loss and its gradients match the slow version, also with -100 labels, large logits or one frozen input.",
     why={
         SOME: "labels of -100 do not count: divide by the number of the others, not by n",
         CHUNK: "labels of -100 do not count, and a chunk may have no others: add up sums, not means",
