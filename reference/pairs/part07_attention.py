@@ -42,8 +42,8 @@ def window_mask(length: int, window: int, device) -> BlockMask:
 def windowed_attention(q: Tensor, k: Tensor, v: Tensor, mask: BlockMask, slopes: Tensor | None = None) -> Tensor:
     """Return attention of (batch, heads, n, d) tensors by flex_attention, with this mask.
 
-    slopes: (heads,). Each score then loses slopes[head] * (i - j), after it was scaled by 1 / sqrt(d).
-    It must run as it is and inside torch.compile; do not compile it here.
+    slopes: (heads,). Each score is scaled by 1 / sqrt(d), then slopes[head] * (i - j) is subtracted from it.
+    It must run both as it is and inside torch.compile; do not compile it here.
     """
     # TODO: score_mod gets one score and its places: (score, batch, head, i, j).
     ### BEGIN SOLUTION
@@ -66,7 +66,7 @@ def banded_attention(q: Tensor, k: Tensor, v: Tensor, window: int) -> Tensor:
 
     With gradients, on any device, for any n (0 included), and without a matrix of n x n.
     """
-    # TODO: rows start ... stop see the keys start - window + 1 ... stop, and no others.
+    # TODO: rows start:stop see keys start - window + 1 to stop - 1, and no others.
     ### BEGIN SOLUTION
     length, rows, pieces = q.shape[-2], 128, []
     for start in range(0, max(length, 1), rows):

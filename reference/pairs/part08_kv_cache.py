@@ -34,7 +34,7 @@ class KVCache:
         ### END SOLUTION
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Copy (batch, heads, n, size) behind what is there; return keys and values of all positions, as views.
+        """Copy (batch, heads, k, size) behind what is there; return keys and values of all positions, as views.
 
         It grows without limit. What was returned before keeps its values. keys and values never require gradients.
         """
@@ -54,7 +54,7 @@ class KVCache:
 
     def keep(self, rows: list[int]) -> None:
         """Keep these sequences of the batch in this order; one may be there several times."""
-        # TODO: the batch is as large as rows from here on.
+        # TODO: from here on, the batch has len(rows) sequences.
         ### BEGIN SOLUTION
         self._buffer = self._buffer[:, rows]
         ### END SOLUTION
@@ -68,7 +68,7 @@ class KVCache:
 def generate(model: TinyLM, prompt: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Continue (batch, p) tokens by *count*, each the most likely one; return (tokens, logits).
 
-    tokens: (batch, p + count); logits: (batch, count, vocabulary), those that each new token was chosen by.
+    tokens: (batch, p + count); logits: (batch, count, vocabulary), from which each new token was chosen.
     """
     # TODO: a cache for each block, the prompt in one call, then one token at a time: count calls. No graph, no wait.
     # The size of a cache is width / heads; its dtype and device are those of the model.
