@@ -29,7 +29,7 @@ def advance(particles: Tensor, dt: float, steps: int) -> Tensor:
     particles: (n, 8), rows of x y z vx vy vz mass charge. One step: position += dt * velocity, then
     velocity -= dt * position ** 3, with the new position.
     """
-    # TODO: a column of a row-major table has 4 useful bytes in every 32. Change the layout once, not in every step.
+    # TODO: a column of such rows uses 4 of every 32 bytes. Change the layout once, not in every step.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -45,12 +45,12 @@ def roofline(
     """Call function(*inputs) once and return where it lies under the roofline of a device.
 
     flops: as FlopCounterMode counts them; bytes: of the storages of all tensors among inputs and results, each
-    once; intensity: flops / bytes; bound: "compute" if intensity is above peak_flops / bandwidth, else "memory";
-    seconds: the larger of the time to compute and the time to move the bytes.
+    once and whole; intensity: flops / bytes; bound: "compute" if intensity is above peak_flops / bandwidth, else
+    "memory"; seconds: the larger of the time to compute and the time to move the bytes.
 
     The function returns a tensor or a tuple of tensors. peak_flops is in FLOP/s, bandwidth in bytes/s.
     """
-    # TODO: what lies between inputs and results may stay in a cache: it does not count.
+    # TODO: tensors between inputs and results may stay in a cache, so they do not count.
     # YOUR CODE HERE
     raise NotImplementedError()
 
