@@ -25,7 +25,7 @@ class Rows(Dataset):
     """Rows of a table: (transform(features)[i], labels[i]) for each i; transform takes any number of rows."""
 
     def __init__(self, features: Tensor, labels: Tensor, transform) -> None:
-        """Keep them: features (n, d), labels (n,). What transform returns may change, so call it for each batch."""
+        """Keep features (n, d), labels (n,) and transform, whose results may change: call it for each batch."""
         self.features = features
         self.labels = labels
         self.transform = transform
@@ -58,9 +58,9 @@ class Rows(Dataset):
 
 # %%
 def make_loader(dataset: Rows, batch_size: int, workers: int, device: torch.device, seed: int = 0) -> DataLoader:
-    """Return a loader of (x, y) batches in a new order in each epoch, which follows from *seed*; the last is short.
+    """Return a loader of (x, y) batches, each epoch in a new order that follows from *seed*; the last may be short.
 
-    Workers stay for the next epoch, where there are some. Batches are pinned for a GPU, and for nothing else.
+    If there are workers, they stay for the next epoch. Batches are pinned for a GPU, and for nothing else.
     """
     # TODO: collate_fn gets what __getitems__ returned.
     ### BEGIN SOLUTION

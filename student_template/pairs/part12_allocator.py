@@ -32,22 +32,22 @@ class PoolAllocator:
     @property
     def held(self):
         """Return the bytes of all blocks that the pool holds, in use or free."""
-        # TODO: an attribute does as well.
+        # TODO: a plain attribute is right as well.
         # YOUR CODE HERE
         raise NotImplementedError()
 
     def allocate(self, size):
         """Return the address of a block of at least *size* bytes; 0 for size 0, ValueError for a negative size.
 
-        Above 4096 bytes a block has at most 1.25 times *size*. Where the pool would hold more than its limit,
-        it trims first; MemoryError if that is not enough.
+        Above 4096 bytes a block has at most 1.25 times *size*. If a raw allocation would go above the limit, the pool
+        trims first; MemoryError if that does not make enough room.
         """
         # TODO: a free block of the size class, or else a raw allocation.
         # YOUR CODE HERE
         raise NotImplementedError()
 
     def _make_room(self, size):
-        """Trim if *size* more bytes are too many; MemoryError if that is not enough."""
+        """Trim if *size* more bytes are above the limit; MemoryError if that does not make enough room."""
         # TODO: allocate may use it, or do without.
         # YOUR CODE HERE
         raise NotImplementedError()
@@ -67,7 +67,7 @@ class PoolAllocator:
 
 def size_class(size):
     """Return how many bytes a block for *size* bytes has: requests that are nearly alike share one class."""
-    # TODO: rounded up to an eighth of the power of two below, and to 512 bytes at least.
+    # TODO: round up to a multiple of p / 8, p the largest power of two up to size; at least 512 bytes.
     # YOUR CODE HERE
     raise NotImplementedError()
 
