@@ -47,10 +47,10 @@ def shard(model, mesh, dtype=None, offload=False):
 def train_sharded(model, make_optimizer, batches, clip):
     """Train a sharded model, a step for each batch of token ids; return (losses, norms), a float for each step.
 
-    The loss is model(ids, labels=ids).loss. Gradients are clipped to the norm *clip* of all shards together.
-    losses: the mean loss of all processes; norms: the norm before it was clipped. Both are the same in each process.
+    The loss is model(ids, labels=ids).loss. The norm of the gradients of all shards together is clipped to *clip*.
+    losses: the mean loss of all processes; norms: this norm before clipping. Both are the same in each process.
     """
-    # TODO: make_optimizer(model.parameters()) comes after the sharding, as here.
+    # TODO: the model is sharded already, so call make_optimizer(model.parameters()) here.
     # TODO: clip_grad_norm_ returns a DTensor: full_tensor() makes a plain tensor of it.
     ### BEGIN SOLUTION
     optimizer = make_optimizer(model.parameters())

@@ -2,7 +2,7 @@
 # # Part 14: the table
 #
 # Fourteen pairs of this lab in one table: what did each of them buy, in time or in memory, and is it more than noise?
-# A table like this is run again after each change; then a program says which pair got worse.
+# Such a table is measured again after each change; then a program says which pair got worse.
 
 # %%
 from __future__ import annotations
@@ -69,7 +69,7 @@ def timed(function, meter, iterations):
 
 def verdict(row, iterations):
     """Return "better", "worse" or "cannot tell": time by the interval of part 1, memory from 1.05x on."""
-    # TODO: your speedup of part 1; and 1 / 1.05 is the other end for memory.
+    # TODO: time by your speedup of part 1; memory is "worse" from 1 / 1.05 down.
     ### BEGIN SOLUTION
     if row["goal"] == "memory":
         low = high = row["memory_ratio"]
@@ -91,7 +91,7 @@ def verdict(row, iterations):
 def regressions(before, after, tolerance=0.05):
     """Return the names of pairs in both tables (lists of rows) whose optimized side got worse at its goal.
 
-    Worse: more than *tolerance* slower, or more memory by more than that. ValueError for rows of two devices.
+    Worse: the figure of the goal is more than 1 + tolerance times what it was. ValueError for rows of two devices.
     """
     # TODO: optimized_ms or optimized_mb, by the goal.
     ### BEGIN SOLUTION

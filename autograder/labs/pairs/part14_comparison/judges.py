@@ -39,13 +39,13 @@ FIGURE = {"time": "optimized_ms", "memory": "optimized_mb"}
 TOLERANCE = 0.05
 LEAST = 1.05  # times as much memory is a difference
 ROUNDED = 1e-9  # relative: rounding of a ratio
-VERDICT = "about the goal: for memory a ratio from 1.05 on, for time the rule of part 1"
+VERDICT = "for memory by memory_ratio (from 1.05 on), for time by the interval of part 1"
 TABLE = Form(
     "pairs.csv",
     (
         words("pair", "its name"),
         chosen("goal", "what the pair is for", "time", "memory"),
-        positive("baseline_ms", "mean of its timed calls", "ms"),
+        positive("baseline_ms", "mean of the baseline's timed calls", "ms"),
         not_negative("baseline_std_ms", "their standard deviation (n - 1)", "ms"),
         positive("optimized_ms", "mean of yours", "ms"),
         not_negative("optimized_std_ms", "their standard deviation (n - 1)", "ms"),
