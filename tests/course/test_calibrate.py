@@ -222,3 +222,18 @@ def test_the_reference_is_timed_for_each_check_with_a_bar(tmp_path, compared, ex
 
     assert {("amp", "student", "baseline", 1.10)} == set(asked)
     assert ("part1_toy.faster", *expected) in [(s.check, s.measured, s.noise, s.low) for s in found]
+
+
+def test_work_that_takes_too_long_here_does_not_end_the_calibration(tmp_path):
+    """The workload of a bar for GPUs may last minutes on a CPU."""
+
+    def clock(*_):
+        raise RuntimeError("the baseline, timed: was stopped after 60 s")
+
+    (tmp_path / "part1_toy.py").write_text("def work(): ...")
+    course = SimpleNamespace(kit=lambda _: toy.toy_kit(), reference=lambda _: tmp_path)
+    session = replace(toy.toy_session(toy.FakeWorkers()), clock=clock)
+    found = list(calibrate.speeds(course, "toy", session))
+
+    words = "not timed here: the baseline, timed: was stopped after 60 s"
+    assert {(words, None)} == {(speed.measured, speed.allowed) for speed in found}

@@ -64,7 +64,7 @@ TOP = {
 )
 def stepped(student: Student, rig: Rig) -> Any:
     """More batches than one cycle of a schedule, which would begin again."""
-    active, folder = rig.integer(2, 4), rig.made_folder()
+    active, folder = 2 * rig.integer(1, 2), rig.made_folder()
     steps, rows, calls, prepared = rig.steps(2 * active + 5), [], {}, []
     if rig.side == "student":
         with steps.watching() as prepared:
