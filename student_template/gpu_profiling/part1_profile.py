@@ -65,7 +65,7 @@ PROFILE = "baseline_profile.gz"  # torch packs what ends in .gz
 def profile_training(train, folder="."):
     """Profile a training: skip its first batch, warm up on the second, record the next eight.
 
-    train(on_step=None, batches=20) trains, and calls on_step() at the end of each batch; call it once.
+    train(on_step=None, batches=20) trains, and calls on_step() at the end of each batch. Call train once.
     Writes baseline_profile.gz into *folder*, and returns what train returned.
     """
     # TODO: activities: the CPU, and CUDA where there is one; schedule(..., repeat=1), or a second cycle begins.
@@ -100,7 +100,7 @@ def analyse_profile(file) -> dict[str, Any]:
     and reason: why some are None, in words; None if no answer is None.
     """
     # TODO: kernels that overlap count once; a gpu_user_annotation only repeats names of the CPU's.
-    # TODO: gaps of operators: ignore operators that begin while the loader runs, so that its wait is a gap.
+    # TODO: gaps of operators: ignore operators that begin while the loader runs, so that each wait is one gap.
     # TODO: each moment without GPU work belongs to the first cause that fits, in the handout's order.
     # YOUR CODE HERE
     raise NotImplementedError()
@@ -127,7 +127,7 @@ if __name__ == "__main__":
     options, _ = parser.parse_known_args()  # a notebook has arguments of its own
     for name, words in nsys_commands(["python", "-m", "given.training_unoptimized"], "baseline").items():
         print(f"{name:8}", *words)
-    torch.set_num_threads(1)  # on a CPU, more of them wait for each other
+    torch.set_num_threads(1)  # on a CPU, more threads wait for each other
     train(batches=2)  # a warm-up
     profile_training(train, options.folder)
     answers = analyse_profile(Path(options.folder) / PROFILE)
