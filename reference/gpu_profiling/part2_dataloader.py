@@ -179,15 +179,15 @@ def best_configuration(rows) -> dict[str, Any]:
 # ## 2.5 Before and after
 #
 # The script's training and yours, under the same profiler. `perflab trace before_profile.gz` says what share of the
-# steps was waiting for data, and `perflab trace after_profile.gz` how much is left. It skips 3n steps with n workers,
-# until the batches that they read ahead are used up.
+# steps was waiting for data, and `perflab trace after_profile.gz` how much is left. With n workers, it
+# begins after 3n steps: their batches were read ahead.
 
 
 # %%
 if __name__ == "__main__":
-    warnings.filterwarnings("ignore", "This DataLoader will create")  # of more workers than cores: that is the question
+    warnings.filterwarnings("ignore", "This DataLoader will create")  # more workers than cores: here on purpose
     warnings.filterwarnings("ignore", "'pin_memory' argument is set")  # without a GPU: those rows show you the noise
-    torch.set_num_threads(1)  # on shared cores more threads take them from the workers
+    torch.set_num_threads(1)  # on shared cores, more threads would take cores from the workers
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     side, pixels = (256, 224) if device.type == "cuda" else (64, 32)
