@@ -97,8 +97,8 @@ def count_launches(file) -> Counter[str]:
 
     If the trace has kernels (category `kernel`), each of them is a launch, and nothing else is.
     Else, among the events of category `cpu_op`: each operator (`aten::...`) that no other operator called, unless its
-    name is in given.NO_WORK; and of all others, each range whose name holds `fused`. An operator is called by another,
-    one of NO_WORK included, if it lies inside it on the same thread.
+    name is in given.NO_WORK; and of all others, each range whose name holds `fused`. An operator is called by another
+    (which may be one of NO_WORK) if it runs during that one, on the same thread.
     """
     # TODO: load_events(file) gives all events by their start, an outer one before those inside it.
     # TODO: look for kernels first. Without any, remember for each thread where the open operator ends.
@@ -167,9 +167,9 @@ def read_ncu(file) -> list[dict[str, Any]]:
 
 # %%
 if __name__ == "__main__":
-    from torch._inductor import config as inductor  # takes seconds, so not for those who import this file
+    from torch._inductor import config as inductor  # takes seconds: not when this file is only imported
 
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     inductor.cpp.enable_kernel_profile = True  # without a GPU: a range for each kernel
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     sizes = {"width": 64, "image_size": 224} if device.type == "cuda" else {"width": 8, "image_size": 64}
