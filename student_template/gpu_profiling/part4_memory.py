@@ -134,7 +134,7 @@ def make_efficient(width):
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     width, sizes, options = 64, (32, 64, 128, 256), {"image_size": 224, "steps": 20}
     if device.type == "cpu":
