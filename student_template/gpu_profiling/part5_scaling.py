@@ -66,7 +66,7 @@ def setup_ddp() -> torch.device:
 def train_ddp(
     model, dataset, criterion, make_optimizer, batch_size, epochs, device, seed=0, workers=0
 ) -> dict[str, list[float]]:
-    """Train as one process of the group that `setup_ddp` joined; each of them calls this.
+    """Train as one process of the group that `setup_ddp` joined; every process calls this.
 
     Each takes batches of *batch_size* samples in the order of a DistributedSampler with *seed*, shuffled again for each
     epoch. *workers* processes load them; with 0, this process does. make_optimizer(parameters) returns the optimizer,
@@ -115,7 +115,7 @@ def measure_scaling_efficiency(run, processes, samples, batch_size, device, fold
 
 
 # %%
-EPOCHS = 6  # the first does not count, and of the others the median does
+EPOCHS = 6  # the first does not count; the median of the others does
 
 
 def workload(device) -> dict[str, Any]:
@@ -131,18 +131,18 @@ def launch(processes, samples, batch_size) -> list[float]:
         told = Path(folder) / "told.json"
         torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
         asked = ["--samples", str(samples), "--batch-size", str(batch_size), "--told", str(told)]
-        one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}  # which torchrun would set with a banner
+        one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}  # torchrun would set the same, with a warning
         subprocess.run([*torchrun, __file__, *asked], check=True, env=one_thread)
         return json.loads(told.read_text())["seconds"]
 
 
 def be_one_of_them() -> None:
-    """Train as a process that torchrun started; rank 0 writes down what came of it."""
+    """Train as a process that torchrun started; rank 0 writes the result to a file."""
     parser = argparse.ArgumentParser()
     for name, kind in (("--samples", int), ("--batch-size", int), ("--told", Path)):
         parser.add_argument(name, type=kind, required=True)
     asked = parser.parse_args()
-    torch.set_num_threads(1)  # torchrun sees to that for two processes and more, and one would have all cores
+    torch.set_num_threads(1)  # torchrun limits threads for two processes and more, but not for one
     torch.manual_seed(0)
     device = setup_ddp()
     try:
