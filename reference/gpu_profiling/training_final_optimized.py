@@ -164,5 +164,5 @@ def main(argv=None) -> None:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     main()

@@ -87,7 +87,7 @@ def busy_percent(file) -> float:
 def compare_versions(versions, folder=".") -> list[dict[str, Any]]:
     """Run every version, one after the other; return the rows, write them and draw them into folder.
 
-    A version has its name, the command for run_version, and the file in which that leaves a profile.
+    A version has its name, the command for run_version, and the file in which the program leaves a profile.
     A row has the names in COLUMNS: version, busy_percent (of its profile), the FIGURES that it printed, speedup (its
     throughput / that of the first row), device.
     Writes final_results.csv, with plain numbers, and final_comparison.png.
@@ -134,7 +134,7 @@ def read_stats(file) -> dict[str, float]:
 
 # %%
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # on shared cores more measure the neighbours
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # on shared cores, more threads would wait for other programs
     versions = [{**one, "command": [*one["command"], "--profile", one["profile"]]} for one in VERSIONS]
     print(pd.DataFrame(compare_versions(versions)).to_string(index=False))
     for file in ("stats_before.txt", "stats_after.txt"):
