@@ -270,7 +270,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", default="auto", choices=["auto", "cifar10", "synthetic"])
     options, _ = parser.parse_known_args()  # a notebook has arguments of its own
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     size = workload(device)
     batch_size, batches = size["batch_size"], size["batches"]
