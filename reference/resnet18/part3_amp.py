@@ -173,7 +173,7 @@ def compare_precision(make_training, loader, device, folder=".") -> list[dict[st
 
 # %%
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     rows = compare_precision(make_training, make_loader(**workload(device)), device)
     print(pd.DataFrame(rows).to_string(index=False))

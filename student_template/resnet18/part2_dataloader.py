@@ -143,12 +143,12 @@ def compare_configurations(make_loader, best, step, device, folder=".") -> list[
 
 # %%
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # on shared cores more threads take them from the workers
+    torch.set_num_threads(1)  # on shared cores, more threads would take cores from the workers
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     sizes = loading_workload(device)
     dataset, step = make_dataset(**sizes), make_step(device)
     make_loader = partial(DataLoader, dataset, sizes["batch_size"], shuffle=True)
-    warnings.filterwarnings("ignore", "This DataLoader will create")  # more workers than cores: these sleep
+    warnings.filterwarnings("ignore", "This DataLoader will create")  # more workers than cores: they mostly sleep
     rows = quietest(partial(sweep_workers, make_loader, [0, 2, 4, 8], step, device))
     print(pd.DataFrame(rows).to_string(index=False))
     compared = quietest(partial(compare_configurations, make_loader, best_workers(rows), step, device))
