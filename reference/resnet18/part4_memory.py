@@ -122,12 +122,12 @@ class StatisticsHeld:
     """
 
     def __init__(self, segment) -> None:
-        """Nothing changes before it is entered."""
+        """Take the segment; change nothing yet."""
         self.segment = segment
 
     def __enter__(self) -> None:
-        """Keep each BatchNorm from moving."""
-        # TODO: remember what a run would change in each BatchNorm, and keep it from moving.
+        """Keep the running statistics of each BatchNorm from moving."""
+        # TODO: remember what a run would change in each BatchNorm, and keep that from changing.
         ### BEGIN SOLUTION
         norms = [norm for norm in self.segment.modules() if isinstance(norm, _BatchNorm) and norm.track_running_stats]
         self.before = [(norm, norm.momentum, norm.num_batches_tracked.clone()) for norm in norms]
@@ -259,7 +259,7 @@ def compare_checkpointing(make_training, loader, device, folder=".") -> list[dic
 
 # %%
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     rows = compare_checkpointing(make_training, make_loader(**workload(device)), device)
     print(pd.DataFrame(rows).to_string(index=False))
