@@ -134,12 +134,12 @@ def compare_compile(
 if __name__ == "__main__":
     from torch._inductor.utils import fresh_cache
 
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def experiment(folder):
-        torch.compiler.reset()  # what this process has built would be found again,
-        with fresh_cache():  # and so would what is in inductor's folder on the disk: that is no cold start
+        torch.compiler.reset()  # or the second run would find what the first has built,
+        with fresh_cache():  # or what is in inductor's cache on disk: no cold start
             return compare_compile(make_training, make_loader(**workload(device)), device, folder)
 
     rows = quietest(experiment)
