@@ -148,7 +148,7 @@ def draw_dashboard(rows, folder=".") -> None:
 
 # %%
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # on shared cores more measure the neighbours
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # on shared cores, more threads would wait for other programs
     rows = compare_all(CONFIGURATIONS)
     print(pd.DataFrame(rows).to_string(index=False))
     print(summarize(rows))
