@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Part 1: attention
 #
-# Attention compares each of `length` positions with each other one: `length` x `length` scores. By hand they are all
-# written to memory, read by softmax, written, and read again; and kept for the backward pass. At 8,192 positions one
-# head's scores take 268 MB, while q, k, v and the result take 1 MB each.
+# Attention compares each of `length` positions with each other one: `length` x `length` scores. Attention by hand
+# writes all scores to memory, and softmax reads them. Then it writes all weights, reads them for the product with v,
+# and keeps them for the backward pass. At 8,192 positions one head's scores take 268 MB, while q, k, v and the result
+# take 1 MB each.
 #
 # No score is needed for long. A row of the result needs the maximum and the sum of its row of scores, and both can be
 # carried along while the scores come and go in small blocks. That is FlashAttention: the same numbers, the same amount
@@ -37,14 +38,14 @@ from given import attention_by_hand, device_name, make_inputs, peak_mb
 def attention(q, k, v, causal=False):
     """Return softmax(q k^T / sqrt(head_dim)) v.
 
-    q: (batch, heads, length, head_dim); k, v: (batch, heads, keys, head_dim); float32, bfloat16, ... alike.
+    q: (batch, heads, length, head_dim); k, v: (batch, heads, keys, head_dim); all of the same dtype.
     causal: position i sees the keys 0 ... i only; then there are as many keys as positions.
 
-    Returns a tensor of the shape and dtype of q; gradients flow to q, k and v; none of them is changed.
+    Returns a tensor of the shape and dtype of q. Gradients flow to q, k and v; q, k and v are not changed.
     """
     # TODO: no matrix of length x keys, in either direction.
-    # TODO: a maximum is taken off the scores before exp, or exp(89) is infinite in float32.
-    # TODO: any length and any strides: a last block is shorter, and a fused kernel may fall back to the formula.
+    # TODO: subtract a row's maximum from its scores before exp: exp(89) is infinite in float32.
+    # TODO: any length: the last block may be shorter. Any strides: a fused kernel may fall back to the formula.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -52,9 +53,9 @@ def attention(q, k, v, causal=False):
 # %% [markdown]
 # ## 1.2 How it grows
 #
-# If something takes `c * length ** p`, then log(it) against log(length) is a line of slope p. So measure at several
-# lengths, and fit the slope. The first call is slow for reasons that do not return, and now and then something else
-# has the machine: warm up, repeat, and take the median.
+# If a time is `c * length ** p`, then log(time) against log(length) is a line of slope p. So measure at several
+# lengths, and fit the slope. The first call does work that later calls do not repeat, and sometimes another program
+# uses the machine: warm up, repeat, and take the median.
 
 # %%
 COLUMNS = ["version", "length", "milliseconds", "memory_mb", "time_exponent", "memory_exponent", "device"]
@@ -71,8 +72,8 @@ def measure_growth(versions, make_inputs, lengths, device, folder=".", repeats=5
     Rows are in the order of versions, and within one of lengths. Writes attention_growth.csv and attention_curves.png.
     """
     # TODO: warm up at each length; on a GPU, torch.cuda.synchronize() before each reading of the clock.
-    # TODO: time first, then call peak_mb: it watches every operation, which slows them down.
-    # TODO: an exponent is the slope of log(figure) against log(length), over all lengths of one version.
+    # TODO: time first, then call peak_mb, which slows every operation down.
+    # TODO: an exponent is the slope of log(time) or log(memory) against log(length), over all lengths of one version.
     # TODO: a panel for each of PANELS, both axes logarithmic, one line per version.
     # YOUR CODE HERE
     raise NotImplementedError()

@@ -2,9 +2,9 @@
 # # Part 2: loops
 #
 # One operation on a tensor costs a few microseconds before it computes anything: Python looks it up, torch chooses a
-# kernel, a result is allocated. For one number that is all the time there is; for a million numbers it is nothing. So a
-# Python loop over the elements of a tensor pays a million times for what one call pays once. On a GPU it is worse: each
-# operation is a launch, and each `.item()` makes the host wait until the device has caught up.
+# kernel, a result is allocated. For one number this is nearly all of the time; for a million numbers it is nearly
+# nothing. So a Python loop over a million elements pays a million times for what one call pays once. On a GPU it is
+# worse: each operation is a launch, and each `.item()` makes the host wait until the device has caught up.
 #
 # You write four functions without a loop over elements, and measure what that gains.
 
@@ -25,12 +25,13 @@ from given import device_name, loops, make_tables
 # ## 2.1 Four functions
 #
 # `given.loops` has each of them as a loop; yours must equal it for any number of rows, none included. The result is a
-# tensor on the device of the inputs, of the dtype of the values; whole numbers give float32. Inputs stay as they are.
+# tensor on the device of the inputs. Means and distances have the dtype of the values, or float32 if these are whole
+# numbers. Do not change the inputs.
 
 
 # %%
 def running_clipped_mean(values, low, high):
-    """Return for each position the mean of all values up to it, each clipped to low ... high.
+    """Return for each position the mean of this value and all before it, each value clipped to low ... high.
 
     values: (n,). From the first NaN on, every mean is NaN.
     """
@@ -42,8 +43,8 @@ def running_clipped_mean(values, low, high):
 def masked_mean(values, mask):
     """Return for each row the mean of the values whose mask is True; NaN where there is none.
 
-    values: (n, d); mask: (n, d), bool. What is masked out has no influence, NaN and infinity included;
-    a NaN that counts makes its row NaN.
+    values: (n, d); mask: (n, d), bool. What is masked out has no influence, not even NaN and infinity;
+    a NaN that is not masked out makes its row NaN.
     """
     # TODO: 0 * NaN is NaN, so do not multiply by the mask.
     # YOUR CODE HERE
@@ -73,7 +74,7 @@ def top_k_hits(logits, labels, k):
 # %% [markdown]
 # ## 2.2 What it gains
 #
-# The first call is slow for reasons that do not return, and now and then something else has the machine: warm up,
+# The first call does work that later calls do not repeat, and sometimes another program uses the machine: warm up,
 # repeat, and take the median.
 
 # %%

@@ -148,7 +148,7 @@ means.same(
     },
     gradients=(),
     name="running_mean_is_right",
-    says="running_clipped_mean equals the loop: no value, one value, whole numbers, NaN.",
+    says="running_clipped_mean equals the loop, also for no value, one value, whole numbers and NaN.",
     why={
         "NaN": "from the first NaN on, every mean is NaN, and before it none",
         "infinity": "infinity is clipped as any other number; infinity * 0 is NaN",
@@ -168,7 +168,7 @@ masked.same(
     },
     gradients=(),
     name="masked_mean_is_right",
-    says="masked_mean equals the loop: rows without any True, NaN behind the mask, whole numbers.",
+    says="masked_mean equals the loop, also for rows without any True, NaN behind the mask and whole numbers.",
     why={
         HOLES: "what is masked out has an influence: 0 * NaN is NaN, and 0 * infinity as well",
         NAN: "a NaN that counts makes the mean of its row NaN",
@@ -190,7 +190,7 @@ distances.same(
     gradients=(),
     skip_families=dict.fromkeys(SMALL, "distances_keep_digits tries them"),
     name="distances_are_right",
-    says="pairwise_distances equals the loop: one row per point, one column per center, none of either.",
+    says="pairwise_distances equals the loop, also without points or centers.",
     why="entry (i, j) is the root of the sum of squares of points[i] - centers[j]",
     try_=f"points[:, None, :] - centers[None, :, :]; {FIRST}",
 )
@@ -204,7 +204,7 @@ distances.same(
     families=("drawn sizes", "rows is 1", "others is 1", "float64", *SMALL),
     gradients=(),
     name="distances_keep_digits",
-    says="Distances keep their digits, for points close together and far from zero as well.",
+    says="Distances keep their digits, also for points close together and far from zero.",
     why={
         "float64": f"{DIGITS}; or an eps is added, as F.pairwise_distance does",
         "": "|a|^2 + |b|^2 - 2ab takes two large numbers off each other, as torch.cdist does above 25 rows by default; "
@@ -231,7 +231,7 @@ hits.same(
     gradients=(),
     skip_families={"a constant row": TIES, "zeros": TIES},
     name="hits_are_right",
-    says="top_k_hits equals the loop: one whole number as a tensor, negative labels, k above the number of classes.",
+    says="top_k_hits equals the loop, also for negative labels and k above the number of classes.",
     why={
         "negative": "a negative label is no hit; as an index it would mean a class from the end",
         "": "a row counts when its label is among its k largest logits",

@@ -98,7 +98,7 @@ alike(
     SHAPES | causal(MASKED),
     apart=FAILED,
     name="takes_any_shape",
-    says="Any length will do, one that no block divides as well; keys may be more or fewer than positions.",
+    says="Any length works, also one that is no multiple of a block; there may be more or fewer keys than positions.",
     why={
         f"keys, {ODD}": f"{RIGHT}; k and v have their own length, which may be no multiple of the block either",
         "keys": f"{RIGHT}; k and v have their own length: blocks of keys are counted by k",
@@ -150,8 +150,7 @@ attention.leaves_inputs_alone(
     {},
     {"causal": True},
     name="leaves_inputs_alone",
-    says="q, k and v are not changed, forward or backward, nor is float32 multiplied in fewer bits while attention "
-    "runs.",
+    says="q, k and v are not changed, forward or backward, and float32 is not multiplied in fewer bits.",
     needs=["matches_by_hand"],
     try_="q = q * scale makes a new tensor, q *= scale does not",
 )
