@@ -231,7 +231,7 @@ preprocessed.same(
     gradients=(),
     dtypes=(),
     name="preprocess_is_right",
-    says="preprocess equals given.preprocess: no images, one pixel, grey, flipped, read-only.",
+    says="preprocess equals given.preprocess, also for no images, one pixel, grey, flipped and read-only arrays.",
     why={
         GREY: "if all numbers of an image are equal, max - min is 0: the result must be 0, and not NaN",
         "": "each image gets gamma 2.2, is scaled to 0 ... 1 over the whole image, and is then "
@@ -385,7 +385,7 @@ def top20_is_of_this_program(calls_top20: Text) -> Verdict:
 
 Study(part, MEMORY, "part3_profilers.py").is_consistent(
     judges.memory_problem,
-    says="The submitted line_memory.csv lists the lines in order, and before optimizer.step() backward has the "
-    "largest peak.",
+    says="The submitted line_memory.csv lists the lines in order, and of the lines before "
+    "optimizer.step(), backward has the largest peak.",
     try_=AGAIN,
 )
