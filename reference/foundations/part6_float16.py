@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Part 6: float16
 #
-# A float16 has half the bytes of a float32, and a GPU multiplies it many times as fast. It has less room: nothing above
-# 65504, nothing below 6e-8, and three digits. Gradients are often smaller than that, and an update of a weight is often
-# smaller than the last digit of the weight. Two ideas keep a training right: the loss is scaled, so that gradients fit,
-# and the optimizer works on float32 copies of the weights, the masters.
+# A float16 has half the bytes of a float32, and a GPU multiplies it many times as fast. But it holds fewer numbers:
+# nothing above 65504, nothing between 0 and 6e-8, and only three digits. Gradients are often smaller than 6e-8, and an
+# update of a weight is often smaller than the last digit of the weight. Two ideas keep a training right: the loss is
+# scaled, so that gradients fit, and the optimizer works on float32 copies of the weights, the masters.
 #
-# `torch.autocast` and `GradScaler` do this for you. Here you build both by hand.
+# `torch.autocast` and `GradScaler` do this for you. Here you write it by hand.
 
 # %%
 from __future__ import annotations
@@ -59,7 +59,7 @@ def lost_share(values: Tensor, dtype: torch.dtype, scale: float = 1.0) -> dict[s
 # %%
 def largest_scale(values: Tensor, dtype: torch.dtype) -> float | None:
     """Return the largest power of two with which none of values * scale becomes infinite; None if all values are 0."""
-    # TODO: what is a little above the largest number is rounded down to it: 65519 fits into float16.
+    # TODO: a value just above the largest number is rounded down to it: 65519 becomes 65504 in float16.
     ### BEGIN SOLUTION
     most = values.abs().max().item() if values.numel() else 0.0
     if most == 0:
@@ -76,7 +76,7 @@ def next_scale(scale: float, good_steps: int, overflow: bool, growth_interval: i
     After an overflow the scale is halved and the count is 0. After *growth_interval* steps without one it is doubled,
     unless that is infinite in float32, and the count is 0 again.
     """
-    # TODO: this step counts as well.
+    # TODO: good_steps does not count this step yet.
     ### BEGIN SOLUTION
     if overflow:
         return scale / 2, 0
@@ -95,13 +95,13 @@ def train_half(model, batches, criterion, make_optimizer, scale: float = 1024.0)
     """Train *model*, whose float32 parameters are the masters, with a float16 copy that computes; return a dict.
 
     batches: list of (inputs, targets), float32. For each one: outputs of the copy, criterion(outputs, targets) in
-    float32, backward of the loss times *scale*. If a gradient is not finite, nothing is stepped. Else each master gets
-    its gradient in float32, divided by *scale*; the optimizer, which is make_optimizer(model.parameters()), takes a
-    step; the masters are copied back.
+    float32, backward of the loss times *scale*. If a gradient is not finite, skip the batch. Else each master gets its
+    gradient in float32, divided by *scale*; the optimizer, which is make_optimizer(model.parameters()), takes a step;
+    the masters are copied into the copy.
 
     losses: a float for each batch, not scaled; skipped: how many batches were not stepped.
     """
-    # TODO: convert first and divide then: what is divided in float16 is rounded away again.
+    # TODO: convert gradients to float32 before you divide them: in float16, small ones are rounded away again.
     ### BEGIN SOLUTION
     half = copy.deepcopy(model).half()
     optimizer = make_optimizer(model.parameters())

@@ -3,8 +3,8 @@
 #
 # An image is augmented in small steps: crop, flip, change the brightness, standardise. For one image each step is a
 # call, and a loader makes these calls once for each sample, on the CPU, while the GPU waits. A batch needs each call
-# only once, and on the device it does not wait for the CPU at all. Two things make this hard: each sample needs
-# draws of its own, and no step may ask for a value, because the host would wait for the device there.
+# only once, and if the GPU augments it, the GPU does not wait for the CPU. Two things make this hard: each sample needs
+# draws of its own, and no step may ask for a value of a tensor, because the host would wait for the GPU there.
 #
 # You draw for each sample, augment a batch with a fixed number of operations, and move bytes to the device, not floats.
 
@@ -67,7 +67,7 @@ def prepare_batch(images: Tensor, device: torch.device, generator: torch.Generat
 
     Uses what draw_augmentation(n, generator) returns, with its default pad.
     """
-    # TODO: one uint8 is a byte, and one float32 is four: what should cross?
+    # TODO: a uint8 has one byte, a float32 has four: which of them should be moved to the device?
     # YOUR CODE HERE
     raise NotImplementedError()
 

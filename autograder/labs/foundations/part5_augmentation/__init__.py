@@ -145,7 +145,7 @@ augment.same(
     gradients=(),
     dtypes=(),
     name="augments_right",
-    says="augment gives what the loop gives, for no sample, one sample, one pixel, offsets at both ends, "
+    says="augment gives what the loop gives, also for no sample, one sample, one pixel, offsets at both ends, "
     "clamped gains, views.",
     slips={
         (
