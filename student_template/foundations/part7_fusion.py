@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Part 7: fusion and compile modes
 #
-# A GPU launches a kernel for each operator, and each kernel reads its inputs from memory and writes its result back.
-# Whoever puts two operators into one saves a launch and a trip to memory. There are two ways: fold weights together
+# Eager code launches a kernel for each operator, and each kernel reads its inputs from memory and writes its result
+# back. If two operators become one, this saves a launch and a trip to memory. There are two ways: fold weights together
 # before anything runs, or let `torch.compile` write one kernel for a chain of operators.
 #
-# What would be launched is counted here without a GPU and without a compiler: `given.launches` reads it off the code
-# that `torch.compile` writes.
+# You count launches without a GPU and without a compiler: `given.launches` reads them from the code that
+# `torch.compile` writes.
 
 # %%
 from __future__ import annotations
@@ -29,10 +29,10 @@ from given import launches, make_folding
 
 # %%
 def fold_model(model: nn.Module) -> nn.Module:
-    """Return a new module that computes what *model* computes, with norms folded into convolutions; *model* stays.
+    """Return a new module that computes what *model* computes, with norms folded into convolutions.
 
-    A BatchNorm2d goes into the Conv2d whose result it gets, where nothing else gets that result and the convolution is
-    called once; other norms stay. ValueError if a BatchNorm2d is in train().
+    A BatchNorm2d goes into the Conv2d whose result it gets, if nothing else gets that result and the convolution is
+    called once; other norms stay. *model* is not changed. ValueError if a BatchNorm2d is in train().
     """
     # TODO: which layer is called after which? torch.fx.symbolic_trace(copy.deepcopy(model)) has a node for each call.
     # TODO: fuse_conv_bn_eval(conv, norm) makes the new convolution.
@@ -48,11 +48,11 @@ def fold_model(model: nn.Module) -> nn.Module:
 def compile_for(purpose: str, model: nn.Module) -> nn.Module:
     """Return *model*, compiled for a purpose; nothing is compiled before the first call.
 
-    "is it captured":                one graph or an error, and no compiler: it computes as eager code does
-    "many batch sizes":              one build for all of them
-    "few launches":                  small kernels, of which the host cannot issue enough
-    "slow build, fast run":          all that can be tried, for inputs of one shape
-    "search, but shapes change":     the fastest kernels are searched for, and no CUDA graph is recorded for each shape
+    "is it captured":                one graph or an error; no compiler, so all is computed as in eager mode
+    "many batch sizes":              one build for all of them, in the default mode
+    "few launches":                  one launch issues many small kernels (a CUDA graph); the shapes stay the same
+    "slow build, fast run":          the same, and a search for the fastest kernels; the shapes stay the same
+    "search, but shapes change":     the search without CUDA graphs
     """
     # TODO: torch._inductor.list_mode_options() says what each mode means.
     # YOUR CODE HERE

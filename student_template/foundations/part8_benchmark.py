@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Part 8: benchmarks
 #
-# A time is a claim. It holds if the first calls are left out, if the clock waits for the device, if the two things that
-# are compared saw the same machine, and if the difference is larger than what chance makes of it. You write a benchmark
-# and a comparison that keep these rules, and read two tables of speedups and memory with them.
+# A time is a claim. It holds if the first calls are left out, if the clock waits for the device, if the two functions
+# that are compared ran under the same conditions, and if the difference is larger than chance. You write a benchmark
+# and a comparison that keep these rules. Then you compute tables of speedups and memory.
 
 # %%
 from __future__ import annotations
@@ -71,7 +71,7 @@ def speedup_rows(minutes) -> list[dict[str, Any]]:
     A row: step, minutes, cumulative (the first row's minutes / this row's), incremental (the previous row's / this
     row's, 1 in the first), saved_percent (of the first).
     """
-    # TODO: 100 % less time would be infinitely fast: 74 % less is 3.9 times as fast.
+    # TODO: saved_percent is no speedup: 74 % less time is 3.9 times as fast.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -85,7 +85,7 @@ def training_memory(
     "half_with_masters" 2, 2, 4, 8; "pure_half" 2, 2, 0, 4. Returns weights, gradients, masters, optimizer, activations,
     total (bytes), total_gib (2**30 bytes), effective_batch.
     """
-    # TODO: activations are those of one micro-batch; accumulation adds none, and processes share none.
+    # TODO: activations are those of one micro-batch, whatever accumulation and processes are.
     # YOUR CODE HERE
     raise NotImplementedError()
 
