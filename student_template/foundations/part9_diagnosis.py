@@ -2,8 +2,8 @@
 # # Part 9: diagnosis
 #
 # A training step waits for one thing at a time: for data, for a copy, for other processes, for the host, for the
-# kernels. Making anything else faster gains little. You write down how to find that one thing, how much it can gain at
-# most, in which order to fix what, and where on a machine with several GPUs each process belongs.
+# kernels. Making anything else faster gains little. You write functions that find this one thing, say how much a fix
+# can gain, put fixes in order, and say where on a machine with several GPUs each process belongs.
 
 # %%
 from __future__ import annotations
@@ -26,7 +26,7 @@ def diagnose(step) -> dict[str, Any]:
 
     step: seconds by the names in PARTS, and worker_busy (0 ... 1), flops, bytes, peak_flops, peak_bandwidth.
     """
-    # TODO: the largest of PARTS, on a tie the first of PARTS. A busy GPU may still wait for its memory.
+    # TODO: the largest of PARTS, of equal ones the first. A busy GPU may still wait for its memory.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -43,7 +43,7 @@ def plan(step, fixes) -> list[dict[str, Any]]:
     least time; stop when the best one saves no more than 1 % of the time that is left. A row: fix, seconds (left after
     it), speedup (of this fix), cumulative (since the beginning).
     """
-    # TODO: a fix is worth what it saves of the time that the fixes before it have left. Each is applied once.
+    # TODO: apply a fix to the times that the fixes before it have left. Each is applied once.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -65,7 +65,7 @@ def usable_cpus(quota="/sys/fs/cgroup/cpu.max") -> int:
 
     quota: a file with two words, "250000 100000" for 2.5 CPUs or "max 100000" for no limit; it may not be there.
     """
-    # TODO: os.sched_getaffinity(0); a part of a CPU does not count, and one is always left.
+    # TODO: os.sched_getaffinity(0); a part of a CPU does not count, and the result is at least 1.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -81,7 +81,7 @@ def place(machine, ranks) -> list[dict[str, Any]]:
     machine: nodes (the CPUs of each node, "0-7,16-23"), cores (the CPUs of each core, "0,16"), allowed (the CPUs that
     may be used), gpus (the node of each GPU), workers (loader workers of a rank). ValueError where it does not fit.
     """
-    # TODO: share out cores, not CPU numbers: two ranks on one core's two CPUs take turns.
+    # TODO: share out cores, not CPU numbers: two ranks on the two CPUs of one core slow each other down.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -91,7 +91,7 @@ def bind_command(row, program) -> list[str]:
 
     numactl --physcpubind=<cpus> --membind=<node> <program>
     """
-    # TODO: memory of another node is as far away as a CPU of another node.
+    # TODO: memory belongs to a node as well: take the one of the CPUs.
     # YOUR CODE HERE
     raise NotImplementedError()
 

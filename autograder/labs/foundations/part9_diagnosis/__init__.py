@@ -107,7 +107,7 @@ bounded.same(
     families=(),
     needs=[],
     name="bounds_the_gain",
-    says="diagnose returns the share of the bottleneck, and the speedup without it; a kernel keeps its roof.",
+    says="diagnose returns the share of the bottleneck and the largest speedup; a kernel takes the larger quotient.",
     why=judges.BOUNDED,
     try_="compute both on paper for one step",
 )
@@ -163,7 +163,7 @@ plan.same(
         ): lambda **given: judges.planned(**given, alone=True),
     },
     name="plans_by_what_is_left",
-    says="plan takes the fix that leaves the least time, again and again, and says what each gains then.",
+    says="plan takes the fix that leaves the least time, again and again, and returns what each gains in this order.",
     why=judges.PLANNED,
     try_="keep the seconds of each part, and divide those of the fix that is taken",
 )
