@@ -86,10 +86,10 @@ def summarise(events) -> dict[str, Any]:
     exposed_ms              of that, the time in which nothing computes
     utilization_percent     time in which any kernel runs, in percent of step_ms; None without kernels
 
-    Two things at once count once. Own time is without what is directly inside, on the same thread: operators, and
-    `c10d::` calls too.
+    Where events overlap, their common time counts once. The own time of a call is its duration without the operators
+    and `c10d::` calls directly inside it, on the same thread.
     """
-    # TODO: the time in which only communication runs is (either of both) - (compute).
+    # TODO: exposed is (time in which a collective runs or anything computes) - (time in which anything computes).
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -97,7 +97,8 @@ def summarise(events) -> dict[str, Any]:
 # %% [markdown]
 # ## 1.3 Who waits for whom
 #
-# A collective ends when all processes have taken part. Whoever comes first waits, and its trace shows a long transfer.
+# A collective ends when all processes have taken part. The process that comes first waits, and its trace shows a long
+# transfer.
 
 
 # %%
@@ -106,10 +107,10 @@ def waiting(traces) -> list[dict[str, Any]]:
 
     The k-th collective of every rank is one transfer, in the order in which they began. Its transfer time is the
     shortest duration that any rank shows for it. What a rank's own duration has beyond that is waiting.
-    A row has rank, communication_ms (durations of all collectives of the rank, added up), transfer_ms,
-    waiting_ms; of the whole trace. The clocks of two processes differ: compare durations only.
+    A row has rank, communication_ms (durations of all collectives of the rank, added up), transfer_ms and
+    waiting_ms, all of the whole trace. The clocks of two processes differ: compare durations only.
     """
-    # TODO: sort each rank's collectives, then take the least of each place.
+    # TODO: sort each rank's collectives, then take the shortest duration of each transfer.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -186,7 +186,7 @@ answered = Answers(part, "summarise", FORM, see=SEE)
 
 @part.check(basis="artefact")
 def traces_fit_each_other(rank0_trace: Trace, rank1_trace: Trace) -> Verdict:
-    """The traces handed in are of ranks 0 and 1 of one run: 3 steps or more, equal collectives."""
+    """The traces handed in are of ranks 0 and 1 of one run, with 3 steps or more and the same collectives."""
     counts = " and ".join(str(len(it.collectives)) for it in (rank0_trace, rank1_trace))
     problem = judges.pair_problem([rank0_trace, rank1_trace])
     return verdict(f"{counts} collectives", problem, AGAIN)
