@@ -36,7 +36,7 @@ def measure_communication(model, batch, criterion, steps=21, warmup=3) -> dict[s
 
     Returns, the same in every process:
         step_ms, compute_ms, total_ms       each rank's median, and the largest of these
-        exposed_ms, exposed_percent         step_ms - compute_ms; the same in percent of step_ms
+        exposed_ms, exposed_percent         step_ms - compute_ms; this in percent of step_ms
         hidden_percent                      100 * (1 - exposed_ms / total_ms)
         collectives, bytes                  of a step after the warm-up
     The optimizer takes no step, and all gradients are None at the end.
@@ -179,8 +179,8 @@ def advise(figures, latency_ms) -> str:
     """Return what would help, one of given.ADVICE; `figures` are what measure_communication returns.
 
     "nothing" if exposed_percent is below 5. "larger buckets" if the latencies of all collectives are more than half of
-    total_ms. "accumulate" if total_ms is more than compute_ms, which cannot hide it. Else "overlap" if hidden_percent
-    is below 50, and "compress" if not. The first that holds counts.
+    total_ms. "accumulate" if total_ms is more than compute_ms, which cannot hide it. "overlap" if hidden_percent is
+    below 50. "compress" if none of these holds. The first advice whose condition holds is returned.
     """
     # TODO: five cases, in this order.
     ### BEGIN SOLUTION

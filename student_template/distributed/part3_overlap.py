@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Part 3: overlap
 #
-# Processes that train together have to average their gradients. After backward that takes its full time. But the
-# gradients of the last layers are there long before those of the first ones: they can travel while backward goes on.
-# DistributedDataParallel does it. Here you build it by hand, and then make DistributedDataParallel send half as much.
+# Processes that train together have to average their gradients. If this begins after backward, the step gets longer by
+# all of its time. But the gradients of the last layers are there long before those of the first ones: they can travel
+# while backward goes on. DistributedDataParallel does that. Here you build it by hand, and then make
+# DistributedDataParallel send half of the bytes.
 
 # %%
 from __future__ import annotations
@@ -31,14 +32,14 @@ class BucketedDDP(nn.Module):
         """Send parameters and buffers of rank 0 to all, make the buckets, and watch for gradients."""
         super().__init__()
         # TODO: dist.broadcast each parameter and each buffer from rank 0.
-        # TODO: trainable parameters fill buckets in reverse order; a new bucket begins where the next does not fit.
+        # TODO: trainable parameters fill buckets in reverse order; if the next one does not fit, begin a new bucket.
         # TODO: parameter.register_post_accumulate_grad_hook(f) calls f(parameter) as soon as its gradient is there.
         # YOUR CODE HERE
         raise NotImplementedError()
 
     def _ready(self, parameter):
         """Be called during backward, when the gradient of a parameter is there."""
-        # TODO: one gradient less is missing in its bucket; send what is full now, one bucket after the other.
+        # TODO: one gradient less is missing in its bucket; send the buckets that are complete now, in their order.
         # YOUR CODE HERE
         raise NotImplementedError()
 
@@ -55,8 +56,8 @@ class BucketedDDP(nn.Module):
         raise NotImplementedError()
 
     def finish(self):
-        """Wait until all buckets are there, and leave the means in .grad; the next step begins anew."""
-        # TODO: send what is still missing, with zeros for parameters that this process did not use.
+        """Wait for all buckets, write the means into .grad, and get ready for the next step."""
+        # TODO: send the buckets that have not left, with zeros for parameters that this process did not use.
         # TODO: wait for each call, divide by the number of processes, and write the parts back.
         # YOUR CODE HERE
         raise NotImplementedError()
@@ -72,7 +73,7 @@ def compressing(dtype):
 
     hook(state, bucket) starts one call and returns a future of the mean in float32. It waits for nothing.
     """
-    # TODO: bucket.buffer() is the flat float32 tensor. Divide before the sum: sums do not fit where means do.
+    # TODO: bucket.buffer() is the flat float32 tensor. Divide before the sum: sums may be infinite where means are not.
     # TODO: dist.all_reduce(..., async_op=True).get_future().then(f); f gets the future, and value() is a list.
     # YOUR CODE HERE
     raise NotImplementedError()
@@ -96,7 +97,7 @@ def train(rank, processes, meeting):
         optimizer.step()
     weights = sum(each.double().abs().sum().item() for each in model.parameters())
     print(f"rank {rank}: own loss {loss.item():.4f}, sum of all weights {weights:.6f}", flush=True)
-    dist.barrier()  # whoever ends first takes the connection of the others along
+    dist.barrier()  # a process that ends early breaks the connections of the others
     dist.destroy_process_group()
 
 

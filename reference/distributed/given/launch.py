@@ -33,6 +33,6 @@ def _join(rank: int, work: Callable[[int, torch.device], None], world: int, on_g
     dist.init_process_group("nccl" if on_gpus else "gloo")
     try:
         work(rank, device)
-        dist.barrier()  # whoever ends first takes the connection of the others along
+        dist.barrier()  # a process that ends early breaks the connections of the others
     finally:
         dist.destroy_process_group()

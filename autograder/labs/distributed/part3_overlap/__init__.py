@@ -96,7 +96,7 @@ arriving.sends(
 )
 arriving.overlaps(
     "starts_before_backward_ends",
-    "Each bucket leaves as soon as it and those before it are full, and no call blocks.",
+    "Each bucket leaves as soon as its gradients are there and the one before it has left; no call blocks.",
     "send each full bucket in register_post_accumulate_grad_hook; async_op=True, and wait in finish()",
     TRAINED,
     buckets=BUCKETS,
