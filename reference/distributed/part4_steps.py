@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Part 4: steps
 #
-# A step of several processes costs one exchange of gradients. It is worth more if several batches share it, if its
-# products are in half precision, and if no process waits for its data. All of it has to leave the training what it
-# is: the mean gradient over all samples of all processes.
+# A step of several processes costs one exchange of gradients. A training gets faster if several batches share one
+# exchange, if products are computed in half precision, and if no process waits for its data. A step must still take
+# the mean gradient over all samples of all processes.
 
 # %%
 from __future__ import annotations
@@ -30,14 +30,14 @@ def train_epoch(
 ) -> dict[str, float]:
     """Train a DistributedDataParallel for an epoch; all ranks have batches of equal sizes.
 
-    Each *accumulation* batches make a step, by the mean gradient over all their samples on all ranks; the last step
-    may have fewer, and the last batch may be shorter. Only the last batch of a step communicates gradients.
+    *accumulation* batches make a step, which takes the mean gradient over all their samples on all ranks. The last step
+    may have fewer batches, and the last batch fewer samples. Only the last batch of a step exchanges gradients.
     *amp*: the dtype of autocast, or None. *scaler*: a GradScaler, or None. *clip*: the largest norm of the gradient.
 
     Returns, alike on all ranks: loss (the mean over all samples of all ranks), steps (taken), skipped (by the scaler).
     """
-    # TODO: the batches of a step are a list: then it is known which is the last, and how many samples they have.
-    # TODO: what a scaler has scaled is no gradient yet, and clipping needs its true norm.
+    # TODO: put the batches of a step into a list: then you know which is the last, and how many samples they have.
+    # TODO: clipping needs the norm of the true gradient, without the scaler's factor.
     ### BEGIN SOLUTION
     model.train()
     batches = iter(loader)
@@ -83,11 +83,11 @@ def train_epoch(
 def make_loader(
     dataset: Dataset, batch_size: int, rank: int, world: int, workers: int = 2, seed: int = 0
 ) -> tuple[DataLoader, DistributedSampler]:
-    """Return (loader, sampler): the share of this rank, shuffled anew where the caller calls sampler.set_epoch(epoch).
+    """Return (loader, sampler): the share of this rank, shuffled anew when the caller calls sampler.set_epoch(epoch).
 
-    All ranks get equally many samples; where size is no multiple of world, some come twice.
-    The last batch may be short. Memory is pinned where torch.cuda.is_available().
-    Workers, if there are some, stay for the next epoch.
+    All ranks get equally many samples; if the set does not divide by *world*, some come twice.
+    The last batch may be short. Memory is pinned if torch.cuda.is_available().
+    Workers, if there are any, stay for the next epoch.
     """
     # TODO: a loader with a sampler does not shuffle, and some options need workers.
     ### BEGIN SOLUTION
@@ -111,7 +111,7 @@ def evaluate(model, dataset: Dataset, batch_size: int, device: torch.device) -> 
     Each sample counts once, however few there are. The model is in eval mode meanwhile, and afterwards as before.
     """
     # TODO: a sampler that repeats samples counts them twice.
-    # TODO: some ranks may have no batch at all, and collective calls are made by all or by none.
+    # TODO: some ranks may have no batch at all, but all ranks have to make the same collective calls.
     ### BEGIN SOLUTION
     own = range(dist.get_rank(), len(dataset), dist.get_world_size())
     training = model.training
@@ -159,7 +159,7 @@ def experiment(rank: int, world: int, port: int) -> None:
         accuracy = evaluate(model, data, 256, device)
         if rank == 0:
             print(f"accumulation {accumulation}, amp {amp}: {trained}, {accuracy=:.4f}, {seconds:.3f} s")
-    dist.barrier()  # whoever ends first takes the connection of the others along
+    dist.barrier()  # a process that ends early breaks the connections of the others
     dist.destroy_process_group()
 
 

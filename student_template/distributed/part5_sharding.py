@@ -3,7 +3,7 @@
 #
 # Data parallelism gives each process a whole model, its gradients and the optimizer's state: 16 bytes for each
 # parameter in float32 with Adam. FSDP2 (`fully_shard`) gives each process a share of all three. Before a block
-# computes, its weights are gathered from all processes; afterwards the process drops what is not its own.
+# computes, its weights are gathered from all processes; afterwards each process drops the shares of the others.
 
 # %%
 from __future__ import annotations
@@ -32,9 +32,9 @@ def shard(make_model, mesh, state=None, policy=None, reshard=True) -> nn.Module:
     """Make a model and share it among the processes of the mesh; return it. No process ever holds all of it.
 
     *make_model()* returns a model with *blocks*. Each block is sharded by itself, then what is left of the model.
-    *state* is a state_dict with whole weights in rank 0, and empty in every other process: the model has these weights
-    then. Where it is None in all processes, the weights may be any: a checkpoint is loaded later.
-    *policy* is a MixedPrecisionPolicy, or None. Without *reshard*, a block stays whole until its backward pass.
+    *state* is a state_dict with whole weights in rank 0, and {} in every other process: all processes then have these
+    weights. If *state* is None in all processes, the weights may have any values: a checkpoint is loaded later.
+    *policy* is a MixedPrecisionPolicy, or None. With reshard=False a block stays whole until its backward pass.
     """
     # TODO: make_model() under torch.device("meta"); fully_shard each block, then the model itself.
     # TODO: to_empty gives the shares memory on the mesh's device; set_model_state_dict can broadcast from rank 0.
@@ -63,8 +63,8 @@ def train_sharded(model, batches, criterion, make_optimizer, clip=None) -> dict:
 # %% [markdown]
 # ## 5.3 A checkpoint
 #
-# Each process writes the shares that it has. Whoever loads them may be fewer processes or more: the checkpoint says
-# which part of which tensor is where.
+# Each process writes the shares that it has. Fewer processes or more may load them: the checkpoint says which part of
+# which tensor is where.
 
 
 # %%
@@ -78,7 +78,7 @@ def save(model, optimizer, folder) -> None:
 def load(model, optimizer, folder) -> None:
     """Read what save wrote into a model and its optimizer, in any number of processes.
 
-    The model may also be a plain one that nobody sharded, in a single process. The optimizer has made no step yet.
+    The model may also be a plain one, not sharded, in a single process. The optimizer has taken no step yet.
     """
     # TODO: torch.distributed.checkpoint.load fills the tensors that it is given; then set_state_dict.
     # YOUR CODE HERE
@@ -97,7 +97,7 @@ def bytes_per_rank(parameters, processes, strategy) -> dict:
     """Return the bytes that each process holds, in float32 with Adam: weights, gradients, optimizer and total.
 
     *strategy* is "ddp" (everything whole), "zero1" (the optimizer's state is shared), "zero2" (gradients, too) or
-    "fsdp" (weights, too). *parameters* is how many there are. What does not divide may give a fraction.
+    "fsdp" (weights, too). *parameters* is how many there are. The bytes may be a fraction.
     """
     # TODO: 4 bytes for a weight, 4 for its gradient, 8 for Adam's two moments; divided by processes where shared.
     # YOUR CODE HERE
@@ -142,7 +142,7 @@ def work(rank, processes, port) -> None:
     held = sum(parameter.to_local().nbytes for parameter in model.parameters())
     whole = sum(parameter.nbytes for parameter in model.parameters())
     print(f"rank {rank} holds {held} of {whole} bytes; {figures}")
-    dist.barrier()  # whoever ends first takes the connection of the others along
+    dist.barrier()  # a process that ends early breaks the connections of the others
     dist.destroy_process_group()
 
 

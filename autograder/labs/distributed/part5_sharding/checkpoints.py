@@ -47,7 +47,7 @@ def resumed(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs", compared="weights, moments and step counts")
 def resumes_elsewhere(resumed: Pair) -> Verdict:
-    """What two processes saved, one with a plain model and four with shards load: weights, moments, step counts."""
+    """One process with a plain model and four with shards load what two saved: weights, moments, step counts."""
     return outputs.same(resumed, 0.0, why=WHY, try_=SEE)
 
 
