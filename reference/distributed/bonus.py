@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Bonus: a kernel for an operation of the model
 #
-# Each block of a transformer adds what it computed to what came in, and normalises the sum. In PyTorch that is seven
-# operators, and each reads from memory what the one before it wrote there. One kernel reads a row once, keeps it while
-# it computes, and writes two.
+# Each block of a transformer adds its result to its input, and normalises the sum. In PyTorch that is seven operators,
+# and each reads from memory what the one before it wrote there. One kernel reads the rows of both inputs once, and
+# writes the rows of both results.
 #
 # Triton runs on NVIDIA GPUs. Without one, `given.tiles` lets its interpreter run the kernel on a CPU, one program after
 # another, in numpy: slowly, and with the same numbers.
@@ -33,7 +33,7 @@ def add_norm_kernel(x, residual, weight, normed, total, root, width, eps, BLOCK:
 
     BLOCK is a power of two, at least *width*.
     """
-    # TODO: load one row of x and residual, masked; tl.sum over the row; store both results and one number a row.
+    # TODO: load a row of x and residual, masked; tl.sum over the row; store both results and one number for the row.
     ### BEGIN SOLUTION
     row = tl.program_id(0).to(tl.int64)
     places = tl.arange(0, BLOCK)
@@ -52,9 +52,9 @@ def add_norm_kernel(x, residual, weight, normed, total, root, width, eps, BLOCK:
 # %% [markdown]
 # ## B.2 The function
 #
-# A kernel knows nothing of gradients. An `autograd.Function` says what is kept, and how gradients are computed of that.
-# With r = 1 / sqrt(mean(total^2) + eps) and g the gradient of normed times weight, that of total is
-# r g - total r^3 mean(g total), and the gradient of total that came from outside is added.
+# A kernel knows nothing of gradients. An `autograd.Function` says what is kept, and how gradients are computed from
+# that. Let r = 1 / sqrt(mean(total^2) + eps) and g = (gradient of normed) * weight. Then the gradient of total is
+# r g - total r^3 mean(g total), plus the gradient that came in for total itself.
 
 
 # %%
@@ -64,7 +64,7 @@ class AddNorm(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, residual, weight, eps):
         """Launch the kernel once; keep total, weight and one number for each row."""
-        # TODO: rows of any leading shape; a kernel sees addresses, so what is not contiguous has to become so.
+        # TODO: rows of any leading shape; a kernel sees only addresses, so call .contiguous() first.
         ### BEGIN SOLUTION
         x, residual, weight = x.contiguous(), residual.contiguous(), weight.contiguous()
         width = x.shape[-1]

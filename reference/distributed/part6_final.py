@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Part 6: what it was worth
 #
-# One program has all that the lab is about, and every thing can be switched on by itself. You write two files.
+# One program has options for AMP, accumulation and loader workers. You write two files.
 #
 # | file | what it does |
 # |---|---|
-# | `train_distributed.py` | trains as one process of a group, and writes down what it took |
+# | `train_distributed.py` | trains as one process of a group, and writes its time, memory and accuracy |
 # | `part6_final.py`, this one | starts it in five configurations; makes the table, the figure and the traces |
 #
-# Every configuration trains the same samples in steps of the same size. So a row that is faster trains faster, and does
-# not train something else.
+# Every configuration trains on the same samples in steps of the same size. So a faster row does the same work in less
+# time.
 
 # %%
 from __future__ import annotations
@@ -55,8 +55,8 @@ def compare_configurations(run, samples, batch_size, device, folder=".") -> list
 
     run(amp=, accumulate=, workers=, samples=, batch_size=, epochs=) trains, and returns what train_distributed.py
     writes: a dict with steps, seconds (of each epoch), peak_mb (of each process), accuracy and more.
-    batch_size is that of a process where a batch is a step.
-    A row has the names in COLUMNS: optimization (as in CONFIGURATIONS), throughput (samples / the median of the epochs
+    batch_size is that of one process if each batch is a step.
+    A row has the names in COLUMNS: optimization (as in CONFIGURATIONS), throughput (samples / the median of seconds
     after the first), speedup (throughput / that of Baseline), memory_mb (the largest of all processes), accuracy and
     steps as the run returned them, device (its name).
 
@@ -101,21 +101,21 @@ def compare_configurations(run, samples, batch_size, device, folder=".") -> list
 # %% [markdown]
 # ## 6.2 More processes than you have
 #
-# A ring of n processes takes 2 (n - 1) rounds for each bucket, and each round begins with a latency. What backward has
-# still to compute hides some of it. The rest makes the step longer.
+# A ring of n processes takes 2 (n - 1) rounds for each bucket, and each round begins with a latency. While backward
+# computes, it hides some of this communication. The rest makes the step longer.
 
 
 # %%
 def predict_step(processes, compute_ms, buckets, latency_ms, bytes_per_ms, hideable_ms) -> dict[str, float]:
     """Predict the step of n *processes* that reduce *buckets*, a list of bytes, on a ring.
 
-    Communication is the sum over all buckets of 2 (n - 1) latency_ms + 2 (n - 1) / n bytes / bytes_per_ms; up to
-    hideable_ms of it runs beside backward, and the rest comes on top of compute_ms.
+    Communication is the sum over all buckets of (2 (n - 1) * latency_ms + 2 (n - 1) / n * bytes / bytes_per_ms). Up to
+    hideable_ms of it runs beside backward, and the rest is added to compute_ms.
 
     step_ms           in weak scaling, where each process computes for compute_ms
     efficiency        of that step: compute_ms / step_ms
-    strong_efficiency where the work of compute_ms is divided: compute_ms / n of each, and hideable_ms / n to hide
-                      behind; the communication stays as it is. (compute_ms / n) / that step
+    strong_efficiency if n processes share the work of one, so that each computes for compute_ms / n and hides up to
+                      hideable_ms / n; communication stays the same: (compute_ms / n) / the time of that step
     """
     # TODO: one process sends nothing.
     ### BEGIN SOLUTION

@@ -2,7 +2,7 @@
 
     torchrun --nproc-per-node 2 train_distributed.py --amp --accumulate 4 --workers 2 --epochs 3 --result result.json
 
-Each process of the group runs this file. Options come from `given.read_options`, all that is trained from `given`, too.
+Each process of the group runs this file. Options, data sets, model and optimizer come from `given`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from given import make_datasets, make_training, peak_mb, profiled, read_options
 def join() -> torch.device:
     """Join the group that the environment describes; return the device of this process.
 
-    By nccl where there is CUDA, with GPU number LOCAL_RANK of this machine; by gloo on the CPU without it.
+    With CUDA: nccl, and GPU number LOCAL_RANK of this machine. Without CUDA: gloo, and the CPU.
     """
     # TODO: init_process_group takes rank and size from the environment.
     ### BEGIN SOLUTION
@@ -42,7 +42,7 @@ def join() -> torch.device:
 def make_loader(dataset, batch_size, workers, device) -> tuple[DataLoader[Any], DistributedSampler[Any]]:
     """Return a loader of this process's share, shuffled, and its sampler.
 
-    *workers* processes load and stay; pinned memory only with CUDA.
+    *workers* processes load data and stay for all epochs. Memory is pinned only with CUDA.
     """
     # TODO: DistributedSampler asks the group for rank and size.
     ### BEGIN SOLUTION
@@ -113,7 +113,7 @@ def train(options, device) -> dict[str, Any]:
     """
     # TODO: make_datasets(options.samples), make_training(device), DistributedDataParallel, sampler.set_epoch(epoch).
     # TODO: a number of one process becomes the group's by dist.all_reduce or dist.all_gather_object.
-    # TODO: options.profile: one more epoch at the end, within given.profiled(options.profile) as on_step.
+    # TODO: options.profile: one more epoch at the end, inside `with profiled(options.profile) as on_step:`.
     ### BEGIN SOLUTION
     dataset, test = make_datasets(options.samples)
     model, criterion, optimizer = make_training(device)

@@ -39,8 +39,8 @@ COSTS = Form(
     (
         words("version", "its name in `versions`"),
         count("width", "numbers in a row"),
-        count("launches", "of a forward pass: operators that compute, or kernels"),
-        count("bytes", "that these read and write"),
+        count("launches", "operators or kernels that compute in a forward pass"),
+        count("bytes", "that these launches read and write"),
         count("saved_bytes", "kept for the backward pass, beside the inputs", least=0),
         positive("ms", "median of five calls, after a warm-up", "ms"),
         DEVICE,

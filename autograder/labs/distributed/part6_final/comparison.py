@@ -109,7 +109,7 @@ study.is_measured(
         configurations.TRIES,
         TABLE,
     ),
-    says="Each row has samples / the median epoch after the first, the ratio of throughputs, and the largest peak.",
+    says="Each row has samples / the median of seconds after the first, the ratio of throughputs, the largest peak.",
     try_=f"statistics.median(seconds[1:]) and max(peak_mb); {TABLE}",
     shows=["throughput", "memory_mb"],
     needs=["same_work_in_every_row"],
