@@ -25,11 +25,12 @@ from given import make_datasets, make_training, peak_mb, profiled, read_options
 def join() -> torch.device:
     """Join the group that the environment describes; return the device of this process.
 
-    With CUDA: nccl, and GPU number LOCAL_RANK of this machine. Without CUDA: gloo, and the CPU.
+    If each of the LOCAL_WORLD_SIZE processes of this machine has a GPU: nccl, and GPU number LOCAL_RANK. Else: gloo,
+    and the CPU.
     """
     # TODO: init_process_group takes rank and size from the environment.
     ### BEGIN SOLUTION
-    if not torch.cuda.is_available():
+    if torch.cuda.device_count() < int(os.environ.get("LOCAL_WORLD_SIZE", "1")):
         dist.init_process_group("gloo")
         return torch.device("cpu")
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))

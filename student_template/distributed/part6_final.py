@@ -120,7 +120,7 @@ def launch(program=PROGRAM, **options) -> dict[str, Any]:
 
 def main() -> None:
     """Make the table, the figure and both traces; predict what more processes would do."""
-    on_gpu = torch.cuda.is_available()
+    on_gpu = torch.cuda.device_count() > 1  # two processes need two
     device = torch.device("cuda" if on_gpu else "cpu")
     samples, batch_size = (16384, 256) if device.type == "cuda" else (1280, 32)
     rows = compare_configurations(launch, samples, batch_size, device)

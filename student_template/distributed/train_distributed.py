@@ -25,7 +25,8 @@ from given import make_datasets, make_training, peak_mb, profiled, read_options
 def join() -> torch.device:
     """Join the group that the environment describes; return the device of this process.
 
-    With CUDA: nccl, and GPU number LOCAL_RANK of this machine. Without CUDA: gloo, and the CPU.
+    If each of the LOCAL_WORLD_SIZE processes of this machine has a GPU: nccl, and GPU number LOCAL_RANK. Else: gloo,
+    and the CPU.
     """
     # TODO: init_process_group takes rank and size from the environment.
     # YOUR CODE HERE

@@ -21,7 +21,7 @@ def main(argv=None) -> None:
     """Train; every process writes its own figures into the one file."""
     options = read_options(argv)
     dist.init_process_group()
-    on_gpu = torch.cuda.is_available()
+    on_gpu = torch.cuda.device_count() >= dist.get_world_size()
     device = torch.device("cuda", dist.get_rank()) if on_gpu else torch.device("cpu")
     dataset, test = make_datasets(options.samples)
     model, criterion, optimizer = make_training(device)

@@ -213,4 +213,8 @@ def profiled(
 def schedules(random: np.random.Generator) -> list[Cycles]:
     """Draw schedules: one without steps to spare, one with, and any other."""
     wait, warmup, active, repeat = (int(it) for it in random.integers((0, 1, 1, 1), (4, 3, 4, 4)))
-    return [Cycles(), Cycles(wait=2, spare=5), Cycles(wait, warmup, active, repeat, spare=2)]
+    return [
+        Cycles(),
+        Cycles(wait=2, warmup=2, spare=5),
+        Cycles(wait, warmup, active, repeat, spare=2),
+    ]
