@@ -211,7 +211,7 @@ class Rig:
     def queue(self, window: Window, seconds: float, copying: float = 0.0) -> Queue:
         """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for.
 
-        A copy of images that the host waits for takes *copying* seconds.
+        A copy of images takes *copying* seconds of the host, as from memory that is not pinned.
         """
         return Queue(window.model, window.loader, seconds, self._work, copying)
 

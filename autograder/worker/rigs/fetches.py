@@ -249,7 +249,7 @@ class Queue(Fetches):
     ) -> None:
         """The pass of each batch leaves *seconds*; *wait* lets the clock go on.
 
-        A copy of images that the host waits for takes *copying* seconds.
+        A copy of images takes *copying* seconds of the host, as from memory that is not pinned.
         """
         super().__init__()
         self._copying, self.copied = copying, 0.0
@@ -265,7 +265,7 @@ class Queue(Fetches):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
-        if self._loader.step is not None and _waits_for_images(name, args, kwargs or {}):
+        if self._loader.step is not None and _moves_images(name, args, kwargs or {}):
             self._wait(self._copying)
             self.copied += self._copying
         return super().__torch_function__(func, types, args, kwargs)
@@ -285,12 +285,12 @@ def _lists_tensors(value: Any) -> bool:
     return any(isinstance(it, torch.Tensor) or _lists_tensors(it) for it in value)
 
 
-def _waits_for_images(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a call moves images to a device, and waits until they are there."""
+def _moves_images(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call moves images to a device."""
     options = [*args[1:], *kwargs.values()]
     placed = any(isinstance(it, torch.device | str) for it in options)
     moves = name == "cuda" or (name == "to" and placed)
-    return moves and args[0].dim() == 4 and not any(it is True for it in options)
+    return moves and args[0].dim() == 4
 
 
 def _asked_by_torch() -> bool:
