@@ -254,13 +254,13 @@ def _share(percent: str) -> float:
 
 
 def _shape_problem(raw: Any) -> str:
-    import jsonschema
+    from autograder.json_schema import Draft202012Validator
 
     # Of another format nothing else here is worth a word.
     if isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT:
         return f"format: {shown(raw['format'])}; this perflab reads format {FORMAT}"
     schema = json.loads(SCHEMA.read_text("utf-8"))
-    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(raw), key=_place)
+    errors = sorted(Draft202012Validator(schema).iter_errors(raw), key=_place)
     return _shape_words(errors[0]) if errors else ""
 
 

@@ -130,9 +130,9 @@ def conform(probe: Probe, observation: Observation) -> Observation:
 
 
 def _values_problem(schema: Schema, values: Mapping[str, Any]) -> str:
-    import jsonschema
+    from autograder.json_schema import Draft202012Validator
 
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(values)
+    errors = Draft202012Validator(schema).iter_errors(values)
     first = next(iter(errors), None)
     return f"{first.json_path} does not have its declared form" if first else ""
 

@@ -26,7 +26,7 @@ LAYERS = [
     {"clock", "handed_in", "sandbox"},
     {"config", "lab", "machine", "result_file", "traces"},
     {"probe"},
-    {"model", "part_name", "protocol", "records", "sheet", "yaml_file"},
+    {"json_schema", "model", "part_name", "protocol", "records", "sheet", "yaml_file"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

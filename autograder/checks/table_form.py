@@ -244,11 +244,9 @@ class Form:
 
     @cached_property
     def _validators(self) -> dict[str, Any]:
-        import jsonschema
+        from autograder.json_schema import Draft202012Validator
 
-        return {
-            column.name: jsonschema.Draft202012Validator(column.schema) for column in self.columns
-        }
+        return {column.name: Draft202012Validator(column.schema) for column in self.columns}
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of a row."""

@@ -41,7 +41,7 @@ AGREEING = 0.08
 """Of the ratio, as 1.4826 * MAD: more scatter than this and a median is a guess."""
 NO_CREDIT = 1.02
 """A ratio that is not proved to exceed this is no speedup."""
-PLAIN = 1.5
+PLAIN = 1.3
 """As a factor: further from the bar than this, a few pairs of practice say enough."""
 PLAIN_LOOK = 2
 """Pairs: so few."""
