@@ -29,7 +29,7 @@ from autograder.model import Basis, Failed, Pair, Passed, Verdict, verdict
 from autograder.traces.words import many
 
 WORLD = 2
-ALIKE = "Two processes arrive at the weights of one that trains on their joined batches."
+ALIKE = "Two processes arrive at the weights of one process that trains on their joined batches."
 APART = 1e-4  # of the norm of the update: the processes add up in another order
 EXACT = 1e-4  # relative, of figures
 # Times as long an update: two gradients added up make about 2.

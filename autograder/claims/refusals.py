@@ -63,7 +63,7 @@ class Refuses(Claimed):
         # A count of calls is kept beside the student's code; an error is what comes out of it.
         basis: Basis = "report" if before else "outputs"
         probe = self.add_probe(self.named("refusals", words), refusals, values={"ends": ENDS})
-        said = f"{self.function} raises {error.__name__}: {', '.join(cases)}."
+        said = f"{self.function} raises {error.__name__} for: {', '.join(cases)}."
         self.add_check(REFUSES, said, basis, judge, [probe], words)
 
     def _changed(self, rig: Any, name: str, changes: Changes) -> dict[str, Any]:

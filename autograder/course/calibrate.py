@@ -226,7 +226,7 @@ def _timed_probe(part: Part, check: Check) -> Probe | None:
 
 def _speed(check: str, compared: Compared) -> Speed:
     evidence = compared.evidence
-    if compared.ended != "ok" or not evidence:
+    if compared.ended != "ok" or "interval" not in evidence:
         return Speed(check, compared.error or compared.undecided, None, 0.0)
     return Speed(check, compared.measured, evidence["noise"], evidence["interval"][0])
 

@@ -199,6 +199,10 @@ TIMED = {
         Compared("INCONCLUSIVE", "", undecided="this machine is noisy"),
         ("this machine is noisy", None, 0),
     ),
+    "too busy to begin": (
+        Compared("INCONCLUSIVE", "", undecided="others take the cores", evidence={"busy": 0.4}),
+        ("others take the cores", None, 0),
+    ),
     "the reference died": (
         Compared("FAIL", "", ended="crash", error="died of signal 11"),
         ("died of signal 11", None, 0),

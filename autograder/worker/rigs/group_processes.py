@@ -65,6 +65,7 @@ def _become(names: Mapping[str, int], work: Callable[[int], dict[str, Any]], hom
     os.environ.update({name: str(value) for name, value in names.items()})
     os.environ.update(MASTER_ADDR="127.0.0.1", GLOO_SOCKET_IFNAME="lo")
     _renew_threads()
+    _hide_gpus()
     try:
         with call_order.Order(homes / f"{ORDER}{rank}"):
             answer = json.dumps(work(rank))
@@ -77,6 +78,12 @@ def _become(names: Mapping[str, int], work: Callable[[int], dict[str, Any]], hom
     sys.stdout.flush()
     while True:  # the first to end would take the connection of the others along
         signal.pause()
+
+
+def _hide_gpus() -> None:
+    """Processes of one group cannot share a GPU."""
+    torch.cuda.is_available = lambda: False
+    torch.cuda.device_count = lambda: 0
 
 
 def _failed(error: BaseException) -> dict[str, Any]:

@@ -22,12 +22,8 @@ Work = Callable[[int, DeviceMesh], dict[str, Any]]
 
 def together(world: int, work: Work, folder: Path, seconds: float) -> list[dict[str, Any]]:
     """Let each process of a group do its *work* on a mesh of all; return what each answers."""
-    import torch.distributed.checkpoint.state_dict  # once, and not in each process
-    import torch.distributed.fsdp
 
     def begin(rank: int) -> dict[str, Any]:
-        # Processes of one group cannot share a GPU.
-        torch.cuda.is_available = lambda: False
         # A name sets it apart from the mesh that fully_shard makes itself.
         return work(rank, init_device_mesh("cpu", (world,), mesh_dim_names=("shares",)))
 

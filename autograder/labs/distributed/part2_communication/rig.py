@@ -170,7 +170,6 @@ class Rig(worker.Rig):
 
     def _together(self, world: int, work: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
         def begin(rank: int) -> dict[str, Any]:
-            torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
             dist.init_process_group("gloo")
             self.clock.freeze(WALL)
             return work(rank)

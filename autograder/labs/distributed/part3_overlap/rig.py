@@ -180,7 +180,6 @@ def _calls(step: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _forked(world: int, work: Callable[[int], dict[str, Any]], folder: Any) -> list[dict[str, Any]]:
-    torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
     return group_processes.together(world, lambda rank: {"LOCAL_RANK": rank}, work, folder, SECONDS)
 
 

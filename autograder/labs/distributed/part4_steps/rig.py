@@ -251,7 +251,6 @@ class Rig(worker.Rig):
         """Let each rank, alone on its machine, do its work in a process group that is there."""
 
         def begin(rank: int) -> dict[str, Any]:
-            torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
             dist.init_process_group("gloo")
             return work(rank)
 

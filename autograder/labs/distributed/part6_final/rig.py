@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from functools import wraps
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
@@ -32,6 +32,7 @@ WIDTH = 64
 SECONDS = 30.0  # in all, on a machine where much else runs
 TESTING = 50.0  # seconds that a pass over test samples takes
 FIGURES = ("samples", "steps", "accuracy", "loss")
+AFTER_AN_ERROR = "process group of a run that fails"
 
 
 @contextmanager
@@ -102,6 +103,14 @@ def uncounted(calls: Collectives) -> Iterator[None]:
         yield
 
 
+def _group() -> str:
+    return "still there" if dist.is_initialized() else "destroyed"
+
+
+def _raising(*_: Any) -> Any:
+    raise ArithmeticError("the loss is not finite")
+
+
 class Labelled(Rows):
     """Rows whose classes are numbers, as those of the data that the lab gives."""
 
@@ -160,7 +169,7 @@ class Training:
         loaders = [(WORKERS, False, False)] * ("--workers" in self._options)
         steps = EPOCHS + self._extra, self._extra, 0
         own = {"weights": flat(dict(model.state_dict())), "steps": []}
-        ranks = [
+        ranks: list[dict[str, Any]] = [
             {
                 **own,
                 "asked": [*range(rank, self.samples, WORLD)] * EPOCHS,
@@ -168,6 +177,8 @@ class Training:
             }
             for rank, file in enumerate(("written", "none"))
         ]
+        if not self._options:
+            ranks[0]["facts"][AFTER_AN_ERROR] = "destroyed"
         figures = {"samples": self.samples, "steps": EPOCHS, "accuracy": right / len(test)}
         times = {"seconds": self._took.max(axis=0), "peak_mb": self._peaks}
         slips = {
@@ -197,7 +208,22 @@ class Training:
             return self._ran(program, [*words, "--result", str(self._file(rank))], rank)
 
         ranks = group_processes.together(WORLD, lambda _: ALONE, work, self._folder, SECONDS)
+        if not self._options:
+            fails = partial(self._failed, program, words)
+            (alone,) = group_processes.together(1, lambda _: ALONE, fails, self._folder, SECONDS)
+            ranks[0]["facts"][AFTER_AN_ERROR] = alone["group"]
         return self._answer(ranks, Returned("the process of rank 0", self._written()))
+
+    def _failed(self, program: Program, words: list[str], _: int) -> dict[str, Any]:
+        """Run the program in one process, with a criterion that raises, and say what is left of the group."""
+
+        def make(device: Any) -> tuple[Any, ...]:
+            model = self.model(0).to(device)
+            return model, _raising, self._learns(model)[1]
+
+        with suppress(Exception):
+            program.run(*words, make_training=make, make_datasets=lambda _: self.data())
+        return {"group": _group()}
 
     def _answer(
         self, ranks: Any, figures: Any, slips: Any = MappingProxyType({})
@@ -227,7 +253,6 @@ class Training:
             raise BadReturn("the file for --result holds no JSON object") from None
 
     def _ran(self, program: Program, words: list[str], rank: int) -> dict[str, Any]:
-        torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
         self._rig.clock.freeze()
         model, (dataset, test) = self.model(rank), self.data()
         half, losses = set[str](), set[str]()
@@ -269,7 +294,7 @@ class Training:
         computed = "{}, losses in {}, parameters in {}".format(*named)
         steps = len(calls.steps) - 1, profiled[0], tested[0]
         file = "written" if self._file(rank).exists() else "none"
-        group = "still there" if dist.is_initialized() else "destroyed"
+        group = _group()
         return {
             "weights": flat(dict(model.state_dict())).tolist(),
             "asked": dataset.asked[:4096],
