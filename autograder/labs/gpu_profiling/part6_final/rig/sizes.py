@@ -42,13 +42,15 @@ class Pictures(Dataset[tuple[Tensor, int]]):
         self, images: Tensor, labels: list[int], clock: VirtualClock, seconds: float
     ) -> None:
         self._images, self._labels, self._clock = images, labels, clock
-        self._reads = [cycle([0.25 * seconds, seconds, 1.75 * seconds]) for _ in labels]
+        self._times = 0.25 * seconds, seconds, 1.75 * seconds
+        self._reads = [0 for _ in labels]
 
     def __len__(self) -> int:
         return len(self._labels)
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
-        self._clock.advance(next(self._reads[index]))
+        self._clock.advance(self._times[self._reads[index] % 3])
+        self._reads[index] += 1
         return self._images[index], self._labels[index]
 
 
