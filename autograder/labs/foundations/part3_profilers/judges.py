@@ -47,4 +47,15 @@ def memory_problem(rows: Sequence[Row]) -> str:
             f"the peak of the line '{line[:60]}' is above that of loss.backward(), "
             "which needs the most memory"
         )
-    return ""
+    return _not_restarted(rows, backward[0])
+
+
+def _not_restarted(rows: Sequence[Row], highest: float) -> str:
+    """Say which line has the peak of loss.backward(), although little is left after it; or nothing."""
+    same = [row["code"] for row in rows if row["peak_bytes"] == highest]
+    if len(same) < 2:
+        return ""
+    return (
+        f"the line '{same[1][:60]}' has the very peak of '{same[0][:60]}': "
+        "without restart() a peak is that of all lines so far"
+    )
