@@ -62,8 +62,7 @@ APART = 0.05  # so that a speedup of 1 shows
 )
 def scripted_nets(student: Student, rig: Rig) -> Answer:
     """Nets of a known number of operators that take scripted seconds."""
-    # Not in the order of the alphabet.
-    names = ["simple", "optimized", "compiled"][: rig.integer(2, 3)]
+    names = ["simple", "optimized", "compiled"]  # not in the order of the alphabet
     repeats = 2 * rig.integer(3, 5) + 1  # never the five that go without saying
     rows = rig.integer(8, 30)
     counts = [rig.integer(5, 25) for _ in names]

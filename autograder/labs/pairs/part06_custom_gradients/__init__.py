@@ -158,7 +158,7 @@ def draw_head(
 
 
 MANY: Sizes = {"n": (20, 40)}
-FEW = 8  # rows, where memory is measured: not 128, which are taken by default
+FEW = 4  # rows, where memory is measured: not 128, which are taken by default, nor n / rows
 MEAN = "the mean of logsumexp(logits) - logits[label] over the labels that count, in the dtype of hidden"
 head.same(
     {
