@@ -71,10 +71,12 @@ def draw_ranked(
 
 @gains.inputs
 def draw_gain(
-    random: np.random.Generator, functions: Any = (6, 30), factor: Any = (2, 10)
+    random: np.random.Generator, functions: Any = (6, 30), factor: Any = (2, 10), least: Any = False
 ) -> dict[str, Any]:
     entries = made.entries(random, functions)
     others = entries[1:]  # the first one is a whole program
+    if least:
+        others = [min(others, key=lambda it: it[made.SECONDS])]
     callers = [it for it in others if it[made.SECONDS] > it[made.OWN_SECONDS]]
     chosen = others[0] if not callers else callers[random.integers(len(callers))]
     return {"entries": entries, "function": made.printed(chosen), "factor": factor}
@@ -144,6 +146,7 @@ gains.same(
         "factor 1.5": {"factor": 1.5},
         "factor 50": {"factor": 50.0},
         "factor infinity": {"factor": math.inf},
+        "the last of 30 functions": {"functions": 30, "least": True},
     },
     oracle=gain,
     within=1e-6,
