@@ -161,7 +161,7 @@ def average_over_nodes(tensors, node, between) -> None:
 
 # %%
 def fold_norm(conv, norm) -> nn.Conv2d:
-    """Return a new convolution that gives what conv and then norm, an nn.BatchNorm2d in eval(), give; both stay."""
+    """Return a new convolution that gives what conv, then norm, an nn.BatchNorm2d, give; both are in eval()."""
     # TODO: norm is (x - running_mean) / sqrt(running_var + eps) * weight + bias. conv may have no bias.
     # YOUR CODE HERE
     raise NotImplementedError()
@@ -284,7 +284,7 @@ def compare_kernels():
 @torch.inference_mode()
 def time_inference():
     """Say what folding brings: percentiles of a convolution and a batch norm, and of the two in one."""
-    conv, norm = nn.Conv2d(3, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32).eval()
+    conv, norm = nn.Conv2d(3, 32, 3, padding=1, bias=False).eval(), nn.BatchNorm2d(32).eval()
     images = torch.randn(8, 3, 64, 64)
     rows = []
     for name, net in (("convolution, norm", nn.Sequential(conv, norm)), ("folded", fold_norm(conv, norm))):

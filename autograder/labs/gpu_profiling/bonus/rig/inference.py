@@ -94,7 +94,7 @@ class Inference:
         return torch.from_numpy(self._random.normal(size=shape)).float()
 
     def layers(self) -> Iterator[tuple[str, nn.Conv2d, nn.BatchNorm2d, Tensor]]:
-        """Yield convolutions of several kinds with a batch norm each, and images."""
+        """Yield convolutions of several kinds with a batch norm each, both in eval(), and images."""
         kinds: dict[str, dict[str, Any]] = {
             "without a bias": {"bias": False},
             "with a bias": {},
@@ -103,7 +103,7 @@ class Inference:
         }
         for kind, options in kinds.items():
             channels = 2 * int(self._random.integers(1, 4))
-            conv = nn.Conv2d(4, channels, 3, **options)
+            conv = nn.Conv2d(4, channels, 3, **options).eval()
             conv.weight = nn.Parameter(self.draw(*conv.weight.shape))
             if conv.bias is not None:
                 conv.bias = nn.Parameter(self.draw(channels))
