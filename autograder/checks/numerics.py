@@ -224,33 +224,26 @@ def loss_problem(
         number,
         [
             *stories,
-            (epoch.losses[-1], "that is the loss of the last batch"),
-            (total, "it is the sum"),
-            (
-                total / (batches + 1),
-                "it was divided by one batch too many",
-            ),
-            (total / samples, "it was divided by the samples"),
-            (
-                epoch.mean("samples"),
-                "it is weighted by the samples of each batch",
-            ),
+            (epoch.losses[-1], "yours is the loss of the last batch"),
+            (total, "yours is the sum"),
+            (total / (batches + 1), "yours was divided by one batch too many"),
+            (total / samples, "yours was divided by the samples"),
+            (epoch.mean("samples"), "yours is weighted by the samples of each batch"),
             (
                 epoch.mean("batches"),
-                "batches count alike, and the last one has fewer samples",
+                "in yours batches count alike, and the last one has fewer samples",
             ),
         ],
         within,
     )
-    words = words or "it is no finite number" * (number is None)
+    words = words or "yours is no finite number" * (number is None)
     if listed:
         why = f"the losses themselves differ: {words or 'they are not those of the batches'}"
         return why, "keep each loss as the criterion returns it"
-    why = f"the mean of the losses is {epoch.loss:.6g}{': ' * bool(words)}{words}"
-    return (
-        why,
-        f"the sum of the losses of all {epoch.means[0]}, divided by their number",
-    )
+    over = epoch.means[0]
+    why = f"the mean over all {over} is {epoch.loss:.6g}{'; ' * bool(words)}{words}"
+    each = "the losses" if over == "batches" else "loss * len(labels)"
+    return why, f"add up {each} of all batches, and divide by the number of {over}"
 
 
 def accuracy_problem(reported: float | None, epoch: Trained) -> Problem | tuple[()]:

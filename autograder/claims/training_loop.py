@@ -53,9 +53,7 @@ WAITS = {
 }
 Reason = Callable[[Pair, Tolerance], tuple[str, str]]
 """Says why a training does not follow the baseline's, and what to try."""
-OWN_LOSS = (
-    "it is F.cross_entropy's, and the criterion passed in was a different one, with label smoothing"
-)
+OWN_LOSS = "yours is F.cross_entropy's, and the criterion passed in was a different one, with label smoothing"
 
 
 def steepen(window: Window) -> None:

@@ -185,15 +185,15 @@ EPOCH = numerics.Trained(
 )  # 12 of 26
 METRICS = {
     "right": ({}, ""),
-    "a mean by samples": ({"loss": 13.4 / 26}, "it is weighted by the samples of each batch"),
+    "a mean by samples": ({"loss": 13.4 / 26}, "yours is weighted by the samples of each batch"),
     "one close call": ({"accuracy": 1300 / 26}, ""),
     "the last loss": (
         {"loss": 0.7},
-        "the mean of the losses is 0.55: that is the loss of the last batch",
+        "the mean over all batches is 0.55; yours is the loss of the last batch",
     ),
-    "one batch too many": ({"loss": 2.2 / 5}, "it was divided by one batch too many"),
-    "over the samples": ({"loss": 2.2 / 26}, "it was divided by the samples"),
-    "no loss": ({"loss": None}, "the mean of the losses is 0.55: it is no finite number"),
+    "one batch too many": ({"loss": 2.2 / 5}, "yours was divided by one batch too many"),
+    "over the samples": ({"loss": 2.2 / 26}, "yours was divided by the samples"),
+    "no loss": ({"loss": None}, "the mean over all batches is 0.55; yours is no finite number"),
     "a fraction": ({"accuracy": 12 / 26}, "it is a fraction"),
     "the accuracies so far": (
         {"accuracy": 25 * (2 / 8 + 3 / 16 + 10 / 24 + 12 / 26)},

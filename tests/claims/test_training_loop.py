@@ -100,7 +100,7 @@ MISTAKES = {
         "torch.nn.functional.cross_entropy(outputs, labels)",
         {
             "trains_right": "another loss is taken",
-            "returns_the_metrics": "it is F.cross_entropy's",
+            "returns_the_metrics": "yours is F.cross_entropy's",
         },
     ),
     "one too many": (

@@ -174,7 +174,7 @@ loop.returns_its_metrics(
         "losses has each batch's mean, "
         "loss is the mean over all samples, accuracy a percentage of them."
     ),
-    slips={f"it is a loss that was divided by accumulation_steps ({STEPS})": 1 / STEPS},
+    slips={f"yours is a loss that was divided by accumulation_steps ({STEPS})": 1 / STEPS},
     within=LOSSES,
     listed=True,
     smoothing=SMOOTHING,
