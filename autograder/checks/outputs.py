@@ -110,7 +110,9 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
 
 
 def _instead(came: str, expected: str) -> str:
-    """Name both; of an error that is asked for, the answer is `raises ...` in words."""
+    """Name both; `raises ...` is an error that is asked for, and beside "right" an answer says what is wrong."""
+    if expected == "'right'":
+        return came.strip("'")
     error = expected.strip("'").removeprefix("raises ")
     if expected == f"'raises {error}'":
         return f"no error came; {error} is expected"
@@ -123,7 +125,11 @@ def _wrong_form(case: Form, asked: Form) -> str:
     if _is_plain(case) or _is_plain(asked):
         return "the type of the result is wrong"
     wrong = [name for name in ("shape", "dtype") if case[name] != asked[name]]
-    return f"the {' and the '.join(wrong) or 'shape'} of the result is wrong"
+    said = f"the {' and the '.join(wrong) or 'shape'} of the result is wrong"
+    sides = list(zip(case["shape"], asked["shape"], strict=False))
+    short = [str(at) for at, (came, right) in enumerate(sides) if came < right]
+    alike = len(case["shape"]) == len(asked["shape"]) and wrong == ["shape"]
+    return f"{said}: dimension {short[0]} is too short" if alike and len(short) == 1 else said
 
 
 def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
@@ -256,8 +262,9 @@ def _difference(
     if np.isinf(apart):
         return f"one of both is not finite at {place}"
     far = f"{apart:.2g} times" if apart >= 1 else f"{apart:.1e} of"
+    row = "row along the last dimension" if len(shape) > 2 else "row"
     return (
-        f"off by {far} the largest number of its row (allowed {allowed:.1e}), furthest at {place}"
+        f"off by {far} the largest number of its {row} (allowed {allowed:.1e}), furthest at {place}"
     )
 
 

@@ -54,6 +54,7 @@ WRONG = {
     "NaN for a number": ([case(numbers=(NAN, 2.0))], "a case: 1 of 2 numbers are NaN or infinite, one of them at [0]", "because"),
     "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "the dtype of the result is wrong"),
     "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "the shape of the result is wrong"),
+    "a shorter one": ([case(numbers=(1.0,), shape=(1,))], "instead of", "the shape of the result is wrong: dimension 0 is too short"),
     "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int instead of", "the type of the result is wrong"),
     "nothing": ([], "a case: nothing instead of", "the result is missing"),
     "a form without its numbers": ([case(numbers=(1.0,), shape=(2,))], "instead of", "the shape of the result is wrong"),

@@ -28,11 +28,11 @@ HINTS: Causes = {
         "the block is too small: its size was rounded down, or a smaller free block was taken",
         "round up to the size of the class, and take a free block of that class",
     ),
-    "trim(): 'block": (
+    "trim(): block": (
         "trim gave a block in use back",
         "give back only what is in the lists of free blocks",
     ),
-    "went back'": (
+    "went back;": (
         "after trim the blocks that went back must not serve a request",
         "clear the lists of free blocks when their blocks go back",
     ),
@@ -55,11 +55,11 @@ HINTS: Causes = {
         "write @property above def held",
     ),
     "bytes in use": (
-        "free blocks count as well",
+        "held must count free blocks as well",
         "add up the sizes of all blocks, in use and free",
     ),
     "bytes requested": (
-        "the size of a block counts, not the request",
+        "held must count the size of each block, and not the size that was requested",
         "add up the sizes after rounding up",
     ),
     "still held": "call the raw free for each address in each list, then clear the lists",

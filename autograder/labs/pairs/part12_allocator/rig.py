@@ -7,7 +7,8 @@ from typing import Any
 
 from autograder.worker import rig as worker
 
-OWN = "memory of its own"
+RIGHT = "right"
+"""An answer; any other says what is wrong."""
 
 
 class Watched:
@@ -41,15 +42,15 @@ class Watched:
         """Ask for a block; say whether it lies in memory that nothing else uses."""
         held, before, fits = self.arena.held, self._went_back, size in self._spare
         address = self._given[block] = self._pool.allocate(size)
-        if type(address) is not int or (size <= 0 and address):
-            return repr(address)[:40]
         if size <= 0:
-            return "0"
+            return repr(address)[:40]
+        if type(address) is not int:
+            return f"it returned {address!r}"[:40]
         shared = [it for it, own in self._used.items() if own[0] == address]
         self._used[block] = address, size
         if problem := self._limit_problem(held + 2 * size * (not fits), before):
             return problem
-        return f"the memory of block {shared[0]}, in use" if shared else self._lost() or OWN
+        return f"the memory of block {shared[0]}, in use" if shared else self._lost() or RIGHT
 
     def _limit_problem(self, most: int, before: int) -> str:
         """Say whether more than the limit is held, or blocks went back where the most that is needed had room."""
@@ -65,7 +66,7 @@ class Watched:
         try:
             return self.allocate(block, self._limit - self.arena.held)
         except MemoryError:
-            return OWN
+            return RIGHT
 
     def fit(self, *sizes: int) -> str:
         """Make a pool whose limit is just what blocks of these sizes take, and ask for them."""
@@ -93,7 +94,7 @@ class Watched:
         """Free a block, or what lies so many bytes *beside* it."""
         self._pool.free(self._given[block] + beside)
         self._spare += self._used.pop(block, (0, 0))[1:]
-        return self._lost() or "done"
+        return self._lost() or RIGHT
 
     def trim(self) -> str:
         """Trim; say whether the arena holds what is in use, and nothing else."""
@@ -103,19 +104,21 @@ class Watched:
         if problem := self._lost() or (spare and f"{spare} free blocks are still held"):
             return problem
         back = before - self.arena.held
-        return "what was free" if returned == back else f"{returned!r} bytes, and {back} came back"
+        return (
+            RIGHT if returned == back else f"it returned {returned!r}, and {back} bytes came back"
+        )
 
     def held(self) -> str:
         """Say whether the pool knows what it holds."""
         held, right, used = self._pool.held, self.arena.held, self._used.values()
         if callable(held):
-            return "held is a method"
+            return "it is a method"
         if held == right:
-            return "right"
+            return RIGHT
         requested = sum(size for _, size in used) + sum(self._spare)
         slips = ((sum(self._raw[at] for at, _ in used), "in use"), (requested, "requested"))
-        said = next((f"the bytes {slip}, " for size, slip in slips if held == size), "")
-        return f"held is {said}{held!r}, but the arena holds {right}"
+        said = next((f", the bytes {slip}" for size, slip in slips if held == size), "")
+        return f"it is {held!r}{said}; the arena holds {right}"
 
     def shares(self) -> list[float]:
         """Return for each block in use how many times its bytes are held for it."""
