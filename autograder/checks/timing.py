@@ -58,8 +58,9 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
     rate = script.samples / script.total
     waited = sum(script.waits)
     measured = (
-        f"throughput {shown(reported['throughput'])} samples/s where {rate:.4g} passed, "
-        f"data_wait {shown(reported['data_wait'])} s of {waited:.4g}, on a clock that the grader moves"
+        f"throughput is {shown(reported['throughput'])} samples/s, and {rate:.4g} is right; "
+        f"data_wait is {shown(reported['data_wait'])} s, and {waited:.4g} s is right "
+        "(on a clock that the grader moves)"
     )
     if not close(reported["throughput"], rate, EXACT):
         other = "the result differs from samples / seconds of the epoch", COUNT
