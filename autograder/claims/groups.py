@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
+from autograder.checks.hints import hinted
 from autograder.claims.claimed import joined
 from autograder.lab import (
     BOOLEAN,
@@ -36,6 +37,9 @@ EXACT = 1e-4  # relative, of figures
 SUMS = (1.5, 2.5)
 SAVED = 1e-6  # of the largest weight
 KEPT = "kept_"
+SAMPLES_FIRST = {
+    "not those of DistributedSampler": "if divides_the_samples fails too, mend that first"
+}
 UNCOUNTED = "collectives are counted from the third step on, and optimizer.step() ends a step"
 UNSEEN = "nothing is averaged in a step, or in another thread, where no call is seen"
 Calls = Sequence[Mapping[str, Any]]
@@ -127,12 +131,8 @@ class Group:
             measured = f"{measured} (allowed {within:.0e})"
             evidence = numerics.shares(update=moved.error / within)
             if not moved.error <= within:
-                return Failed(
-                    measured,
-                    self.reason(ranks, moved.ratio),
-                    self.see,
-                    evidence,
-                )
+                failed = Failed(measured, self.reason(ranks, moved.ratio), self.see, evidence)
+                return hinted(failed, SAMPLES_FIRST, self.see)
         return Passed(measured, evidence)
 
     def reason(self, ranks: Pair, ratio: float) -> str:
@@ -198,7 +198,7 @@ class Group:
                 why = why or order_problem(read, epochs)
             counts = " and ".join(str(len(own)) for own in read)
             return (
-                f"{counts} samples were read in {epochs} epochs, of {samples} in the set",
+                f"the processes read {counts} samples in {epochs} epochs; the set has {samples}",
                 why,
             )
 
@@ -343,7 +343,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
         asked = f"DistributedSampler gives each {len(expected[0])} in all epochs"
         return f"the processes read {' and '.join(map(str, counts))} samples, and {asked}"
     if read != expected:
-        return "samples are left out, or in a different order from DistributedSampler's with this seed, epochs 0, 1, 2"
+        return "the samples, or their order, are not those of DistributedSampler with this seed in epochs 0, 1 and 2"
     if SUMS[0] < ratio < SUMS[1]:
         return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches differ"
     return "the steps differ from those of one process: averaged late, or criterion or optimizer are not those given"
@@ -353,7 +353,8 @@ def division_problem(read: Orders, samples: int, epochs: int) -> str:
     """Say how the samples that each process read are no division of the set, epoch by epoch."""
     each = -(-samples // len(read))
     if any(len(own) != each * epochs for own in read):
-        return f"each process has {each} samples in each of {epochs} epochs, one twice where the set does not divide"
+        must = f"each process must read {each} samples in each of {epochs} epochs"
+        return f"{must}; some come twice if the set does not divide by the number of processes"
     for number, order in enumerate(_by_epoch(read, epochs), 1):
         missing = samples - len({index for own in order for index in own})
         if missing > 0:

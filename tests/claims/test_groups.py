@@ -74,7 +74,9 @@ def both(weights, **more):
         pytest.param({"weights1": START + np.nan}, "different weights", id="no numbers"),
         pytest.param(both(START), "a different model was trained", id="a copy is trained"),
         pytest.param(both(START + 1.8), "added up", id="a sum for the mean"),
-        pytest.param(both(START + 1.8, asked=(1, 0)), "a different order", id="another order"),
+        pytest.param(
+            both(START + 1.8, asked=(1, 0)), "not those of DistributedSampler", id="another order"
+        ),
         pytest.param(
             both(START + 1.8, asked=(0, 1, 0, 1)), "read 4 samples", id="the whole set in each"
         ),
@@ -129,7 +131,7 @@ SHARES = {
     "right": ([[0, 2, 1, 0], [1, 0, 0, 2]], ""),
     "too many": (
         [[0, 1, 2, 0, 1, 2], [1, 0, 0, 2]],
-        "each process has 2 samples in each of 2 epochs",
+        "each process must read 2 samples in each of 2 epochs",
     ),
     "the same half": (
         [[0, 2, 1, 0], [0, 2, 1, 0]],

@@ -36,7 +36,7 @@ def test_the_reference_passes_in_real_workers(workers):
 SHARES = {
     "divided": ([[0, 1, 2, 1], [2, 0, 0, 1]], [2] * 6, ""),
     "alike": ([[0, 1, 0, 2], [0, 1, 0, 2]], [2] * 6, "all ranks read the same samples"),
-    "too few": ([[0, 1], [2, 0]], [2] * 6, "each process has 2 samples"),
+    "too few": ([[0, 1], [2, 0]], [2] * 6, "each process must read 2 samples"),
     "the same order": ([[0, 1, 0, 1], [2, 0, 2, 0]], [2] * 6, "every epoch has the same order"),
     "one by one": ([[0, 1, 2, 1], [2, 0, 0, 1]], [1] * 12, "batches have 2 samples"),
 }

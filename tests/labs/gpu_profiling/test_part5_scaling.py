@@ -61,7 +61,7 @@ SHARES = {
         ((0, 1, 1, 0), (0, 1, 1, 0)),
         {"divides_the_samples": "both processes read the same samples; in epoch"},
     ),
-    "one reads": (((0, 1, 2, 1), ()), {"divides_the_samples": "each process has 2 samples"}),
+    "one reads": (((0, 1, 2, 1), ()), {"divides_the_samples": "each process must read 2 samples"}),
 }
 
 

@@ -137,7 +137,7 @@ def communicates_once_a_step(short_groups: Pair) -> Verdict:
 )
 def loss_is_of_all(short_groups: Pair) -> Verdict:
     """loss is the mean over all samples of all ranks. It, steps and skipped are the same on all ranks."""
-    try_ = f"dist.all_reduce the sum of loss * len(labels) and the number of samples; {WRONG}"
+    try_ = "dist.all_reduce the sum of loss * len(labels) and the number of samples"
     return judges.facts(short_groups, try_, "loss", *judges.COUNTS)
 
 
@@ -184,7 +184,7 @@ overflow = judges.Steps(
 def overflow_skips_everywhere(overflowing: Pair) -> Verdict:
     """A batch that overflows on one rank makes all ranks skip its group, and nothing else."""
     judged = overflow.trained(overflowing, HALF)
-    try_ = f"count a step only where the scaler did not skip it; {WRONG}"
+    try_ = "count a step only where the scaler did not skip it"
     counted = judges.facts(overflowing, try_, *judges.COUNTS)
     return counted if isinstance(judged, Passed) and isinstance(counted, Failed) else judged
 
@@ -218,8 +218,8 @@ def divides_the_samples(shares: Observation) -> Verdict:
     """Every sample is read in each epoch, in a new order. All ranks read the same number of samples."""
     problems = [judges.division(group) for group in shares.values["groups"]]
     measured, why = next(filter(lambda problem: problem[1], problems), problems[0])
-    judged = verdict(measured, why, f"deliver (loader, sampler); {WRONG}")
-    return hinted(judged, judges.DIVIDES, WRONG)
+    judged = verdict(measured, why, f"deliver (loader, sampler); {judges.LOADER}")
+    return hinted(judged, judges.DIVIDES, judges.LOADER)
 
 
 def make(
@@ -233,9 +233,9 @@ def make(
 
 
 TAKES = ["make_loader"]
-of_two = Loader(part, partial(make, world=2), see=WRONG, takes=TAKES)
+of_two = Loader(part, partial(make, world=2), see=judges.LOADER, takes=TAKES)
 of_two.has_options("asks_for_what_helps")
-Loader(part, make, see=WRONG, takes=TAKES).is_faster(needs=["divides_the_samples"])
+Loader(part, make, see=judges.LOADER, takes=TAKES).is_faster(needs=["divides_the_samples"])
 
 # --- evaluate ---------------------------------------------------------------------------------------------------------
 

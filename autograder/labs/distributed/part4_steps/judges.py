@@ -8,6 +8,7 @@ from typing import Any
 
 from autograder.checks import numerics, outputs, precision, slips
 from autograder.checks.hints import hinted
+from autograder.checks.outputs import Causes
 from autograder.checks.slips import SLIPPED
 from autograder.claims.claimed import joined
 from autograder.claims.groups import APART, WORLD, Group, division_problem, order_problem
@@ -30,14 +31,17 @@ DTYPES = map_of(map_of(INTEGER))
 COUNTS = ("steps", "skipped")
 SENT = "exchanges of gradients for each step"
 FIGURES = {
-    SENT: "batches before the last communicate: DDP decides in the forward pass; or no exchange is seen, "
-    "because another thread makes it",
+    SENT: "batches before the last of a group send gradients too: DDP decides in the forward pass whether to send",
     "loss": "it is no mean over all samples of all ranks",
     "steps": "a group of batches is one step, and one that the scaler skips is none",
     "skipped": "it counts the steps that the scaler skipped: those after which its scale is smaller",
 }
 WEIGH = "multiply each loss by len(labels) / samples of its group"
-TRIES = {
+TRIES: Causes = {
+    f"{SENT}: 0,": (
+        "no exchange is seen: another thread makes it, or gradients are sent in another way",
+        "let backward() of DistributedDataParallel exchange them, in the thread that trains",
+    ),
     "eval mode": "model.train() before the first batch",
     "kept for": "optimizer.zero_grad() after each step",
     "is clipped by its own": "clip_grad_norm_ once, of all of model.parameters()",
@@ -54,6 +58,7 @@ TRIES = {
 }
 """What to try, by words of what is wrong."""
 WRONG = 'see "What usually goes wrong" in the part 4 handout'
+LOADER = 'see make_loader under "What to write" in the part 4 handout'
 SUMMED = 0.6  # of the update: as far from WORLD times the right one; sums were within 0.35, one between 0.4 and 0.6
 EPOCHS, BATCH = 2, 4
 
@@ -83,7 +88,7 @@ class Steps(Group):
         *apart* says it where the ranks have different weights.
         """
         super().__init__(part, part.probes[by].run, joined(try_, see))
-        self._why, self._apart, self._see = why, apart, see
+        self._why, self._apart = why, apart
         self._case = ""
 
     def trained(self, ranks: Pair, within: float) -> Verdict:
@@ -95,7 +100,7 @@ class Steps(Group):
             judged = super().trained(Pair(*(_only(side, case) for side in sides)), within)
             if isinstance(judged, Failed):
                 named = replace(judged, measured=case + judged.measured)
-                return hinted(named, TRIES, self._see)
+                return hinted(named, TRIES)
         return judged
 
     def reason(self, ranks: Pair, ratio: float) -> str:
@@ -130,7 +135,7 @@ def facts(ranks: Pair, try_: str, *names: str) -> Verdict:
     within = {"float": 1e-5, "int": 0.0}
     without = [f": {name}" for name in FIGURES if name not in names]
     judged = outputs.same(ranks, within, why=FIGURES, try_=try_, without=without)
-    return hinted(slips.told(ranks, judged), TRIES, WRONG)
+    return hinted(slips.told(ranks, judged), TRIES)
 
 
 def precision_of(observation: Observation, try_: str) -> Verdict:
@@ -175,7 +180,7 @@ def division(shares: Mapping[str, Any]) -> tuple[str, str]:
 
 DIVIDES = {
     "the same samples": "DistributedSampler(dataset, world, rank, seed=seed)",
-    "each process has": "DistributedSampler(dataset, world, rank, seed=seed), and no drop_last",
+    "each process must read": "DistributedSampler(dataset, world, rank, seed=seed), and no drop_last",
     "every epoch": "shuffle=True in the DistributedSampler, and return the loader's own sampler",
     "batches have": "batch_size=batch_size, for each rank",
     "another seed": "DistributedSampler(..., seed=seed)",

@@ -280,7 +280,7 @@ group.same(
     "losses",
     "loss_is_of_all",
     "The losses are means over the samples of all processes, the same in each of them.",
-    "it is that of this process alone or of one batch, or batches count alike, although their sizes differ",
+    "each loss is that of this process alone or of one batch, or batches count alike, although their sizes differ",
     "dist.all_reduce the sum of the losses and the number of samples",
 )
 group.same(
