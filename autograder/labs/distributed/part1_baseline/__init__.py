@@ -44,6 +44,7 @@ part = Part(
     warm=["torch._dynamo"],
 )
 SEE = 'see "What usually goes wrong" in the part 1 handout'
+WRITE = 'under "What to write" in the part 1 handout'
 COPIED = {"empties_its_inputs": "it is given a copy of the events, to sort and to mark"}
 AGAIN = "run python part1_baseline.py and submit the files that it writes, unchanged"
 
@@ -68,7 +69,7 @@ def one_trace_for_each_rank(profiled: Observation) -> Verdict:
     """Each process writes rank{rank}_trace.json.gz with its own rank, and no other file."""
     named = 'export_chrome_trace(f"{folder}/rank{rank}_trace.json.gz"), with this ending'
     judged = verdict(*judges.files_problem(profiled.values), f"{named}; {SEE}")
-    return hinted(judged, judges.FILES, SEE)
+    return hinted(judged, judges.FILES)
 
 
 @part.check(basis="report", needs=[one_trace_for_each_rank])
@@ -76,7 +77,7 @@ def follows_the_schedule(profiled: Observation) -> Verdict:
     """Each trace holds the active steps, with shapes; too few steps are a ValueError at once."""
     try_ = "schedule(wait=wait, warmup=warmup, active=active, repeat=1), prof.step() after step()"
     judged = verdict(*judges.schedule_problem(profiled.values), f"{try_}; {SEE}")
-    return hinted(judged, judges.SCHEDULES, SEE)
+    return hinted(judged, judges.SCHEDULES)
 
 
 # --- a step -----------------------------------------------------------------------------------
@@ -99,7 +100,8 @@ def summarises(*names: str, **words: Any) -> None:
     words["slips"] = {
         why: partial(made.asked, slip=slip) for why, slip in words.pop("slips").items()
     }
-    step.same(traces, families=(), oracle=made.asked, within=1e-6, needs=[], try_=SEE, **words)
+    try_ = f"see {names[-1]} {WRITE}"
+    step.same(traces, families=(), oracle=made.asked, within=1e-6, needs=[], try_=try_, **words)
 
 
 summarises(
@@ -136,7 +138,9 @@ summarises(
         ),
     },
     slips={
-        "kernels of NCCL are left out: the time in which any kernel runs counts": "no NCCL",
+        "kernels of NCCL are left out: count the time in which any kernel runs, NCCL's included": (
+            "no NCCL"
+        ),
         "it is a share; in percent it is 100 times as much": "share",
     },
 )
@@ -166,7 +170,7 @@ waits.same(
     name="finds_who_waits",
     says="waiting returns for each rank how long it waited, the one that waits least first.",
     why=judges.WAITS,
-    try_=SEE,
+    try_=f"see the paragraph on waiting {WRITE}",
     slips={why: partial(made.waiting, slip=slip) for why, slip in judges.WAIT_SLIPS.items()},
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ def judged(pair: Pair, problem: Any, try_: str) -> Verdict:
     own, expected = pair.student.values["cases"], pair.baseline.values["cases"]
     problems = [problem(*each) for each in zip(own, expected, strict=True)]
     measured, why = next((it for it in problems if it[1]), problems[-1])
-    return hinted(verdict(measured, why, f"{try_}; {SEE}"), judges.TIMED, SEE)
+    return hinted(verdict(measured, why, f"{try_}; {SEE}"), judges.TIMED)
 
 
 @part.check(basis="scripted")
@@ -150,7 +151,7 @@ def linked(student: Student, rig: Rig) -> Answer:
 
 def link_rule(linked: Pair) -> str | tuple[str, str]:
     problem = judges.link_problem(linked.student.values, linked.baseline.values)
-    return caused(problem, judges.LINKED, SEE)
+    return caused(problem, judges.LINKED)
 
 
 def also_in_the_file(linked: Pair) -> tuple[str, str] | None:
@@ -184,7 +185,18 @@ study.is_consistent(
 
 # --- arithmetic -------------------------------------------------------------------------------
 
-fit = Exercise("fit_link", part)
+
+FITTED = ("latency_ms", "bytes_per_ms")
+
+
+def named(written: Any, inputs: Mapping[str, Any]) -> Any:
+    """Name the figures that it returns."""
+    returned = written(**inputs)
+    both = isinstance(returned, (list, tuple)) and len(returned) == 2
+    return dict(zip(FITTED, returned, strict=True)) if both else returned
+
+
+fit = Exercise("fit_link", part, call=named)
 
 
 @fit.inputs
@@ -204,7 +216,7 @@ def draw_rows(
     }
 
 
-def fitted(rows: list[dict[str, Any]], slip: str = "") -> tuple[float, float]:
+def fitted(rows: list[dict[str, Any]], slip: str = "") -> dict[str, float]:
     """Return what fit_link has to return, or what somebody returns who makes this *slip*."""
     rows = [rows[0], rows[-1]] if slip == "two rows" else rows
     sizes, ms = (np.array([float(it[name]) for it in rows]) for name in ("bytes", "ms"))
@@ -212,25 +224,26 @@ def fitted(rows: list[dict[str, Any]], slip: str = "") -> tuple[float, float]:
     if slip == "turned round":
         rate, less = np.polyfit(ms, sizes, 1)
         slope, latency = 1 / rate, -less / rate
-    return float(latency), float(slope if slip == "slope" else 1 / slope)
+    rate = slope if slip == "slope" else 1 / slope
+    return dict(zip(FITTED, (float(latency), float(rate)), strict=True))
 
 
 fit.same(
     {
         "two sizes": {"rows": 2, "noise": 0.0},
-        "the smallest size took twice as long": {"cold": 2.0},
+        "rows whose smallest size took twice as long": {"cold": 2.0},
     },
     families=("drawn sizes",),
     oracle=fitted,
     within=1e-4,
     name="fits_the_link",
     says="fit_link returns the latency and the bandwidth of the line with the least squares.",
-    why="the line goes through all rows, and squares of ms are least: ms = latency + bytes / rate",
-    try_=f"np.polyfit(bytes, ms, 1) gives slope and latency; bytes_per_ms is 1 / slope; {SEE}",
+    why="the line goes through all rows, and has the least squares of the errors in ms",
+    try_="np.polyfit(bytes, ms, 1), bytes first, gives slope and latency; bytes_per_ms is 1 / slope",
     slips={
         "the second figure is the slope; bytes_per_ms is 1 / slope": partial(fitted, slip="slope"),
         "the line goes through two rows alone; all rows count": partial(fitted, slip="two rows"),
-        "squares of bytes are least there, and those of ms must be": partial(
+        "your line has the least squares of the errors in bytes; it must be those of the errors in ms": partial(
             fitted, slip="turned round"
         ),
     },
