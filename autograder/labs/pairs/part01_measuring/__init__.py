@@ -48,7 +48,7 @@ def nothing() -> None:
 # --- benchmark --------------------------------------------------------------------------------------------------------
 
 
-OWN, BARE, COLD = "with both numbers given", "where no numbers are given", "with warmup=0"
+OWN, BARE, COLD = "with warmup and iterations given", "where no numbers are given", "with warmup=0"
 CALLS = {BARE: {}, COLD: {"iterations": 3, "warmup": 0}}
 """What else benchmark is called with, to count the calls of fn."""
 
@@ -99,8 +99,11 @@ def times_each_call(cold_and_warm_calls: Pair) -> Verdict:
     row, times = reported["row"], script["times"]
     for kind, right in script["calls"].items():
         if (calls := reported["calls"].get(kind)) != right:
-            why = "warmup calls come first, then iterations timed calls, and no others"
-            return Failed(f"{calls} calls {kind}; expected {right}", why, SIGNATURE)
+            measured = f"{calls} calls {kind}; expected warmup + iterations = {right}"
+            why = "first `warmup` calls, then `iterations` timed calls, and no others"
+            loops = "call fn nowhere but in these two loops"
+            loops = loops if calls > right else "for _ in range(warmup): fn(), then the timed loop"
+            return Failed(measured, why, SIGNATURE if kind == BARE else loops)
     if (reported["name"], row["iterations"]) != (script["name"], len(times)):
         measured = f"name '{reported['name']}', iterations {row['iterations']}"
         why = f"expected '{script['name']}' and {len(times)}"

@@ -235,6 +235,12 @@ banded.same(
         "257": "the last block of rows is shorter, and must not be left out",
         "": "position i must see j when i - window < j <= i, and no other",
     },
+    hints={
+        "dimension 2 is too short": (
+            "positions are missing: most likely the last block of rows, which is shorter",
+            f"for start in range(0, n, rows): stop = min(start + rows, n); {WRONG}",
+        )
+    },
     try_=f"{CUT}; compare with the baseline at 5 positions and a window of 2",
 )
 

@@ -95,7 +95,7 @@ def regions(student: Student, rig: Rig) -> Answer:
 def regions_answer_alike(regions: Pair) -> Verdict:
     """The model returns the same logits and gradients as before, for each length, in train and eval mode."""
     why = "the compiled model gives different results"
-    return outputs.same(regions, 1e-4, why=why, try_=f"{REGION}; {SEE}")
+    return outputs.same(regions, 1e-4, why=why, try_=REGION)
 
 
 @part.check(basis="outputs", compared="names")
