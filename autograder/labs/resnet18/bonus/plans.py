@@ -90,8 +90,11 @@ COUNTED = {  # words of a case -> why its bytes are wrong, and what to try
         "look at optimizer.state after optimizer.step()",
     ),
     "of activations": (
-        "what model and loss keep counts: each storage once, and none that another line counts",
-        "leave out what parameters, buffers and batch count",
+        (
+            "activations are the storages that model and loss keep: each once and whole, "
+            "without those of parameters, buffers and batch"
+        ),
+        "add up untyped_storage().nbytes(), once for each storage that no other line counts",
     ),
     "of batch": (
         "labels are int64, images float32",

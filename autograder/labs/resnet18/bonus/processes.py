@@ -25,7 +25,7 @@ group.same(
     "losses",
     "loss_is_of_all",
     "The losses are means over the samples of all processes, the same in each of them.",
-    "it is of this process alone, or a short batch counts as a full one",
+    "each loss is that of this process alone, or a short batch counts as a full one",
     "dist.all_reduce the sum of the losses and the number of samples",
 )
 group.divides_samples(

@@ -121,8 +121,8 @@ def _no_gradient(case: str) -> tuple[str, str]:
 @part.check(basis="outputs")
 def gradients_match(gradients: Pair) -> Verdict:
     """run_checkpointed returns the segment's output, and every gradient is the segment's own."""
-    options = "with its other options at their defaults"
-    try_ = f"checkpoint(segment, x, use_reentrant=False), {options}; {TWICE}"
+    only = "context_fn may hold statistics, and nothing else"
+    try_ = f"checkpoint(segment, x, use_reentrant=False, context_fn=...); {only}; {TWICE}"
     reported, expected = (side.values["cases"] for side in (gradients.student, gradients.baseline))
     for case, right in zip(reported, expected, strict=False):
         name = right["case"]
@@ -131,11 +131,13 @@ def gradients_match(gradients: Pair) -> Verdict:
             return Failed(f"a {name}", ASKED_FOR, f"do not change x; {try_}")
         if wanted and not there:
             return Failed(f"no {name}", *_no_gradient(name))
-    why = {
-        "gradient of": (
-            "the second run differs from the first: in random numbers, statistics or mode"
-        ),
+    why: outputs.Causes = {
         "output of": "the segment has a different output, or ran in a different mode",
+        "a dropout in train()": (
+            "the second run differs from the first: dropout drops other values",
+            "leave preserve_rng_state on",
+        ),
+        "gradient of": "the second run differs from the first: in statistics or mode",
     }
     return outputs.same(gradients, SAME, why=why, try_=try_)
 
