@@ -13,7 +13,7 @@ Hints = Mapping[str, str]
 
 
 def hinted(judged: Verdict, hints: Causes, see: str = "") -> Verdict:
-    """Give a failure the hint for its cause; *see* names the section of the handout.
+    """Give a failure the hint for its cause; *see* names the section of the handout, unless the hint names one.
 
     A hint that is a tuple says why as well. A failure without a hint keeps its own.
     """
@@ -32,4 +32,4 @@ def caused(problem: str, hints: Hints, see: str = "") -> str | tuple[str, str]:
 
 
 def _seen(hint: str, see: str) -> str:
-    return f"{hint}; {see}" if hint and see else hint
+    return f"{hint}; {see}" if hint and see and 'see "' not in hint else hint

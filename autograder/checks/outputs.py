@@ -105,7 +105,7 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
     form = _wrong_form(case, asked)
     missing = _is_plain(asked) or _has_no_gradient(case)
     if case["shape"] == asked["shape"] and not (_is_plain(case) or _is_plain(asked)):
-        try_ = f".to(torch.{asked['dtype']}) for this result; {try_}"
+        try_ = f"convert it at the end, by .to(torch.{asked['dtype']}) for this result"
     return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
 
 
@@ -260,7 +260,8 @@ def _difference(
     if lost and np.isfinite(want).all():
         return f"{lost} of {got.size} numbers are NaN or infinite, one of them at {place}"
     if np.isinf(apart):
-        return f"one of both is not finite at {place}"
+        own, right = (each.reshape(tuple(shape))[tuple(place)] for each in (got, want))
+        return f"at {place} your number is {own:.4g}, and {right:.4g} is right"
     far = f"{apart:.2g} times" if apart >= 1 else f"{apart:.1e} of"
     row = "row along the last dimension" if len(shape) > 2 else "row"
     return (

@@ -117,6 +117,10 @@ summary.same(
         "float64": "results are in the chunks' dtype",
         "": "mean and maximum are taken over all rows of all transformed chunks",
     },
+    hints={
+        f"{NAN}, result 1": "sum keeps a NaN, nansum drops it",
+        f"{NAN}, result 2": "torch.maximum keeps a NaN, torch.fmax drops it",
+    },
     try_=f"total = total + values.sum(0, dtype=torch.float64), and torch.maximum; {SEE}",
 )
 summary.needs_less_memory(

@@ -35,6 +35,7 @@ from autograder.lab import (
 from autograder.labs.pairs.part05_precision import slips
 
 part = Part("part05_precision", writes=["train_mixed"])
+WRITE = 'see "What to write" in the part 5 handout'
 WRONG = 'see "What usually goes wrong" in the part 5 handout'
 
 # --- train_mixed ------------------------------------------------------------------------------------------------------
@@ -343,6 +344,9 @@ fp8.error_between(
         "": "operands are not divided by their scales, or the product is not multiplied by both",
     },
     exact="that is more exact than FP8: the product was computed in 16 or 32 bits",
+    hints={
+        "dtype of the result": f"it has the dtype of x: convert it at the end by .to(x.dtype); {WRITE}"
+    },
     try_=SCALE,
 )
 fp8.error_between(
