@@ -164,12 +164,13 @@ class Study:
     def _shown(self, row: Row, columns: Sequence[str]) -> str:
         """Return some figures of a row, which may have any form."""
         keys = self.form.names[: self.form.keys]
+        named = (f"{it} " * (it in self.form.numbers) + shown_name(row.get(it)) for it in keys)
         figures = ", ".join(
             f"{shown(row.get(name))} {self.form.units.get(name, name)}"
             for name in columns
             if name not in keys
         )
-        return f"{' '.join(shown_name(row.get(name)) for name in keys)}: {figures}"
+        return f"{', '.join(named)}: {figures}"
 
     def is_written(self, also: Also | None = None, says: str = "") -> None:
         """Claim that the table holds the rows that are returned."""

@@ -28,7 +28,7 @@ BUS = "it is 2 (n - 1) / n x bytes / time, in 1e9 bytes a second; here n is 3"
 BUS_SLIPS = [
     (1e9 / 2**30, "a GB has 2**30 bytes there, and bandwidth is in 1e9 bytes a second"),
     (8.0, "that is in bits, and bandwidth is in 1e9 bytes a second"),
-    (WORLD / 2 / (WORLD - 1), "that is bytes / time, and a bus moves 2 (n - 1) / n x bytes"),
+    (WORLD / 2 / (WORLD - 1), "yours is bytes / time, and a bus moves 2 (n - 1) / n x bytes"),
 ]
 NOT_ALONE = "it is the median of as many calls of all_reduce as are asked for, each waited for"
 LINKED = {
