@@ -213,9 +213,10 @@ def filled(random: np.random.Generator) -> Drawing:
     """There is room beside a free block; then a request takes the rest, and a limit is just enough."""
     sizes = (random.uniform(1, 9, 3) * 50_000).astype(int).tolist()
     room: list[Drawn] = [("allocate", 0, sizes[0]), ("free", 0), ("allocate", 1, 7 * sizes[0])]
-    return {"gap": 64, "limit": 40 * sizes[0] + 1}, [*room, ("fit", *sizes), ("trim",), ("fill", 2)]
+    return {"gap": 64, "limit": 40 * sizes[0] + 1}, [*room, (EXACT, *sizes), ("trim",), (REST, 2)]
 
 
+EXACT, REST = "allocate_with_exact_limit", "allocate_the_rest"
 LIMITS = {"no limit": trimmed, "a limit": limited, "a full pool": filled}
 
 
@@ -235,8 +236,11 @@ pool.calls(
             "after trim the blocks that went back are unknown: ValueError",
             "forget the addresses that go back; raise ValueError for each that is not in use",
         ),
-        "fit": ("the limit allows exactly that many bytes", "refuse only if held + block > limit"),
-        "fill": (
+        EXACT: (
+            "the limit of this pool is what the blocks for these sizes take together, and that is allowed",
+            "refuse only if held + the rounded size > limit",
+        ),
+        REST: (
             "the block counts, not the request: round up first, then compare with the limit",
             "compare held + block, not held + size, with the limit",
         ),
@@ -260,5 +264,5 @@ pool.calls(
         "": "allocate returns the address that a raw allocation returned",
     },
     hints=HINTS,
-    try_=SEE,
+    try_='see "What to write" in the part 12 handout',
 )

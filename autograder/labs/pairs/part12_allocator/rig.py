@@ -68,7 +68,7 @@ class Watched:
         except MemoryError:
             return RIGHT
 
-    def fit(self, *sizes: int) -> str:
+    def allocate_with_exact_limit(self, *sizes: int) -> str:
         """Make a pool whose limit is just what blocks of these sizes take, and ask for them."""
         limit = None
         for _ in range(2):
