@@ -50,6 +50,10 @@ def script(
     return inputs, [*calls, ("length",)]
 
 
+AFTER_KEEP = (
+    "appends were right until keep, and the first one after it is not: keep left other sequences than rows names",
+    'index by rows: that keeps order and repetitions, a mask does not; see "What to write" in the part 8 handout',
+)
 cache.calls(
     script,
     {"bfloat16": {"precision": "bfloat16"}, "a capacity of 1": {"capacity": 1}},
@@ -62,6 +66,7 @@ cache.calls(
         "length": "length is the number of positions, so n more after an append of n",
         "": "the keys and values of all positions so far are returned, of the sequences that were kept, in their order",
     },
+    hints=dict.fromkeys(("call 8: append", "call 13: append"), AFTER_KEEP),
     try_=f"buffer[:, :, start:start + n] = keys, and a larger buffer before it is full; {WRONG}",
 )
 cache.calls(
