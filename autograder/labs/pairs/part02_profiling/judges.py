@@ -200,7 +200,7 @@ def _work_problem(own: Mapping[str, Any], computing: Container[str]) -> Problem:
         went = " and ".join(f"{many(it, 'time')} {way}" for way, it in own["passes"].items())
         return f"the model went {went}", "two whole steps warm up, and the third is profiled"
     if any(it["name"] == "backward" and "forward" in it["inside"] for it in own["ranges"]):
-        return "'backward' is inside of 'forward'", "one range ends before the other begins"
+        return "'backward' is inside of 'forward'", "'forward' must end before 'backward' begins"
     if idle := [
         it["name"] for it in own["ranges"] if it["name"] in computing and not it["computes"]
     ]:
