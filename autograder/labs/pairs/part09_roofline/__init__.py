@@ -133,7 +133,7 @@ def draw_work(
 ) -> dict[str, Any]:
     """Draw a device whose ridge, in FLOP per byte, lies below or above most of the work."""
     bandwidth = random.uniform(1e10, 1e12)
-    peak = {"": random.uniform(1, 20) * bandwidth, "on the ridge": 8.0 * bandwidth}[ridge]
+    peak = {"": random.uniform(1, 20) * bandwidth, "equal": 8.0 * bandwidth}[ridge]
     sizes = {"rows": rows, "inner": inner, "columns": columns}
     return {"kind": kind, **sizes, "peak_flops": peak, "bandwidth": bandwidth}
 
@@ -145,10 +145,11 @@ def counted(**given: Any) -> Any:
 
 
 STORAGES = "a dict of untyped_storage().data_ptr() -> untyped_storage().nbytes(), then the sum of its values"
-RIDGE: Sizes = {"rows": 48, "inner": 48, "columns": 48, "ridge": "on the ridge"}
+EQUAL = "computing and moving take equally long"
+RIDGE: Sizes = {"rows": 48, "inner": 48, "columns": 48, "ridge": "equal"}
 roof.same(
     {
-        "on the ridge": RIDGE,
+        EQUAL: RIDGE,
         "64 x 128 by 128 x 32": {"rows": 64, "inner": 128, "columns": 32},
         **{kind: {"kind": kind} for kind in KINDS},
     },
@@ -177,9 +178,13 @@ roof.same(
         ),
         "bytes": ("all inputs and all results count, each storage once and whole", STORAGES),
         "intensity": ("intensity is flops / bytes", "divide flops by bytes"),
+        f"{EQUAL}, bound": (
+            "the intensity equals peak_flops / bandwidth, and compute is right only above it",
+            "compare by > and not by >=",
+        ),
         "bound": (
-            "compute above peak_flops / bandwidth, else memory: on the ridge itself, memory",
-            "compare by > and not by >=, and with peak_flops / bandwidth, not bandwidth / peak_flops",
+            "compute is right if the intensity is above peak_flops / bandwidth, else memory",
+            "compare with peak_flops / bandwidth, not bandwidth / peak_flops",
         ),
         "seconds": (
             "the slower of both limits decides",
@@ -198,7 +203,7 @@ roof.same(
         ),
         "intensity: 0.125": ("that is bytes / flops", "divide flops by bytes"),
     },
-    try_=WRONG,
+    try_='see "What to write" in the part 9 handout',
 )
 
 # --- product and epilogue ---------------------------------------------------------------------------------------------
