@@ -141,7 +141,7 @@ class Shards(Group):
                 if why:
                     break
             judged = verdict(f"rank {rank}: {measured}", why, f"{try_}; {self.see}")
-            return hinted(judged, GATHERS, self.see)
+            return hinted(judged, GATHERS)
 
         reads = [self.probe, reduced, *filter(None, [kept])]
         self.part.add_check(name, says, "report", judge, reads, needs)

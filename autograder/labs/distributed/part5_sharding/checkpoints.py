@@ -13,7 +13,7 @@ from autograder.lab import (
     Student,
     Verdict,
 )
-from autograder.labs.distributed.part5_sharding.part import SEE, Rig, part
+from autograder.labs.distributed.part5_sharding.part import SEE, WRITE, Rig, part
 from autograder.model import verdict
 
 SHARE = 0.7  # of all bytes; half of them, and what one process writes for all, are 0.61
@@ -57,4 +57,8 @@ def each_rank_writes_its_share(resumed: Pair) -> Verdict:
     rank, share = (resumed.student.values[name] for name in ("rank", "share"))
     measured = f"rank {rank} wrote {share:.0%} of the bytes"
     why = "one process writes all, so it needs memory and time for all" * (share > SHARE)
-    return verdict(measured, why, f"dcp.save of sharded tensors, by all processes; {SEE}")
+    try_ = (
+        "in all processes, give dcp.save what get_state_dict(model, optimizer) returns without "
+        f"full_state_dict=True: each process then writes its own shards; {WRITE}"
+    )
+    return verdict(measured, why, try_)

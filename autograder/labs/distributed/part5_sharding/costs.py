@@ -17,8 +17,10 @@ holds, sends = Exercise("bytes_per_rank", part), Exercise("traffic", part)
 
 def cases(strategies: tuple[str, ...]) -> dict[str, Any]:
     """Name each strategy in drawn sizes, and in one process."""
-    drawn = {f"{name}, drawn": {"strategy": name} for name in strategies}
-    alone = {f"{name}, one process": {"strategy": name, "processes": 1} for name in strategies}
+    drawn = {f"bytes with {name}, sizes at random": {"strategy": name} for name in strategies}
+    alone = {
+        f"bytes with {name}, one process": {"strategy": name, "processes": 1} for name in strategies
+    }
     return drawn | alone
 
 
@@ -59,9 +61,9 @@ holds.same(
     says="bytes_per_rank says what a process holds with DDP, ZeRO-1, ZeRO-2 and FSDP, in 1 to 64 processes.",
     why={
         "1000 parameters": "shares are not rounded, also where processes do not divide what is shared",
-        "optimizer": "Adam takes 8 bytes for each parameter, shared with zero1, zero2 and fsdp",
-        "gradients": "gradients take 4 bytes for each parameter, shared with zero2 and fsdp",
-        "weights": "weights take 4 bytes for each parameter, shared with fsdp alone",
+        "optimizer": "Adam takes 8 bytes a parameter; with zero1, zero2 and fsdp, divide by the number of processes",
+        "gradients": "gradients take 4 bytes a parameter; with zero2 and fsdp, divide by the number of processes",
+        "weights": "weights take 4 bytes a parameter; with fsdp alone, divide by the number of processes",
         "": "total is the sum of the three",
     },
     try_=SEE,

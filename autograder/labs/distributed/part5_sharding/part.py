@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 else:
     Rig = Any
 
-__all__ = ["SEE", "Rig", "part"]
+__all__ = ["SEE", "WRITE", "Rig", "part"]
 
+WRITE = 'see "What to write" in the part 5 handout'
 SEE = 'see "What usually goes wrong" in the part 5 handout'
 part = Part(
     "part5_sharding",

@@ -21,7 +21,7 @@ from autograder.lab import (
     Verdict,
     exactly,
 )
-from autograder.labs.distributed.part5_sharding.part import SEE, Rig, part
+from autograder.labs.distributed.part5_sharding.part import SEE, WRITE, Rig, part
 
 TRAINING = sharded("losses", "norms")
 NEAR = 1e-4  # of the update; honest work is within 1e-6
@@ -34,6 +34,12 @@ TRAININGS: dict[str, dict[str, bool]] = {
     "kept": {"reshard": False},
     "clipped": {"clip": True},
 }
+RAISED = {
+    "halved": "shard got a bfloat16 policy here: pass mp_policy=policy to fully_shard of each block and of the model",
+    "kept": "shard got reshard=False here: pass reshard_after_forward=reshard to fully_shard of each block",
+    "clipped": "train_sharded got clip here: clip_grad_norm_(model.parameters(), clip)",
+}
+"""Training -> what to try where it raises an exception, though the plain one, which is judged first, does not."""
 
 
 def add_training(name: str, options: dict[str, bool]) -> None:
@@ -46,7 +52,8 @@ def add_training(name: str, options: dict[str, bool]) -> None:
         return training.alone(clip="clip" in options)
 
     run.__name__ = name
-    part.probe(pair=True, **TRAINING, takes=["shard", "train_sharded"])(run)
+    hints = {"raised": f"{RAISED[name]}; {WRITE}"} if name in RAISED else {}
+    part.probe(pair=True, **TRAINING, takes=["shard", "train_sharded"], hints=hints)(run)
 
 
 for name, options in TRAININGS.items():
