@@ -53,7 +53,8 @@ TRIES: Causes = {
     "batches of a group": WEIGH,
     "it is divided": "add up the loss as the criterion returns it",
     "of this rank alone": "dist.all_reduce the sum of loss * len(labels) and the number of samples",
-    "one step": "count a step where the scale is not smaller after scaler.update()",
+    "one step": "count a step where the scale is not smaller after scaler.update(); "
+    'see "What to write" in the part 4 handout',
     "over the ranks": "leave the mean over ranks to DistributedDataParallel",
 }
 """What to try, by words of what is wrong."""
