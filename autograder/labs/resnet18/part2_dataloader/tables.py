@@ -9,6 +9,7 @@ from typing import Any
 
 from autograder.checks import plot, table
 from autograder.checks.answer_lists import each
+from autograder.checks.hints import caused
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Row, samples_problem
 from autograder.claims.studies import DRAWN, PICTURE, Study, drawn
@@ -40,6 +41,12 @@ from autograder.labs.resnet18.part2_dataloader.part import (
     part,
 )
 
+WRITE = 'see "What to write" in the part 2 handout'
+MADE = {
+    "had a second epoch": "make a loader with make_loader(**options) and measure it in each row, without an if",
+    "pin memory": 'pin_memory=device.type == "cuda" in the last two rows',
+}
+"""What to try, by words of what is wrong with the loaders that were made."""
 COLUMNS = (
     "see the columns of the table and how they follow from each other: "
     '"What to write" in the part 2 handout'
@@ -262,7 +269,7 @@ def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
     if why := form.ratio_problem(rows) or _device_problem(comparison):
         return why
     why = judges.made_problem(observed["made"], pins=2 if device.kind == "cuda" else 0)
-    return why and (why, f"call make_loader(**options) once for each row; {WRONG}")
+    return caused(why, MADE, WRITE)
 
 
 comparing = Study(part, judges.COMPARED, "compare_configurations", by=comparison)
