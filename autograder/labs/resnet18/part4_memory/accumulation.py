@@ -22,6 +22,7 @@ from autograder.lab import (
     record,
 )
 from autograder.labs.resnet18.part4_memory.part import BATCH, LEFT, MOMENTUM, Rig, part
+from autograder.traces.words import many
 
 STEPS = 3  # batches of a group in the scripted epoch
 SMOOTHING = 0.5  # of the labels there
@@ -138,8 +139,11 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
 @part.check(basis="outputs", compared="weights")
 def steps_on_the_tail(groups: Pair) -> Verdict:
     """A last group with fewer batches takes a step too, with the mean over its own samples."""
-    why = "the last group is dropped, or divided by accumulation_steps though it has fewer batches"
+    why = "the last group is dropped, or not divided by its own samples"
     try_ = "after the loop, take one more step if batches are left"
+    if numerics.update(groups, "short_weights", "short_start").error > UPDATE:
+        why = "the last group is divided by accumulation_steps though it has fewer batches, or dropped"
+        try_ = f"divide each step by the samples of its group, not by accumulation_steps; {try_}"
     return _same_group(groups, "tail", why, try_)
 
 
@@ -159,7 +163,8 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     try_ = f"{try_}; {GROUP}"
     verdict = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
     sizes = group["sizes"]
-    case = f"{len(sizes)} batches, the last of {sizes[-1]} samples, in groups of {group['steps']}"
+    samples = many(sizes[-1], "sample")
+    case = f"{len(sizes)} batches, the last one with {samples}, in groups of {group['steps']}"
     return replace(verdict, measured=f"{case}: {verdict.measured}")
 
 
