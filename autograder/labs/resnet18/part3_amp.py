@@ -162,7 +162,8 @@ HINTS = {  # what precision.why_apart says -> what to try
     "each batch has one loss": KEEP,
     "only one loss is kept": KEEP,
     "the optimizer stepped": "scaler.step(optimizer), which skips such a step",
-    "the weights are right": KEEP,
+    "the weights are right": "mend half_precision_where_it_helps first if it fails too: criterion inside of autocast; "
+    "then append loss.detach() as it is",
     "the first loss differs": "model.train(), then the criterion on the whole batch, under autocast",
     "the first loss is near": "zero_grad, forward, loss, backward, step: each once for each batch",
 }
