@@ -48,8 +48,8 @@ def same_trajectory(
     apart = furthest(student["losses"], baseline["losses"])
     moved = distance(student["weights"], baseline["weights"])
     measured = (
-        f"losses off by up to {apart:.1e} ({_allowed(apart, within.losses)}), "
-        f"weights by {moved:.1e} of their norm ({_allowed(moved, within.weights)})"
+        f"losses off by up to {apart:.1e} ({allowed(apart, within.losses)}), "
+        f"weights by {moved:.1e} of their norm ({allowed(moved, within.weights)})"
     )
     evidence = shares(
         losses=share(apart, within.losses),
@@ -74,7 +74,8 @@ def shares(**figures: float) -> dict[str, Any]:
     }
 
 
-def _allowed(value: float, most: float) -> str:
+def allowed(value: float, most: float) -> str:
+    """Say what was allowed, and whether a value is too far."""
     return f"allowed {most:.1e}" if value <= most else f"too far: allowed {most:.1e}"
 
 

@@ -21,6 +21,10 @@ from autograder.labs.resnet18.part6_comparison.runs import REFUSED, SEGMENTS, TA
 from autograder.traces.words import many
 
 STILL = 0.01  # of the baseline's update: weights that were not trained
+NO_SCALER = (
+    "float16 without scaler.scale(loss), or by a scaler that is off (enabled=False), so small gradients become 0; "
+    "a step with scaled gradients; or a loss or weights in 16 bits"
+)
 PROGRAM_TEXT = 'see "The program" in the part 6 handout'
 
 # Relative: a program may ask before its last allocations; a MiB is 5 % more than a MB.
@@ -165,7 +169,7 @@ _option(
     "--amp runs passes in half precision, and the losses follow FP32.",
     "half",
     "--amp",
-    "float16 without scaler.scale(loss), a step with scaled gradients, or a loss or weights in 16 bits",
+    NO_SCALER,
     HALF,
 )
 _option(
@@ -192,7 +196,10 @@ _option(
 def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: Pair) -> Verdict:
     """--save writes a state_dict that a plain ResNet loads, with every option."""
     runs = {"no option": plain, "--amp": half, "--checkpoint": checkpointed, "--compile": compiled}
-    try_ = "torch.save(model.state_dict(), options.save), of the model from make_training"
+    try_ = (
+        "keep the model that make_training returned, for example as plain, and save plain.state_dict(), "
+        "not that of the compiled or checkpointed model"
+    )
     for option, run in runs.items():
         if problem := run.student.values["unsaved"]:
             why = "the file holds no state_dict"
@@ -238,17 +245,21 @@ def _follows(
         return Failed(problem, why, "losses: the mean loss of each epoch")
     off = plain is not None and isinstance(_follows(plain, why), Failed)
     try_ = f"compare with a plain run on the same batches, and without the warm-up; {WRONG}"
+    if why == NO_SCALER:
+        try_ = f"GradScaler(device.type, enabled=options.amp), on a CPU too: this check takes float16; {PROGRAM_TEXT}"
     if off:
         why = "the training without options is already wrong"
         try_ = "fix trains_as_the_plain_loop first"
     apart = numerics.furthest(observed["losses"], expected["losses"])
-    measured = f"losses of the epochs off by {apart:.1e} (allowed {losses:.0e})"
+    measured = f"losses of the epochs off by {apart:.1e} ({numerics.allowed(apart, losses)})"
     shares = {"losses": apart / losses}
     if apart <= losses and not run.student.values["unsaved"]:
         moved = numerics.update(run)
         running = 0.0 if off else outputs.furthest(observed["running"], expected["running"])
-        measured += f", update by {moved.error:.1e} of its norm (allowed {update:.0e})"
-        measured += f", running statistics by {running:.1e}"
+        measured += (
+            f", update by {moved.error:.1e} of its norm ({numerics.allowed(moved.error, update)})"
+        )
+        measured += f", running statistics by {running:.1e} ({numerics.allowed(running, update)})"
         shares |= {"update": moved.error / update, "running": running / update}
         if moved.ratio < STILL:
             why = "the losses are right, but the saved weights never moved: saved too early, or a copy's"
