@@ -61,7 +61,7 @@ class Watched:
         early = self._went_back > before and most <= self._limit
         return "free blocks went back without need" if early else ""
 
-    def fill(self, block: int) -> str:
+    def allocate_the_rest(self, block: int) -> str:
         """Ask for all the bytes that the limit leaves; whoever rounds up has to refuse."""
         try:
             return self.allocate(block, self._limit - self.arena.held)
@@ -76,7 +76,7 @@ class Watched:
             try:
                 answers = [pool.allocate(block, size) for block, size in enumerate(sizes)]
             except MemoryError:
-                return "MemoryError, although the pool would hold exactly its limit"
+                return "MemoryError"
             limit = pool.arena.held
         return ", ".join(dict.fromkeys(answers))
 
