@@ -232,7 +232,7 @@ def artefact(submission: Submission, file: str, part: Part) -> Any:
 
 def _not_there(submission: Submission, file: str, part: Part) -> Failed:
     """Fail for a file that is missing: say how it comes about."""
-    measured = f"no {file} here yet"
+    measured = f"no {file} here"
     if file in part.made_by:
         reason = f"it is submitted beside {part.file}, which does not write it"
         return Failed(measured, reason, part.made_by[file])

@@ -55,7 +55,8 @@ class Likeness:
     def __str__(self) -> str:
         """Return all of it in a line."""
         named = f"{', '.join(self.who[:-1])} and {self.who[-1]}"
-        alike = f"{len(self.who)} the same" if self.same else f"{100 * self.share:.0f} %"
+        everybody = "both" if len(self.who) == 2 else f"all {len(self.who)}"
+        alike = f"the same in {everybody}" if self.same else f"{100 * self.share:.0f} %"
         return f"{named}: {self.file}: {self.shared} marks, {alike}: {'; '.join(self.evidence)}"
 
 

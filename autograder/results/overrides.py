@@ -162,7 +162,8 @@ def _check(check: CheckResult, override: Override | None) -> CheckResult:
             "graded": graded,
         },
     }
-    return replace(check, outcome=outcome, points=points, reason="", cause="", evidence=evidence)
+    judged = replace(check, outcome=outcome, points=points, reason="", cause="", evidence=evidence)
+    return replace(judged, why="", try_="") if outcome == "passed" else judged
 
 
 def _read(where: str, line: str) -> Override:

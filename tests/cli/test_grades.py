@@ -330,7 +330,7 @@ def test_similar_lists_pairs_and_scores_nothing(monkeypatch, capsys, results):
 
     assert 0 == status
     assert output.startswith(
-        "ada and ben: amp_results.csv: 6 marks, 2 the same: 0.7341217 (line 1, line 1)"
+        "ada and ben: amp_results.csv: 6 marks, the same in both: 0.7341217 (line 1, line 1)"
     )
     assert (
         "1 group of the same work and 0 pairs of similar work among 2 submissions; a person decides"

@@ -128,7 +128,7 @@ def test_what_is_set_aside_stays_a_persons_to_read():
             {"picture.png": "draw it"},
             {},
             (
-                "no picture.png here yet",
+                "no picture.png here",
                 "it is submitted beside part1_toy.py, which does not write it",
                 "draw it",
             ),
@@ -138,7 +138,7 @@ def test_what_is_set_aside_stays_a_persons_to_read():
             {},
             {},
             (
-                "no picture.png here yet",
+                "no picture.png here",
                 "part1_toy.py writes it when it is run",
                 "python part1_toy.py, and keep picture.png beside it",
             ),

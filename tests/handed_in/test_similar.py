@@ -44,7 +44,7 @@ def test_renamed_and_commented_work_is_still_the_same():
     assert [("ada", "ben", "part3_amp.py")] == said(found)
     assert 1.0 == found[0].share
     assert "ada and ben: part3_amp.py: " in str(found[0])
-    assert " marks, 2 the same: lines 1 to " in str(found[0])
+    assert " marks, the same in both: lines 1 to " in str(found[0])
 
 
 @pytest.mark.parametrize("many", [2, 4, 5, 12, 26])
