@@ -170,7 +170,7 @@ def override(
 
     \b
     Example:  perflab override results/ada amp_is_faster 4 --reason "the timer of that machine was broken"
-              perflab override results/* augmentation_is_faster 1 --reason "we have no GPU"
+              perflab override results/* augmentation_is_faster 1 --reason "the check was wrong"
     """
     from autograder.results import overrides, standing
     from autograder.results.agenda import listed
