@@ -130,6 +130,13 @@ def main():
     parser.add_argument("--profile")
     args = parser.parse_args()
     ddp_setup()
+    try:
+        train(args)
+    finally:
+        destroy_process_group()
+
+
+def train(args):
     trainer = Trainer(args)
     figures = trainer.everything()
     if trainer.rank == 0:
@@ -137,7 +144,6 @@ def main():
         if args.result:
             with open(args.result, "w") as file:
                 json.dump(figures, file)
-    destroy_process_group()
 
 
 if __name__ == "__main__":
