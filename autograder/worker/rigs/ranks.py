@@ -167,7 +167,7 @@ class Ranks:
         """Whether a process group is still there after a training, of one process, in which the criterion raised."""
 
         def work(_: int) -> dict[str, Any]:
-            self.criterion = _raising
+            self.criterion = raising
             with contextlib.suppress(Exception):
                 train_distributed(
                     self,
@@ -229,7 +229,8 @@ class Ranks:
         }
 
 
-def _raising(*_: Any) -> Any:
+def raising(*_: Any) -> Any:
+    """Be a criterion that fails."""
     raise ArithmeticError("the loss is not finite")
 
 

@@ -22,6 +22,9 @@ Work = Callable[[int, DeviceMesh], dict[str, Any]]
 
 def together(world: int, work: Work, folder: Path, seconds: float) -> list[dict[str, Any]]:
     """Let each process of a group do its *work* on a mesh of all; return what each answers."""
+    # Once, and not in each process.
+    import torch.distributed.checkpoint.state_dict
+    import torch.distributed.fsdp  # noqa: F401
 
     def begin(rank: int) -> dict[str, Any]:
         # A name sets it apart from the mesh that fully_shard makes itself.

@@ -22,7 +22,7 @@ from autograder.worker import rig as worker
 from autograder.worker.rigs import group_processes
 from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.programs import Program
-from autograder.worker.rigs.ranks import ALONE, WORLD, Rows, network
+from autograder.worker.rigs.ranks import ALONE, WORLD, Rows, network, raising
 from autograder.worker.rigs.returned import BadReturn, Returned, dtype_name, flat, number, series
 
 EPOCHS = 3  # of one step each, so that order does not matter
@@ -105,10 +105,6 @@ def uncounted(calls: Collectives) -> Iterator[None]:
 
 def _group() -> str:
     return "still there" if dist.is_initialized() else "destroyed"
-
-
-def _raising(*_: Any) -> Any:
-    raise ArithmeticError("the loss is not finite")
 
 
 class Labelled(Rows):
@@ -219,7 +215,7 @@ class Training:
 
         def make(device: Any) -> tuple[Any, ...]:
             model = self.model(0).to(device)
-            return model, _raising, self._learns(model)[1]
+            return model, raising, self._learns(model)[1]
 
         with suppress(Exception):
             program.run(*words, make_training=make, make_datasets=lambda _: self.data())
