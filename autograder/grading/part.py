@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,12 +26,15 @@ from autograder.model import (
     NeedsRoom,
     Partial,
     PartResult,
+    Passed,
     Side,
     Submission,
     Unavailable,
 )
 
 LOG = logging.getLogger(__name__)
+NEAR_MISS = 100.0
+"""Times what is allowed. What is nearer than that may be due to the draw: numbers that cancel leave few digits."""
 SLOW_IMPORT_SECONDS = 1.5
 SLOW_IMPORT = (
     "{} took {:.0f} s of CPU time to be imported, and each probe imports it again: "
@@ -57,6 +61,7 @@ class PartGrader:
         self._submission = submission
         self._kit = kit
         self._evidence = Evidence(part, submission, kit, session, seed)
+        self._other_draw = Evidence(part, submission, kit, session, seed + 1)
         self._results = _kept(part, before)
         self._refusal = refusal
         self._unread = ""
@@ -140,11 +145,21 @@ class PartGrader:
             return self._error(check, _described(fault))
 
     def _verdict(self, check: Check) -> Final:
+        """Judge a check; numbers that are a little too far off have to be so for other inputs as well."""
+        verdict = self._asked(check, self._evidence)
+        if "bar" in check.reads or not _nearly(verdict):
+            return verdict
+        with suppress(Settled):
+            other = self._asked(check, self._other_draw)
+            return other if isinstance(other, Passed) else verdict
+        return verdict
+
+    def _asked(self, check: Check, source: Evidence) -> Final:
         """Ask the judge, and where it wants to see a run in less memory once more after that."""
-        evidence = self._evidence.read_by(check)
+        evidence = source.read_by(check)
         verdict = check.judge(**evidence)
         if isinstance(verdict, NeedsRoom):
-            evidence[verdict.probe] = self._evidence.in_less_memory(verdict)
+            evidence[verdict.probe] = source.in_less_memory(verdict)
             verdict = check.judge(**evidence)
         match verdict:
             case NeedsRoom(room_bytes=room):
@@ -193,6 +208,12 @@ class PartGrader:
     def _in_cells(self, text: str) -> str:
         """Name lines of a notebook by their cells."""
         return in_cells(text, self.part.file, self._cells) if self._cells else text
+
+
+def _nearly(verdict: Final) -> bool:
+    """Whether a check failed for numbers that are too far off, but not by much."""
+    shares = verdict.evidence.get("shares", {}).values()
+    return isinstance(verdict, Failed) and 1 < max(shares, default=0) <= NEAR_MISS
 
 
 def _described(fault: Exception) -> str:
