@@ -131,7 +131,7 @@ class HalfPrecision:
 
     def uses_the_scaler_in_order(
         self,
-        says: str = "Each step calls the scaler once and in order: scale, backward, step, update.",
+        says: str = "Once for each batch and in this order: scale, backward, unscale_ if you clip, step, update.",
         also: Sequence[Callable[[Student, Window], Any]] = (),
     ) -> None:
         """Claim the order of the calls on the scaler that is handed in, in this training and in *also* others."""

@@ -5,7 +5,7 @@
 # back. If two operators become one, this saves a launch and a trip to memory. There are two ways: fold weights together
 # before anything runs, or let `torch.compile` write one kernel for a chain of operators.
 #
-# You count launches without a GPU and without a compiler: `given.launches` reads them from the code that
+# You count launches without a GPU and without a C++ compiler: `given.launches` reads them from the code that
 # `torch.compile` writes.
 
 # %%
@@ -66,7 +66,7 @@ def fold_model(model: nn.Module) -> nn.Module:
 def compile_for(purpose: str, model: nn.Module) -> nn.Module:
     """Return *model*, compiled for a purpose; nothing is compiled before the first call.
 
-    "is it captured":                one graph or an error; no compiler, so all is computed as in eager mode
+    "is it captured":                one graph or an error; the graph runs in eager mode, no code is generated
     "many batch sizes":              one build for all of them, in the default mode
     "few launches":                  one launch issues many small kernels (a CUDA graph); the shapes stay the same
     "slow build, fast run":          the same, and a search for the fastest kernels; the shapes stay the same
@@ -140,7 +140,7 @@ def pointwise_chain(x):
 
 
 def with_a_look(x):
-    """The same with a look at a value in the middle."""
+    """A few operators, and a branch on a value in the middle."""
     x = x.sin() + 1.0
     return x * 0.5 if x.mean() > 0 else x
 

@@ -180,7 +180,7 @@ half.rounds_as_autocast(
     scaler=True,
 )
 half.uses_the_scaler_in_order(
-    "Point 3: each step calls the scaler once and in order, with amp=False too: scale, backward, step, update.",
+    "Point 3: once for each batch and in this order, with amp=False too: scale, backward, step, update.",
     also=[train],
 )
 

@@ -124,7 +124,7 @@ def rounding(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs")
 def rounds_as_half(rounding: Pair) -> Verdict:
-    """Each loss is rounded as autocast rounds it in the dtype that was asked for, float16 or bfloat16."""
+    """Each loss shows the rounding of autocast in the dtype that was asked for, float16 or bfloat16."""
     right = rounding.baseline.arrays
     try_ = f"torch.autocast(device.type, dtype) around the forward pass and the loss; {WRONG}"
     for dtype in HALVES:
