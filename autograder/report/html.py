@@ -62,6 +62,7 @@ def feedback_page(
     result: Result,
     late: Late | None = None,
     *,
+    person: str = "",
     files: Mapping[str, bytes] | None = None,
     pseudonym: str = "",
     places: Mapping[str, speeds.Place] | None = None,
@@ -69,13 +70,14 @@ def feedback_page(
 ) -> str:
     """Show one student what holds, what does not, why, and what to try; lateness has a line of its own.
 
-    *files* are those handed in, whose tables stand beside what was measured here; *places* are theirs, by check,
-    and *asked* what they want looked at again.
+    *person* is whose it is by the roster. *files* are those handed in, whose tables stand beside what was measured
+    here; *places* are theirs, by check, and *asked* what they want looked at again.
     """
     return render(
         "feedback.html.j2",
         result=result,
         late=late,
+        person=person,
         waiting=[item for item in tally.waiting([tally.Row(result, ".")]) if not item.said_once],
         lost=tally.lost(result),
         order=_order,
@@ -214,6 +216,7 @@ def _feedback(graded: Standing, key: bytes | None, boards: Sequence[speeds.Speed
     return feedback_page(
         graded.result,
         graded.late,
+        person=graded.persons,
         files=standing.kept(graded.home, ".csv"),
         pseudonym=pseudonym,
         places=speeds.places(boards, student, graded.result.device.name),

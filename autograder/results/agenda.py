@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from autograder.grading.scoring import worth
 from autograder.model import Cause, Outcome, Result, SettledBy
+from autograder.results import overrides
 from autograder.results.requests import Request
 from autograder.results.standing import Standing
 
@@ -55,9 +56,17 @@ class Task:
 
 def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
     """List what is to be done, the most urgent first; *folder* is how the results are called there."""
-    again = f"ask for another file and grade it, or set points: perflab override {folder}/NAME '*' 0 --reason WHY"
+    again = (
+        "ask for a file in place of this one and grade it, or set points: "
+        f"perflab override {folder}/NAME '*' 0 --reason WHY"
+    )
     dated = f"fill in the time in {folder}/handed_in.csv, then perflab report {folder}"
+    anew = (
+        "see whether they hold for the new files, and set them again, or 'graded': "
+        f"perflab override {folder}/NAME CHECK POINTS --reason WHY"
+    )
     alone = "look at the files, and grade each alone on another machine"
+    died = "its grader died each time"
     tasks = [
         Task(
             "Could not be read",
@@ -72,10 +81,12 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
         Task(
             "Set aside",
             alone,
-            _items(
-                standings,
-                ["its grader died each time" * is_aside(standing.result) for standing in standings],
-            ),
+            _items(standings, [died * is_aside(standing.result) for standing in standings]),
+        ),
+        Task(
+            "Points that were set by hand for earlier files, and do not count for these",
+            anew,
+            _items(standings, [", ".join(_set_before(standing)) for standing in standings]),
         ),
     ]
     for who, (what, mend) in OWED.items():
@@ -123,6 +134,10 @@ def _items(standings: Sequence[Standing], said: Sequence[str]) -> tuple[Item, ..
         for standing, words in pairs
         if words
     )
+
+
+def _set_before(standing: Standing) -> list[str]:
+    return overrides.for_other_files(standing.result, overrides.read(standing.home))
 
 
 def _owed(result: Result, who: SettledBy) -> str:

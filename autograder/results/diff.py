@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from autograder.model import CheckResult, Result
 from autograder.results.overrides import by_hand
 
+MAXIMUM = "points in all"
 CIRCUMSTANCES = ("lab_version", "submission_sha256", "seed", "isolation")
 
 
@@ -60,6 +61,9 @@ def _move(name: str, before: Result | None, after: Result | None) -> Move | None
     if before is None or after is None:
         return Move(name, before.score if before else None, after.score if after else None)
     differences = list(_moves(before, after))
+    if before.max_score != after.max_score:
+        was, now = f"{before.max_score:g}", f"{after.max_score:g}"
+        differences.insert(0, Difference(MAXIMUM, was, now, moves_points=True))
     if not differences:
         return None
     # Inputs are drawn afresh in every grading: that alone is no reason.
@@ -77,6 +81,9 @@ def in_all(moves: Sequence[Move], of: int) -> str:
     if others:
         line += f", {sum(gains):+g} points in all"
     counts = {
+        "with another number of points in all": sum(
+            difference.what == MAXIMUM for move in moves for difference in move.why
+        ),
         "with the same score, of other checks or points": len(gains) - others,
         "without a result before": sum(move.old is None for move in moves),
         "without a result now": sum(move.new is None for move in moves),

@@ -119,11 +119,11 @@ def applied(result: Result, made: Sequence[Override]) -> Result:
         for override in made
         if override.submission_sha256 == result.submission_sha256
     }
-    others = {override.check for override in made} - set(ours)
+    others = for_other_files(result, made)
     parts = tuple(_part(part, ours) for part in result.parts)
     notes = tuple(
         f"{name} was set by hand for other files than these; that does not count here"
-        for name in sorted(others)
+        for name in others
     )
     score, max_score, owed = scoring.totals(parts)
     return replace(
@@ -134,6 +134,16 @@ def applied(result: Result, made: Sequence[Override]) -> Result:
         owed=owed,
         notes=(*result.notes, *notes),
     )
+
+
+def for_other_files(result: Result, made: Sequence[Override]) -> list[str]:
+    """Name the checks whose points a person set for files of this student that are not these."""
+    here = {
+        override.check
+        for override in made
+        if override.submission_sha256 == result.submission_sha256
+    }
+    return sorted({override.check for override in made} - here)
 
 
 def by_hand(check: CheckResult) -> str:

@@ -45,6 +45,12 @@ def test_the_feedback_page_says_all_that_the_result_says():
     assert [] == [text for text in expected if text not in said]
 
 
+def test_a_page_is_headed_by_the_name_of_the_roster_and_what_the_submission_is_called():
+    """A login alone is no greeting; without a roster it is all there is."""
+    assert "Asha Rao asha" in Page(feedback_page(a_result(), person="Asha Rao")).text
+    assert "<h1>asha</h1>" in feedback_page(a_result())
+
+
 def test_a_bonus_is_said_with_what_it_counts():
     page = feedback_page(with_bonus())
 

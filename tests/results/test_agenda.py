@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from autograder.handed_in.roster import Student
 from autograder.results.agenda import is_aside, tasks
+from autograder.results.overrides import Override, append
 from autograder.results.standing import Standing
 from tests.samples import a_part, a_result, a_silent_check
 
@@ -51,11 +53,26 @@ def test_each_kind_of_work_is_a_line_of_its_own():
     assert ["ada (1 point)", "dan (1 point)"] == list(map(str, found[3].items))
 
 
+def test_points_set_for_earlier_files_are_to_be_set_again(tmp_path):
+    """Until a person has decided about the new files, be it that what the grader found counts."""
+    ada = replace(standing("ada", a_silent_check(outcome="passed", points=6)), home=tmp_path)
+    check, *_ = ada.result.checks
+    then = Override(check, 2.0, "timer", "meera", "2026-01-01T00:00:00+00:00", "0" * 64)
+    append(tmp_path, [then])
+
+    [task] = tasks([ada], "out")
+    append(tmp_path, [replace(then, points=None, submission_sha256=ada.result.submission_sha256)])
+
+    assert f"for earlier files, and do not count for these: ada ({check})" in str(task)
+    assert "perflab override out/NAME CHECK POINTS --reason WHY" in task.mend
+    assert [] == tasks([ada], "out")
+
+
 def test_a_long_list_is_cut():
     """The page has all of them."""
     [task] = tasks([standing(f"s{n}", UNREAD) for n in range(12)], "out")
 
-    assert "s7 (it is damaged) and 4 more; ask for another file" in str(task)
+    assert "s7 (it is damaged) and 4 more; ask for a file in place of this one" in str(task)
     assert 12 == len(task.items)
 
 

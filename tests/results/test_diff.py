@@ -7,7 +7,16 @@ from dataclasses import replace
 import pytest
 
 from autograder.model import Device
-from autograder.results.diff import Move, circumstances, in_all, moved, outcomes, scored
+from autograder.results.diff import (
+    MAXIMUM,
+    Difference,
+    Move,
+    circumstances,
+    in_all,
+    moved,
+    outcomes,
+    scored,
+)
 from autograder.results.overrides import Override, applied
 from tests.samples import H100, a_check, a_part, a_result
 
@@ -88,6 +97,7 @@ MOVES = {
         replace(result(a_check(max_points=8)), lab_version="2"),
         [
             "ada: 0 -> 0",
+            "  points in all: 6 -> 8",
             "  part3_amp.amp_is_faster: failed 0/6 -> failed 0/8",
             "  lab_version: 1.0 -> 2",
         ],
@@ -160,6 +170,13 @@ SUMS = {
         (
             "2 of the 8 that were graded before have another score, +1 points in all"
             "; 1 with the same score, of other checks or points"
+        ),
+    ),
+    "of another maximum": (
+        [Move("ada", 4, 4, (Difference(MAXIMUM, "20", "18"),))],
+        (
+            "none of the 8 that were graded before has another score"
+            "; 1 with another number of points in all; 1 with the same score, of other checks or points"
         ),
     ),
     "who came and who went": (
