@@ -116,7 +116,10 @@ def pace_problem(row: Row, script: Script) -> str:
     once = "it includes what happens once: warm up before, in the same modes"
     otherwise = once if holds_once(row["throughput"], script) else ""
     of_both = (2 * script.wait, "it is the sum of two epochs, and their mean is expected")
-    return slips.time_problem(RESULTS, row, script, script.slips(), PACE, otherwise, [of_both])
+    longer = [(2 * script.seconds, "it is the sum of two epochs, and their mean is expected")]
+    return slips.time_problem(
+        RESULTS, row, script, script.slips(), PACE, otherwise, [of_both], longer
+    )
 
 
 def holds_once(rate: Any, script: Script) -> bool:
@@ -156,9 +159,10 @@ def copied_problem(
         for name in figures:
             if not table.alike(row[name], printed[name]):
                 whose = "its profile shows" if name == "busy_percent" else "its run printed"
-                measured = f"{name} of {form.name(row)} is {row[name]:.4g}, and {whose} {shown(printed[name])}"
                 leaks = _leaks(printed[name]) if name == "throughput" else []
-                return measured + explained(row[name], leaks, 0.01)
+                leak, right = explained(row[name], leaks, 0.01), shown(printed[name])
+                beside = f"where {right} is right" if leak else f"and {whose} {right}"
+                return f"{name} of {form.name(row)} is {row[name]:.4g}, {beside}{leak}"
     return table.other_device(rows, runs[0]["device"])
 
 
@@ -171,7 +175,7 @@ def _leaks(printed: float) -> list[Slip]:
         ),
         (
             5 * printed,
-            ": it ran under a different Python from the one that started it, sys.executable",
+            ": another Python ran it; begin the command with sys.executable",
         ),
         (
             printed / 2,

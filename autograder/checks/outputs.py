@@ -43,6 +43,8 @@ TENSORS = (
     "int64",
 )
 """What the name of a tensor's dtype begins with."""
+FLOATS = {"float16": 16, "bfloat16": 16, "float32": 32, "float64": 64}
+"""Bits of a dtype that rounds."""
 NOTHING = "nothing"
 """In the place of a dtype: None was returned."""
 WHOLE_OR_NOT = {"int", "float"}
@@ -95,7 +97,7 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
     """Fail what was raised, or has another shape or dtype than the right answer, or too few numbers."""
     if case["dtype"].startswith("raised "):
         return Failed(
-            f"{asked['case']}: {case['dtype']}",
+            f"{asked['case'].partition(', result ')[0]}: {case['dtype']}",
             "your code raised an exception in this case",
             try_,
         )
@@ -105,8 +107,15 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
     form = _wrong_form(case, asked)
     missing = _is_plain(asked) or _has_no_gradient(case)
     if case["shape"] == asked["shape"] and not (_is_plain(case) or _is_plain(asked)):
-        try_ = f"convert it at the end, by .to(torch.{asked['dtype']}) for this result"
+        try_ = _conversion(case["dtype"], asked["dtype"])
     return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
+
+
+def _conversion(came: str, expected: str) -> str:
+    """Say how a result comes to the dtype expected: digits that were dropped on the way do not come back."""
+    if FLOATS.get(came, 0) < FLOATS.get(expected, 0) and came in FLOATS:
+        return f"compute in {expected} from the first step on, and make nothing {came} on the way"
+    return f"convert it at the end, by .to(torch.{expected}) for this result"
 
 
 def _instead(came: str, expected: str) -> str:

@@ -69,12 +69,12 @@ def time_problem(
     pace: float = PACE,
     otherwise: str = "",
     waits: Sequence[Slip] = (),
+    longer: Sequence[Slip] = (),
 ) -> str:
     """Say how a row's throughput, epoch_time or data_wait are not what passed."""
     wrong = form.mismatch(row, "throughput", epoch.rate, pace, slips, otherwise)
-    longer = (row["epoch_time"] or 0.0) > epoch.seconds
-    more = "it holds more than the epoch" if longer else ""
-    wrong = wrong or form.mismatch(row, "epoch_time", epoch.seconds, WHOLE, otherwise=more)
+    more = "more than the epoch was timed" * ((row["epoch_time"] or 0.0) > epoch.seconds)
+    wrong = wrong or form.mismatch(row, "epoch_time", epoch.seconds, WHOLE, longer, more)
     if wrong or "data_wait" not in form.names:
         return wrong
     return form.mismatch(row, "data_wait", epoch.wait, WHOLE, waits)

@@ -196,7 +196,7 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     if not text:
         return Failed(
             f"no {file} in folder",
-            "nothing was written there, or elsewhere",
+            "the file was written somewhere else, or not at all: the argument folder is ignored",
             try_,
         )
     try:

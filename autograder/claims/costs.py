@@ -94,7 +94,7 @@ class Costs(Claimed):
             plain = pair.student.values["of"] if other else pair.baseline.values["flops"]
             if not mine:
                 return Failed("no matrix product was seen", UNSEEN, words["try_"])
-            where = other.name if other else "in the slow version"
+            where = other.name if other else "by the slow version"
             measured = f"{mine / MB:.2f} MFLOP, and {plain / MB:.2f} MFLOP {where}; allowed {at_most:.0%} of that"
             if mine <= at_most * plain:
                 return Passed(measured)

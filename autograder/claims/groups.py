@@ -335,7 +335,10 @@ def _reason(ranks: Pair, ratio: float) -> str:
     own, read = ranks.student.arrays, _read(ranks)
     expected = [each["asked"] for each in ranks.baseline.values["ranks"]]
     if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
-        return "ranks end with different weights: they also start so, or gradients are not averaged in each step"
+        return (
+            "ranks end with different weights: gradients are not averaged in each step, "
+            "or the ranks start with different weights"
+        )
     if ratio <= APART:
         return "the model did not change: a different model was trained, such as a copy"
     counts = [len(each) for each in read]

@@ -89,7 +89,7 @@ def load(model, optimizer, folder) -> None:
 # ## 5.4 What it costs
 #
 # Three ways to share, each of which shares more: ZeRO-1 the optimizer's state, ZeRO-2 the gradients as well, ZeRO-3 or
-# FSDP the weights, too. Memory is paid for with communication, but only by FSDP.
+# FSDP the weights, too. Only FSDP pays for memory with more communication.
 
 
 # %%

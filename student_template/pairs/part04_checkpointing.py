@@ -72,7 +72,7 @@ def checkpoint_blocks(model: nn.Module, every: int) -> nn.Module:
 
     Names in its state_dict stay, and it still takes caches, as in generation.
     """
-    # TODO: a block's forward may be replaced; which block does each of yours call after the loop?
+    # TODO: a block's forward may be replaced; in a loop, does each new one call its own block, or the last?
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -142,7 +142,7 @@ def test_an_empty_builds_on_may_be_none():
         ),
         pytest.param(
             {"AMP": {"throughput": 1200.0}},
-            "from the one that started it, sys.executable",
+            "is right: another Python ran it; begin the command with sys.executable",
             id="another Python",
         ),
         pytest.param(

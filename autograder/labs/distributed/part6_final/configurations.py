@@ -36,7 +36,7 @@ RESULTS = Form(
     rows=NAMES,
 )
 MEASURED = {
-    "throughput": "the first epoch does not count, and of the others the median does, not the mean",
+    "throughput": "it follows from the median of the epochs after the first",
     "memory_mb": "the largest peak decides, not that of rank 0 or the sum of all",
     "accuracy": "",
     "steps": "",
@@ -44,7 +44,7 @@ MEASURED = {
 SLIPS = {
     "throughput": {
         "all epochs": "the first epoch does not count",
-        "mean": "of the epochs after the first the median does, not the mean",
+        "mean": "yours is the mean of the epochs after the first, not their median",
     },
     "memory_mb": {
         "rank 0": "the largest peak decides, not that of rank 0",

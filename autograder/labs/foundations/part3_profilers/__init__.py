@@ -118,7 +118,7 @@ ranked.same(
             "go through all of stats and cut with [:count]; get_stats_profile() merges functions of one name",
         ),
         "calls": (
-            "calls counts recursive calls as well: it is the second number of an entry",
+            "recursive calls count, too: calls is the second number of an entry, not the first",
             "_, calls, own, total, _ = stats[key]",
         ),
         "own_share": (

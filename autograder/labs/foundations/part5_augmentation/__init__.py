@@ -164,6 +164,10 @@ augment.same(
             "zeros are added to images that are standardised: the border must be black, and is grey",
             "pad the uint8 images, before everything else",
         ): slipped(late=True),
+        (
+            "a mirrored column is counted from the height; it must be counted from the width",
+            "columns = torch.where(flip[:, None], w - 1 - columns, columns)",
+        ): slipped(mirrored_by=2),
     },
     why={
         "pad is": (
@@ -191,8 +195,8 @@ augment.leaves_inputs_alone(
 )
 SMALL: Sizes = {"height": 8, "width": 8, "pad": judges.PAD}
 augment.operations_do_not_grow(
-    {**SMALL, "batch": 4},
-    {**SMALL, "batch": 32},
+    {**SMALL, "batch": 4, "kind": MIRRORED},
+    {**SMALL, "batch": 32, "kind": MIRRORED},
     name="operations_do_not_grow",
     says="The number of torch operations does not grow with the batch.",
     why="a Python loop over samples is left",

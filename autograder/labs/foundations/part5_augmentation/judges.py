@@ -75,11 +75,12 @@ def augmented(
     white: int = 255,
     channels: int = 1,
     late: bool = False,
+    mirrored_by: int = 3,
 ) -> Array:
     """Augment sample after sample. Arguments beside *pad* are mistakes.
 
     *mode* is that of np.pad, *white* the brightest pixel, -1 reads the *channels* of mean and std backwards, and
-    *late* pads what is standardised.
+    *late* pads what is standardised. Columns are counted from the size of the dimension that an image is *mirrored_by*.
     """
     h, w = images.shape[2:]
     mean, std = (it.reshape(-1, 1, 1)[::channels] for it in (mean, std))
@@ -89,6 +90,9 @@ def augmented(
         y, x = (int(np.clip(np.nan_to_num(it), 0, 2 * pad)) for it in (top, left))
         padded = image if late else np.pad(image, around, mode)
         standardised = ((padded / white * gain).clip(0, 1) - mean) / std
-        crop = (np.pad(standardised, around) if late else standardised)[:, y : y + h, x : x + w]
-        augmented[at] = crop[:, :, ::-1] if flip else crop
+        rows = (np.pad(standardised, around) if late else standardised)[:, y : y + h]
+        columns = np.arange(w)
+        if flip:
+            columns = (images.shape[mirrored_by] - 1 - columns) % w
+        augmented[at] = rows[:, :, x + columns]
     return augmented

@@ -226,7 +226,7 @@ def state(module: Any) -> dict[str, Any]:
     """Return the numbers of a module, and its layers with their modes."""
     layers = {f"layer {name}": (id(it), it.training) for name, it in module.named_modules() if name}
     numbers = {name: it.tolist() for name, it in module.state_dict().items()}
-    return {"train()": module.training, **layers, **numbers}
+    return {"the mode of the model": module.training, **layers, **numbers}
 
 
 @part.probe(values={"moved": list_of(TEXT)}, takes=["fold_model"])
@@ -235,8 +235,8 @@ def original(student: Student, rig: Rig) -> Any:
     moved = list[str]()
     for kind in ("blocks in blocks", "a norm behind two convolutions"):
         module = network(given := fold.given(rig, Case("original", {"kind": kind})))
-        for layer in module.modules():  # in train(), but for the norms
-            layer.training = type(layer).__name__ != "BatchNorm2d"
+        for layer in module.modules():  # in train(), but for what can be folded
+            layer.training = type(layer).__name__ not in ("Conv2d", "BatchNorm2d")
         before = state(module)
         with suppress(ValueError):  # of train(); another check has norms alone there
             student.fold_model(module)(given["images"])
@@ -249,8 +249,8 @@ def original(student: Student, rig: Rig) -> Any:
 def original_is_untouched(original: Observation) -> Verdict:
     """The model handed over has the same layers, numbers and modes as before."""
     if moved := original.values["moved"]:
-        why = "the model of the caller was changed instead of a copy"
-        return Failed(f"changed: {', '.join(moved[:4])}", why, "copy.deepcopy(model) first")
+        why = "the caller's model was changed, and not a copy of it"
+        return Failed(f"changed: {', '.join(moved[:4])}", why, "copy.deepcopy(model) before eval()")
     return Passed("layers, numbers and modes are as before")
 
 

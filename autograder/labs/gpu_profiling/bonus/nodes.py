@@ -104,7 +104,7 @@ def averages_over_nodes(means: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[averages_over_nodes])
 def one_of_a_node_talks(means: Pair) -> Verdict:
-    """Only the first process of a node takes part in calls between nodes: at most two for each average, all in one."""
+    """Only the first process of a node joins calls between nodes: at most two for an average, each of one tensor."""
     across = [torchrun.crossing(own, processes=2) for own in means.student.values["calls"]]
     counts = ", ".join(str(len(calls)) for calls in across)
     why = torchrun.talk_problem(across, TURNS, means.baseline.values["numbers"])

@@ -157,10 +157,11 @@ LINE_HINTS = {
     "--capture-range is": "add --capture-range=cudaProfilerApi",
     "put nsys's options first": "move it before the program",
     "it runs": "end the list with the words of program",
+    "--type is not there": "add --type=sqlite: the ending of --output does not set the type",
     "--output": "--output and the name in report, without an ending",
     "--report is": "name both sums, or leave --report out",
     "--format is": "add --format=csv",
-    "--type is": "add --type=sqlite",
+    "--type is": "write --type=sqlite",
     "it reads": "read the file that the capture line wrote: report and .nsys-rep",
 }
 

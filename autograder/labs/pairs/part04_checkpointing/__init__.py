@@ -354,6 +354,6 @@ cheap.computes_less(
     says="recompute_cheap computes no matrix product a second time.",
     needs=["cheap_needs_less"],
     why="matrix products are computed again: they are what takes the time",
-    try_="context_fn=partial(create_selective_checkpoint_contexts, policy), "
-    "MUST_SAVE for mm, addmm, bmm and baddbmm",
+    try_="context_fn=partial(create_selective_checkpoint_contexts, policy); the policy returns MUST_SAVE "
+    "for aten.mm.default, aten.addmm.default, aten.bmm.default and aten.baddbmm.default",
 )

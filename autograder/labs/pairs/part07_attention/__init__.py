@@ -81,7 +81,7 @@ masks.same(
         "pairs": "i must see j when i - window < j <= i",
         "": "a block is empty when none of its pairs counts, and no other is",
     },
-    try_="(i >= j) & (i - j < window), and create_block_mask with its own block size",
+    try_="(i >= j) & (i - j < window), and create_block_mask without BLOCK_SIZE, for blocks of 128 x 128",
 )
 
 

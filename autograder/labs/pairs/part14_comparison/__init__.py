@@ -82,7 +82,10 @@ def scripted_pairs(student: Student, rig: Rig) -> Any:
     return {**answer, "names": names, "seconds": seconds, "sizes": sizes}
 
 
-STEPS = f"ten calls to warm up, each timed call alone, live_peak in a separate call; {SEE}"
+STEPS = (
+    "ten calls to warm up, synchronize, then each timed call alone; live_peak in a separate call; "
+    f"{SEE}"
+)
 INTERVAL = (
     "time: the interval of part 1 with `iterations` calls on each side; s^2 is a sum of squares; "
     "memory: memory_ratio >= 1.05 is better, <= 1 / 1.05 is worse"

@@ -111,7 +111,7 @@ def _side_problem(row: Row, side: str, seconds: Sequence[float], size: int) -> s
     cold = "it includes cold calls: ten calls to warm up come first"
     mean, std = statistics.mean(times), statistics.stdev(times)
     means: list[Slip] = [
-        (OBSERVED * times[-1], "the recorder was timed: measure the memory in a separate call"),
+        (OBSERVED * times[-1], "other work was timed, too: what was still queued, or live_peak"),
         (statistics.mean(1000 * it for it in seconds), cold),
         (1000 * statistics.mean(seconds[: len(times)]), cold),
         (1000 * seconds[0], cold),
