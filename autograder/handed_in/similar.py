@@ -1,9 +1,10 @@
 """Submissions that share what is rarely shared by chance.
 
 They are listed with the evidence for an instructor, never scored. A mark is a run of words of a
-source, names and texts apart, or a measured number of a table. Work whose marks are all the same,
-what was handed out apart, is one group, however many have it. Between groups, what many have in
-common says nothing; what only a few have, and much of it, is worth a look.
+source, names and texts apart, a measured number of a table, or a run of words of a text. Work
+whose marks are all the same, what was handed out apart, is one group, however many have it.
+Between groups, what many have in common says nothing; what only a few have, and much of it, is
+worth a look.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -22,8 +23,11 @@ RUN = 16
 FEW = 4
 """Submissions that share a mark by more than the lab; or this part of a large class:"""
 PART = 0.05
-LEAST = {"source": 40, "table": 4}
+PHRASE = 8
+"""Words of a mark of a text."""
+LEAST = {"source": 40, "table": 4, "text": 20}
 """Marks that two share before they are listed."""
+KINDS = {".py": "source", ".csv": "table", ".md": "text"}
 SHARE = 0.4
 """Of all marks of the shorter one."""
 SHOWN = 6
@@ -68,7 +72,7 @@ def find(submissions: Mapping[str, Files], handed_out: Files) -> list[Likeness]:
     names = {name for files in submissions.values() for name in files}
     likenesses: list[Likeness] = []
     for name in sorted(names):
-        if name.endswith((".py", ".csv")):
+        if name.endswith(tuple(KINDS)):
             likenesses += _in_file(name, submissions, handed_out.get(name, b""))
     return sorted(likenesses, key=_place)
 
@@ -89,8 +93,8 @@ def _in_file(
     submissions: Mapping[str, Files],
     handed_out: bytes,
 ) -> Iterator[Likeness]:
-    kind = "source" if name.endswith(".py") else "table"
-    read = _runs if kind == "source" else _numbers
+    kind = next(kind for ending, kind in KINDS.items() if name.endswith(ending))
+    read = {"source": _runs, "table": _numbers, "text": _phrases}[kind]
     public = read(handed_out)
     marks = {who: read(files[name]) for who, files in submissions.items() if name in files}
     groups = _groups(marks, public)
@@ -166,12 +170,28 @@ def _runs(source: bytes) -> Marks:
     What is no Python is read all the same.
     """
     read = [(_word(word), word.line) for word in words(source.decode(errors="replace"))]
-    runs = {}
-    for start in range(len(read) - RUN + 1):
-        run = tuple(word for word, _ in read[start : start + RUN])
+    return _marks(read, RUN)
+
+
+def _phrases(text: bytes) -> Marks:
+    """Return each run of words of a text, and the line where it begins; capitals and signs say nothing."""
+    lines = text.decode(errors="replace").splitlines()
+    read = [
+        (word, line)
+        for line, said in enumerate(lines, 1)
+        for word in re.findall(r"\w+", said.casefold())
+    ]
+    return _marks(read, PHRASE)
+
+
+def _marks(read: Sequence[tuple[str, int]], length: int) -> Marks:
+    """Return each run of so many words, and the line where it begins."""
+    marks = {}
+    for start in range(len(read) - length + 1):
+        run = tuple(word for word, _ in read[start : start + length])
         # By its hash, since a class of a thousand has millions of runs.
-        runs[f"{hash(run):x}"] = str(read[start][1])
-    return runs
+        marks[f"{hash(run):x}"] = str(read[start][1])
+    return marks
 
 
 def _word(word: Word) -> str:

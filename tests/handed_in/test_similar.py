@@ -47,6 +47,30 @@ def test_renamed_and_commented_work_is_still_the_same():
     assert " marks, the same in both: lines 1 to " in str(found[0])
 
 
+QUESTION = (
+    "Which share of the epoch is spent in waiting for data, and how do you know that it is so?"
+)
+ANSWER = "The loader waits for {} because one process decodes all images of the batch while the step is short"
+
+
+def notes(seed):
+    """Answers of somebody: each seed writes other words."""
+    said = [f"{ANSWER.format(f'reason{seed + n}')} and reason{seed * n}." for n in range(3)]
+    return f"## Notes\n\n{QUESTION}\n\n" + "\n".join(said)
+
+
+def test_answers_that_were_passed_round_are_found_whatever_their_capitals_and_signs():
+    """The questions are everybody's."""
+    written = {"ada": notes(5), "ben": notes(5).upper().replace(".", ";"), "cem": QUESTION}
+    found = find(
+        {who: {"part3_notes.md": text.encode()} for who, text in written.items()},
+        {"part3_notes.md": QUESTION.encode()},
+    )
+
+    assert [("ada", "ben", "part3_notes.md")] == said(found)
+    assert "the same in both: lines 1 to 7 and 1 to 7" in str(found[0])
+
+
 @pytest.mark.parametrize("many", [2, 4, 5, 12, 26])
 def test_the_same_work_is_a_group_however_many_have_it(many):
     """A file that was passed round is no way in which everybody writes it; whoever changed it is a pair with the group."""
