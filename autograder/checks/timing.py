@@ -50,6 +50,7 @@ CALL = "time whole iterations, and call model(images): model.forward(images) ski
 JUMPS = "its clock is time.time(), which jumps when it is set"
 STEADY = "time.perf_counter() for every reading"
 ARRIVED = "read the clock as soon as the batch is there, before it is moved to the device"
+MOVED = "(on a clock that the grader moves)"
 AGAIN = "read the clock again when the iteration ends"
 
 
@@ -57,14 +58,13 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
     """Pass throughput over whole iterations, and data_wait as the sum of the waits."""
     rate = script.samples / script.total
     waited = sum(script.waits)
-    measured = (
-        f"throughput is {shown(reported['throughput'])} samples/s, and {rate:.4g} is right; "
-        f"data_wait is {shown(reported['data_wait'])} s, and {waited:.4g} s is right "
-        "(on a clock that the grader moves)"
-    )
+    of_rate = f"throughput is {shown(reported['throughput'])} samples/s, and {rate:.4g} is right"
+    of_wait = f"data_wait is {shown(reported['data_wait'])} s, and {waited:.4g} s is right"
+    measured = f"{of_rate}; {of_wait} {MOVED}"
     if not close(reported["throughput"], rate, EXACT):
         other = "the result differs from samples / seconds of the epoch", COUNT
-        return Failed(measured, *_story(reported["throughput"], _rates(script), other))
+        story = _story(reported["throughput"], _rates(script), other)
+        return Failed(f"{of_rate} {MOVED}", *story)
     wait = reported["data_wait"]
     if any(close(wait, seconds, EXACT) for seconds in (waited, waited - script.start)):
         return Passed(measured)
@@ -81,7 +81,7 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
             "its clock starts when the batch is there already, so it times what comes after",
             SUM,
         )
-    return Failed(measured, *_story(wait, _waits(script), other))
+    return Failed(f"{of_wait} {MOVED}", *_story(wait, _waits(script), other))
 
 
 Story = tuple[float, str, str]

@@ -301,7 +301,7 @@ class Run:
                 click.echo(json.dumps({"event": "moved", **asdict(move)}))
             return
         for move in scored(moves):
-            console.print(str(move), soft_wrap=True, highlight=False, markup=False)
+            console.print(move.shortly(), soft_wrap=True, highlight=False, markup=False)
         if before:
             console.print(in_all(moves, len(before)), soft_wrap=True, highlight=False)
 

@@ -12,6 +12,7 @@ from autograder.model import CheckResult, Result
 from autograder.results.overrides import by_hand
 
 MAXIMUM = "points in all"
+MOST_LINES = 6  # of one move, while others are told, too
 CIRCUMSTANCES = ("lab_version", "submission_sha256", "seed", "isolation")
 
 
@@ -39,6 +40,13 @@ class Move:
     why: tuple[Difference, ...] = ()
     because: tuple[Difference, ...] = ()
     """What is behind it: another bar, or something else that was found."""
+
+    def shortly(self) -> str:
+        """Say it, and only the first lines of why: a file that could be read at last moves all of its checks."""
+        first, *lines = str(self).splitlines()
+        more = len(lines) - MOST_LINES
+        cut = [f"  and {more} more, which the page of {self.submission} has"] if more > 0 else []
+        return "\n".join([first, *lines[:MOST_LINES], *cut])
 
     def __str__(self) -> str:
         """Say it in a line, and under it why."""
