@@ -53,7 +53,7 @@ DELIVERS = {
     EACH_ONCE: "With 2 workers an epoch delivers every sample once, with its label; its last batch is short.",
     ALONE: "With num_workers=0 an epoch delivers every sample once as well.",
 }
-READS = "An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."
+READS = "An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed by the grader."
 WAITS = "bound by data: reads wait for each other: nothing reads ahead, or workers restart in each epoch"
 HAS_OPTIONS = (
     "num_workers as given; pin_memory for a GPU only; persistent workers, if there are any."

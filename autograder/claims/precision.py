@@ -116,7 +116,7 @@ class HalfPrecision:
             return precision.dtypes_where_they_help(dtypes, on_gpu=on_gpu, try_=self.where)
 
         says = (
-            "Convolutions and matrix products run in 16 bits; softmax, loss and weights in 32; "
+            "Convolutions and matrix products run in 16 bits; loss and weights in 32, on a GPU softmax too; "
             "backward outside autocast."
         )
         reads = ["op_dtypes", "device"]

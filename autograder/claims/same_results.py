@@ -111,7 +111,7 @@ class Results(Claimed):
         def judge(observation: Observation) -> Verdict:
             return left_alone(observation, words["try_"])
 
-        said = f"{self.function} leaves its inputs as they were, and torch's precision as it was."
+        said = f"{self.function} changes neither its inputs nor torch's settings of precision."
         probe = self.add_probe(self.named("inputs_after"), inputs_after, values=SEEN)
         words.setdefault("needs", [])
         self.add_check(LEFT_ALONE, said, "report", judge, [probe], words)

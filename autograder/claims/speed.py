@@ -87,7 +87,7 @@ class Speed(Claimed):
             dtypes={n: constants[key][1] for n, key in sent.items() if _dtyped(constants[key])},
         )
         said = (
-            f"{self.function} is at least {{bar}} as fast as the slow version, timed from outside."
+            f"{self.function} is at least {{bar}} as fast as the slow version, timed by the grader."
         )
         self.part.probes[probe.name] = probe
         reads = [probe.name, "bar"]

@@ -129,8 +129,8 @@ def count_launches(file) -> Counter[str]:
 
     If the trace has kernels (category `kernel`), each of them is a launch, and nothing else is.
     Else, among the events of category `cpu_op`: each operator (`aten::...`) that no other operator called, unless its
-    name is in given.NO_WORK; and of all others, each range whose name holds `fused`. An operator is called by another
-    (which may be one of NO_WORK) if it runs during that one, on the same thread.
+    name is in given.NO_WORK; and each name with `fused` that does not begin with `aten::`. An operator is called by
+    another (which may be one of NO_WORK) if it runs during that one, on the same thread.
     """
     # TODO: load_events(file) gives all events by their start, an outer one before those inside it.
     # TODO: look for kernels first. Without any, remember for each thread where the open operator ends.

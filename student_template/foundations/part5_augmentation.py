@@ -46,7 +46,7 @@ def draw_augmentation(batch: int, generator: torch.Generator, pad: int = 4) -> d
 
 # %%
 def augment(images: Tensor, flip: Tensor, top: Tensor, left: Tensor, gain: Tensor, pad: int = 4) -> Tensor:
-    """Return the augmented images: float32, of the shape and on the device of *images* (n, 3, h, w), uint8.
+    """Return the augmented images: float32, of the shape and on the device of *images*, a uint8 (n, 3, h, w).
 
     For each sample i: add *pad* zeros on all sides, crop h x w at (top[i], left[i]), mirror left and right if flip[i],
     divide by 255, multiply by gain[i], clamp to 0 ... 1, subtract MEAN, divide by STD.

@@ -241,7 +241,7 @@ def rehearse_nodes(folder="."):
 
 
 def report_on_pool():
-    """Profile a step before and after its pool moved behind the ReLU, and say which range changed."""
+    """Profile a step before and after its ReLU moved behind the pool, and say which range changed."""
     weight, images = torch.randn(16, 3, 3, 3), torch.randn(16, 3, 96, 96)
 
     def step(pool_first):

@@ -63,13 +63,13 @@ def run_version(command) -> dict[str, Any]:
 # %% [markdown]
 # ## 6.2 Which utilization
 #
-# "More than 80 % GPU utilization" means nothing until you name the metric. Here it is the share of the steps in which
-# at least one kernel ran, as in part 1. It says that the GPU had something to do, not that it was full.
+# "More than 80 % GPU utilization" means nothing until you name the metric. Here it is the share of the steps' time in
+# which at least one kernel ran, as in part 1. It says that the GPU had something to do, not that it was full.
 
 
 # %%
 def busy_percent(file) -> float:
-    """Return the share of the steps, in percent, in which a kernel ran; without kernels, in which an operator ran.
+    """Return the percentage of the steps' time in which a kernel ran; without kernels, in which an operator ran.
 
     The steps are from the start of the first ProfilerStep to the end of the last. Without kernels, operators during a
     wait for the loader (enumerate(DataLoader)...) do not count.

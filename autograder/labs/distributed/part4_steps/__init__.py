@@ -170,7 +170,7 @@ overflow = judges.Steps(
     "do not look at the loss: each scaler sees the averaged gradients, and skips by itself",
     {
         "without amp": "the step was taken: the scaler counts also where amp is None",
-        "": "a rank left its batch out and the others trained on the rest of the group, or the step was taken",
+        "": "a rank left its batch out, or the step was taken",
     },
     WRONG,
 )

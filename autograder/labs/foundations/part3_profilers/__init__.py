@@ -252,7 +252,7 @@ preprocessed.leaves_inputs_alone(
 preprocessed.faster(
     {"images": 16, "height": 40, "width": 40, "size": 32},
     name="preprocess_is_faster",
-    says="preprocess is at least {bar} as fast as given.preprocess, timed from outside.",
+    says="preprocess is at least {bar} as fast as given.preprocess, timed by the grader.",
     why="bound by Python: the slow line is still there. image.tolist() makes a Python number of each byte, and "
     "the line takes 87 % of the time in given/line_report.txt. The table and the resizing take "
     "3 % each",

@@ -315,7 +315,7 @@ placing.same(
     },
     oracle=judges.placed,
     name="places_on_the_gpus_node",
-    says="place gives each rank cores of its GPU's node, both CPUs of each, and no core to two ranks.",
+    says="place gives each rank cores of its GPU's node, the allowed CPUs of each, and no core to two ranks.",
     why={
         "threads": (
             "the loader's workers take their cores first, and each core counts once, not each of its CPUs",

@@ -99,7 +99,7 @@ def sums(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="scripted")
 def finds_the_busy_share(shares: Pair) -> Verdict:
-    """busy_percent finds the share of the steps in which a kernel ran, or without kernels an operator."""
+    """busy_percent finds the share of the steps' time in which a kernel ran, or without kernels an operator."""
     why = "durations added up, another window, the loader's operators counted as work, or a fraction for percent"
     try_ = f"given.covered counts overlaps once; given.divided leaves the loader out; {TABLE}"
     return outputs.same(shares, 1e-3, why=why, try_=try_)

@@ -54,7 +54,7 @@ def three_times_as_fast(final_results: Table, final_profile: Trace, device: Devi
 
 @part.check(basis="artefact", needs=[profile_bears_out_the_table])
 def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
-    """On a GPU, a kernel runs in more than 80 % of the steps of Final."""
+    """On a GPU, a kernel runs in more than 80 % of the time of Final's steps."""
     busy = final_profile.figure("busy_kernel", "steps")
     if not profile.has_gpu(final_profile) or busy is None:
         return Unavailable("the profile was recorded without a GPU")

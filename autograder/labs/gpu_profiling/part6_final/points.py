@@ -180,7 +180,7 @@ half.rounds_as_autocast(
     scaler=True,
 )
 half.uses_the_scaler_in_order(
-    "Point 3: once for each batch and in this order, with amp=False too: scale, backward, step, update.",
+    "Point 3: for each batch once, in this order, with amp=False too (accumulate=1): scale, backward, step, update.",
     also=[train],
 )
 

@@ -310,7 +310,7 @@ SUM = 'cross_entropy(model(x), y, reduction="sum") / counted, and backward() for
 
 @part.check(basis="outputs")
 def accumulate_is_right(accumulated: Pair) -> Verdict:
-    """accumulate takes one step by the whole batch's gradient and returns its mean loss: labels of -100, few rows."""
+    """accumulate takes the whole batch's step and returns its mean loss, also with labels of -100 and rows < parts."""
     why = {
         ALONE: "the mean over a part whose labels are all -100 is 0 / 0, which is NaN",
         BEFORE: "gradients from before the call were added: zero_grad() comes before the first part",
