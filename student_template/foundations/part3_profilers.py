@@ -32,7 +32,7 @@ import given
 def rank_functions(file, count=20) -> list[dict[str, Any]]:
     """Return a row for each function of a file that cProfile wrote, at most `count` of them.
 
-    A row has: function (as pstats prints it: "train.py:23(train_epoch)"), calls (all of them), own_seconds, seconds
+    A row has: function (as pstats prints it: "src/train.py:23(train_epoch)"), calls (all of them), own_seconds, seconds
     (with the functions that it calls), own_share (of the own seconds of all functions). The row with the most seconds
     is first; rows with equal seconds are in the order of their names.
     """

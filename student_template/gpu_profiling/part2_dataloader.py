@@ -59,8 +59,8 @@ def make_loader_optimized(dataset, batch_size, device, num_workers=0) -> DataLoa
 def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=None) -> list[float]:
     """Train for one epoch as given.training_unoptimized.train_epoch does; return the loss of each batch.
 
-    Keep the steps and the named ranges, and call *on_step* at the end of each step. Wait for no copy, and fetch no
-    value before the epoch is over.
+    Keep the steps and the named ranges, and call *on_step* at the end of each step. Wait for no copy, and fetch a
+    loss every ten batches at most.
     """
     # TODO: the script's loop with spanned(loader) and its four spans, without what waits.
     # TODO: collect loss.detach(), and fetch all of them at the end.
@@ -78,7 +78,7 @@ def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=N
 #                              ^ clock ^
 #
 # n workers read 2n batches ahead (prefetch_factor * num_workers), so the first ones are ready almost at once. Warm up
-# for 2n to 3n batches, count several times n, and let 2n more follow.
+# for 2n to 3n batches, time 3n or more, and let 2n more follow.
 
 
 # %%

@@ -43,8 +43,8 @@ def make_step(model, optimizer, criterion, backend="inductor"):
     """Return step(x, y), which trains on a batch and returns the loss as a detached tensor.
 
     A step sets gradients to zero, computes criterion(model(x), y), goes backward and steps. The backward pass runs as
-    compiled graphs, although the model looks at its data half way. After the second step nothing is built, for batches
-    of one shape that take the same branches. All settings of torch._dynamo.config stay as they were.
+    compiled graphs, although the model looks at its data three times. After the second step nothing is built,
+    for batches of one shape that take the same branches. All settings of torch._dynamo.config stay as they were.
     """
     # TODO: one compiled function holds the forward pass and the call of backward().
     # TODO: torch._dynamo.config.compiled_autograd is read when torch.compile is called; put it back afterwards.

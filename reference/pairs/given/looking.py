@@ -1,4 +1,4 @@
-"""A model that looks at its own activations half way, as a router does."""
+"""A model that looks at its own activations three times, as a router does."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
     live_peak(function, *inputs)                bytes that one call held at its peak, beyond its inputs
     model = TinyLM(vocabulary, width, blocks, heads)
     model(input_ids, labels=None, caches=None)  .logits, .loss
-    model = LookingNet(width)                   looks at its own activations half way
+    model = LookingNet(width)                   looks at its own activations three times
     pairs = load_pairs(folder)                  name -> (goal, baseline, optimized), for part 14
     layers = make_layers(count)                 a deep stack: linear, GELU, dropout, linear, norm
     cold_start(compile_regions, ids)            compiles a TinyLM anew and takes gradients at four lengths

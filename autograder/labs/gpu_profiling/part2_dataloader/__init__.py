@@ -259,7 +259,7 @@ follows_the_script = loop.follows(
 )
 loop.waits_rarely(
     "waits_for_nothing",
-    says="Between steps the host waits for no copy and no value, and each step has the script's four ranges once.",
+    says="The host waits for no copy, for a value in each tenth batch at most, and steps keep the four ranges.",
     needs=[follows_the_script],
     also={loop.moves(): loaders.each_copied, ranges: judges.marked},
 )
