@@ -76,7 +76,9 @@ def leaner(
     if not apart <= within:
         measured = f"results off by {apart:.1e} (allowed {within:.0e})"
         right = "fix the results first: other checks say what differs"
-        return Failed(measured, "larger inputs give different results", right)
+        return Failed(
+            measured, "on the batches of this check, too, results differ from the baseline's", right
+        )
     needed, plain = beyond(run, idle)
     taken = f"{needed / MB:.0f} MB where the baseline takes {plain / MB:.0f} MB"
     return at_most(

@@ -109,9 +109,15 @@ def _rates(script: Script) -> list[Story]:
             "the clock stops before the results are on the host",
             LATE,
         ),
-        (work, fetched, EARLY),
-        (work + script.queued, fetched, EARLY),
-        (total - script.waits[0], "the first fetch is left out", EARLY),
+        *(
+            (work + later - copied, fetched, EARLY)
+            for later in (0.0, script.queued)
+            for copied in (0.0, script.copied)
+        ),
+        *(
+            (total - script.waits[0] - copied, "the first fetch is left out", EARLY)
+            for copied in (0.0, script.copied / count)
+        ),
         (
             total - script.start,
             "iter(loader) came before the clock was started",

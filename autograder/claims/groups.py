@@ -348,7 +348,10 @@ def _reason(ranks: Pair, ratio: float) -> str:
     if read != expected:
         return "the samples, or their order, are not those of DistributedSampler with this seed in epochs 0, 1 and 2"
     if SUMS[0] < ratio < SUMS[1]:
-        return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches differ"
+        return (
+            "steps go twice as far, or there are twice as many: gradients are added up and not averaged, "
+            "batch_size is divided by the processes, or the rate differs"
+        )
     return "the steps differ from those of one process: averaged late, or criterion or optimizer are not those given"
 
 

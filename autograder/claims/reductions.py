@@ -28,7 +28,7 @@ RANK = record(steps=list_of(list_of(CALL)), events=list_of(list_of(TEXT)))
 GRADIENT, FULL, CALLED, BLOCKING, WAITED = "gradient", "full", "call", "blocking call", "wait"
 
 
-UNSENT = "nothing is sent while backward goes on"
+UNSENT = "nothing is sent while backward goes on: no bucket is full before its end, or all wait for finish()"
 LATE = "a full bucket waits for later gradients, or for finish()"
 UNEQUAL = "gradients are not averaged in each step, or a result is used before wait()"
 RESET = "are counters reset after each step?"
@@ -52,7 +52,8 @@ TRIES = {
     "differ from the mean": "send a bucket when none of its gradients is missing; write into .grad",
     RESET: "in finish(), set the counters back to what they are at the beginning",
     LATE: "while the next bucket in turn is full: send it",
-    UNSENT: "send each full bucket in a hook, register_post_accumulate_grad_hook",
+    UNSENT: "send each full bucket in a hook, register_post_accumulate_grad_hook; "
+    "if sends_each_gradient_once fails, mend that first: buckets in another order are full late",
     BLOCKS: "dist.all_reduce(flat, async_op=True)",
     WAITS: "call wait() in finish()",
 }

@@ -69,8 +69,8 @@ class Shards(Group):
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return "the ranks have different weights: gradients are not averaged in each step"
         return (
-            "other steps than one process takes: gradients are not averaged, not clipped by their norm, "
-            "or not set to zero"
+            "other steps than one process takes: gradients are not set to zero before each step, "
+            "not averaged, or not clipped by their norm"
         )
 
     def trained_as_one(self, ranks: Pair, within: float) -> Verdict:
@@ -83,7 +83,8 @@ class Shards(Group):
         measured, why = self.figure_problem(ranks, "losses", why)
         if isinstance(trained, Failed) or not why:
             return trained
-        return Failed(measured, why, f"dist.all_reduce the loss; {self.see}")
+        mean = "dist.all_reduce the loss, and divide it by dist.get_world_size()"
+        return Failed(measured, why, f"{mean}; {self.see}")
 
     def holds_share(
         self, name: str, at_most: float, says: str, try_: str, needs: Sequence[str] = ()

@@ -236,7 +236,7 @@ hits.same(
     name="hits_are_right",
     says="top_k_hits equals the loop, also for negative labels and k above the number of classes.",
     why={
-        "negative": "a negative label is no hit; as an index it would mean a class from the end",
+        "negative": "a negative label is no hit: clamped it would be class 0, and as an index the last class",
         "": "a row counts when its label is among its k largest logits",
     },
     try_=f"topk, compare with labels[:, None], and sum; {FIRST}",

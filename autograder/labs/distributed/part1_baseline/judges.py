@@ -76,7 +76,7 @@ SLIPS = {
         "all_reduce alone"
     ),
     "only all_reduce counts; each collective does, on a CPU and on a GPU": "all_reduce of both",
-    "it is communication_ms - compute_ms, but some transfers run beside what computes": "difference",
+    "yours is communication_ms - compute_ms: take off only the time in which both run": "difference",
     "it is step_ms - compute_ms, which also has time in which no collective runs": "idle",
 }
 TOP_SLIPS = {

@@ -95,11 +95,14 @@ named.same(
     name="names_the_bottleneck",
     says="diagnose names the largest of the five parts, and tells busy workers from slow storage.",
     why={
-        TIE: "of equal parts the first counts: input, copy, communication, launch, kernel",
-        "workers": "waiting for data is cpu where worker_busy is at least 0.5, else io",
+        TIE: (
+            "of equal parts the first in PARTS counts",
+            "max(PARTS, key=...) takes the first one",
+        ),
+        "workers": ("at a worker_busy of 0.5 or more it is cpu, else io", "worker_busy >= 0.5"),
         "": "the largest of input, copy, communication, launch and kernel is the bottleneck",
     },
-    try_="max(PARTS, key=...) goes through the names in their order, whatever the order in step",
+    try_='see "What to write" in the part 9 handout',
 )
 bounded.same(
     {kind: {"kind": kind} for kind in (*OTHERS, *KERNELS)},

@@ -112,7 +112,8 @@ def folds_the_norm(folded: Pair) -> Verdict:
     hints = {
         "afterwards": "write into a new nn.Conv2d only",
         "its weight": "one factor for each output channel: weight / sqrt(running_var + eps)",
-        "one convolution": "the new bias is (bias - running_mean) * factor + norm.bias",
+        "one convolution": "factor = norm.weight / sqrt(running_var + eps); the new bias is "
+        "(bias - running_mean) * factor + norm.bias, with 0 for a bias that is missing",
     }
     return hinted(outputs.same(folded, SAME, why=why, try_=INFER), hints, INFER)
 

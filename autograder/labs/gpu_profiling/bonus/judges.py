@@ -31,7 +31,10 @@ def each(pair: Pair, problem: Callable[[Report, Report], str], try_: str) -> Ver
 def row_problem(report: Report, expected: Report) -> str:
     """Say which row is not right, or that they are in another order."""
     right = {row["range"]: (row["before_ms"], row["after_ms"]) for row in expected["rows"]}
-    if sorted(str(row.get("range")) for row in report["rows"]) != sorted(right):
+    named = sorted(str(row.get("range")) for row in report["rows"])
+    if missing := sorted({*right} - {*named}):
+        return f"a range of either profile has a row, and {', '.join(missing)} has none"
+    if named != sorted(right):
         return f"the ranges of both profiles, each once, are {', '.join(sorted(right))}"
     for row in report["rows"]:
         if problem := _figure_problem(row, *right[row["range"]]):
@@ -98,5 +101,7 @@ def _alike(figure: Any, expected: float) -> bool:
 
 def _listed(report: Report) -> str:
     rows = report["rows"][:4]
-    shortly = (f"{str(row.get('range'))[:30]} {shown(row.get('change_ms'))}" for row in rows)
+    shortly = (
+        f"{str(row.get('range'))[:30]} with change_ms {shown(row.get('change_ms'))}" for row in rows
+    )
     return "; ".join(shortly) or "no rows"

@@ -55,7 +55,12 @@ def retained(graphs: int) -> Failed | None:
 
 def needs_less(run: Pair, idle: Pair, share: float, why: str, try_: str) -> Verdict:
     """Judge the results of a large run, then its memory."""
-    alike = outputs.same(run, 10 * NEAR, why="larger inputs give different results", try_=try_)
+    alike = outputs.same(
+        run,
+        10 * NEAR,
+        why="on this check's inputs, results differ from the baseline's",
+        try_=try_,
+    )
     if isinstance(alike, Failed):
         return alike
     return memory.leaner(run, idle, share, 0.0, NEAR, why, try_)

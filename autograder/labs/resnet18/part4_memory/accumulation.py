@@ -128,11 +128,13 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
         why = "the model came in eval(), where BatchNorm and dropout do not train"
         return Failed("it trained in eval()", why, "model.train() before the first batch")
     why = (
-        "gradients are not averaged over the group, "
-        "were not cleared before the epoch, were changed before the step, "
-        "or a group has the wrong number of batches"
+        "a group has the wrong number of batches, or gradients are not averaged over the group, "
+        "were not cleared before the epoch, or were changed before the step"
     )
-    try_ = "optimizer.zero_grad() first, the mean over the samples, and no clipping"
+    try_ = (
+        "a step after each accumulation_steps batches, counted from 1; "
+        "optimizer.zero_grad() first, the mean over the samples, and no clipping"
+    )
     return _same_group(groups, "even", why, try_)
 
 

@@ -30,8 +30,11 @@ def row(number, **change):
     ("told", "words"),
     [
         pytest.param(TOLD, "", id="right"),
+        pytest.param({**TOLD, "rows": ROWS[:1]}, "and forward has none", id="a range is missing"),
         pytest.param(
-            {**TOLD, "rows": ROWS[:1]}, "each once, are forward, load", id="a range is missing"
+            {**TOLD, "rows": [*ROWS, ROWS[0]]},
+            "each once, are forward, load",
+            id="a range comes twice",
         ),
         pytest.param(
             row(0, before_ms=30.0),
