@@ -94,7 +94,7 @@ def covered(events) -> float:
 
 
 def own_times(operators) -> dict[str, float]:
-    """Return the own time of each operator by its name, in microseconds."""
+    """Return own times, in microseconds, by name: of operators and of c10d:: calls."""
     # TODO: the last helper. Of two with the same start, the longer one surrounds the other.
     ### BEGIN SOLUTION
     own: dict[str, float] = defaultdict(float)

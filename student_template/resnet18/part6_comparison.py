@@ -74,7 +74,7 @@ def compare_all(configurations, script="optimized_training.py", folder=".") -> l
 
 
 def summarize(rows) -> dict[str, Any]:
-    """Return what the summary of a report says. All others are compared with the first row.
+    """Return what the summary of a report says. The three figures compare with the first row.
 
     fastest               the configuration with the highest throughput
     speedup               its throughput / the first row's

@@ -144,7 +144,9 @@ STEPS = {
 HOOK = f"optimizer.register_step_post_hook counts real steps; {WRONG}"
 
 half = HalfPrecision(part, train, WRONG, takes="train_mixed")
-half.uses_the_scaler_in_order()
+half.uses_the_scaler_in_order(
+    "Once for each batch and in this order: scale, backward, unscale_, step, update."
+)
 
 
 @part.probe(
