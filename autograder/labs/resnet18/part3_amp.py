@@ -265,7 +265,7 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
     if moved.ratio > 1.5:
         why = (
             f"{CLIPPED[mode]}: gradients were not clipped to max_grad_norm, "
-            "or not by the norm of all of them"
+            "or each value or parameter by itself, and not all by one factor, from the norm of all"
         )
         return why, CLIP[mode]
     why = f"{CLIPPED[mode]} moves in a different direction"

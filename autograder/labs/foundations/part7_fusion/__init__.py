@@ -203,8 +203,8 @@ fold.would_launch(
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
     why="each layer that is left beside the four convolutions needs a launch of its own",
-    try_="fold also where the convolution has no bias or the norm no weights; fold a norm behind two convolutions "
-    f"into both; {SEE}",
+    try_="print the folded network: a norm without weights, one behind a convolution without bias, or one that is "
+    f"called behind two convolutions (fold it into both) may be left; {SEE}",
     needs=["folds_right"],
 )
 fold.refuses(

@@ -271,7 +271,7 @@ usable.same(
     name="counts_usable_cpus",
     says="usable_cpus is the smaller of affinity and quota, whole CPUs, at least 1.",
     why=judges.USABLE,
-    try_="try it with a file of your own, Path('my.max').write_text('250000 100000')",
+    try_="try it with files of your own: '250000 100000' is 2, '50000 100000' is 1",
 )
 
 

@@ -131,8 +131,8 @@ PLANNED = {
     "51 % of the step, not 25 %",
     ", seconds": "seconds are those of the whole step after the fix",
     ", cumulative": "cumulative is the seconds before all fixes over those after this one",
-    ", length": "each fix has one row, in the order in which it is applied, down to one that saves no more "
-    "than 1 % of the time that is left; a fix may speed up several parts",
+    ", length": "each fix has one row, in the order in which it is applied; the first that saves no more than "
+    "1 % of the time before it has none, nor what would follow; a fix may speed up several parts",
     ", fix": "the next fix is the one that leaves the least time, and each is applied once",
     "": "a row has the four names of the handout",
 }
@@ -190,7 +190,7 @@ BOUNDED = {
 
 USABLE = {
     "2.5": ("a quota of 2.5 CPUs allows 2 whole ones", "quota // period"),
-    "half": ("at least 1 is returned", "max(1, quota // period)"),
+    "half": ("less than one whole CPU counts as 1", "max(1, quota // period)"),
     "no": (
         "without a quota the affinity counts: there is no file, or its first word is max",
         "return len(os.sched_getaffinity(0)) in both cases",

@@ -35,7 +35,7 @@ def folded(student: Student, rig: Rig) -> Answer:
 
 FACTS = {
     "recorded": "a pass was recorded for a backward pass: memory is kept for nothing",
-    "fetched": "results were fetched in each batch, so the host waits for the device each time",
+    "fetched in the loop": "results were fetched in each batch, so the host waits for the device each time",
     "mode": "a module is not in its old mode, or requires_grad of a parameter has changed: "
     "the caller's next epoch would use it",
     "raised": "the loader's exception did not reach the caller, who takes a part of the classes for all of them",
@@ -49,7 +49,7 @@ def predicted(student: Student, rig: Rig) -> Answer:
     answers = rig.answers()
     model = made.model()
     batches = made.batches(model)
-    facts = {"recorded": False, "fetched": False, "mode": True, "raised": True}
+    facts = {"recorded": False, "fetched in the loop": False, "mode": True, "raised": True}
     if rig.side != "student":
         answers.add("the classes", made.classes(model, batches))
     else:
@@ -68,7 +68,7 @@ def predicted(student: Student, rig: Rig) -> Answer:
         broken = made.model()
         facts = {
             "recorded": any(model.recorded),
-            "fetched": any(len(wait["batches"]) > 1 for wait in waits.values()),
+            "fetched in the loop": any(len(wait["batches"]) > 1 for wait in waits.values()),
             "raised": made.survived(student.predict, broken, batches),
             "mode": settings == model.settings() == broken.settings(),
         }
@@ -131,7 +131,7 @@ def predicts_without_a_trace(predicted: Pair) -> Verdict:
     """predict keeps nothing for a backward pass, and puts each module back into its mode, even after an exception."""
     hints = {
         "recorded": "run the model under torch.inference_mode()",
-        "fetched": "keep results on the device, and move them once, after the loop",
+        "fetched in the loop": "keep results on the device, and move them once, after the loop",
         "mode": "restore module.training of each module in a finally clause, and leave requires_grad alone",
         "raised": "let exceptions out: try and finally, without except",
     }
@@ -144,7 +144,7 @@ def latency_is_honest(latencies: Pair) -> Verdict:
     """measure_latency gives percentiles of single calls after a warm-up, with the device's work."""
     why = {
         "per_second": "it must be the number of calls / the sum of their times",
-        "": "a cold call counts, the device's work does not, or a percentile is not numpy's",
+        "": "calls of the warm-up count, the device's work does not, or a percentile is not numpy's",
     }
     hints = {
         "per_second": "repeats / sum of the seconds",

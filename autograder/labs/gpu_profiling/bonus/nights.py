@@ -84,7 +84,7 @@ def nights(student: Student, rig: Rig) -> Answer:
 def records_the_steps(recorded: Observation) -> Verdict:
     """record_profile calls the step twice unrecorded, then records *steps* calls, each with its ranges."""
     values, steps = recorded.values, recorded.values["steps"]
-    counts = ", ".join(f"{name}: {count}" for name, count in values["ranges"].items())
+    counts = ", ".join(f"{count} of '{name}'" for name, count in values["ranges"].items())
     calls = f"{values['calls']} calls, {values['early']} of the first two recorded"
     measured = f"{calls}; in the trace {counts or 'nothing'}"
     if not values["file"]:

@@ -288,8 +288,8 @@ group.same(
     "time_is_of_the_slowest",
     "The seconds of an epoch are those of the process that took longest, the same in each of them.",
     "an epoch ends when the last process is done: "
-    "this is the time of another process, a sum or mean, or without loading",
-    "dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
+    "this is the time of another process, a sum or mean, the time since the first epoch, or without loading",
+    "start the clock anew in each epoch; dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
     basis="scripted",
     within=CLOCK,
 )

@@ -282,8 +282,8 @@ def draw_results(
 
 two.same(
     {
-        "faster, and sure": {"gain": 1.5, "calls": 100, "others": 50},
-        "slower, and sure": {"gain": 0.7, "calls": 50, "others": 100},
+        "clearly faster": {"gain": 1.5, "calls": 100, "others": 50},
+        "clearly slower": {"gain": 0.7, "calls": 50, "others": 100},
         "faster by chance": {"gain": 1.04, "noise": 0.3, "calls": 10, "others": 12},
         "slower by chance": {"gain": 0.96, "noise": 0.3, "calls": 12, "others": 10},
         "equal results without noise": {"gain": 1.0, "noise": 0.0},
@@ -293,6 +293,7 @@ two.same(
     within=1e-4,
     slips={
         "the interval takes 1.96 standard deviations, and not 2": judges.of_two_deviations,
+        "low and high are ratio * exp(-+1.96 s), and not ratio * (1 -+ 1.96 s)": judges.of_a_line,
         "each result is divided by its iterations, and not by iterations - 1": judges.of_one_less,
     },
     name="knows_the_noise",

@@ -89,11 +89,21 @@ def peak_problem(row: Mapping[str, Any], script: Mapping[str, int]) -> str:
 
 def compared(baseline: Times, candidate: Times) -> tuple[float, float, float, str]:
     """Return what speedup says of two results: mean, standard deviation and number of calls of each."""
-    ratio, low, high = ratio_of_means(baseline, candidate)
+    return _with_verdict(*ratio_of_means(baseline, candidate))
+
+
+def _with_verdict(ratio: float, low: float, high: float) -> tuple[float, float, float, str]:
     verdict = "cannot tell"
     if low > 1 or high < 1:
         verdict = "faster" if low > 1 else "slower"
     return ratio, low, high, verdict
+
+
+def of_a_line(baseline: Times, candidate: Times) -> tuple[float, float, float, str]:
+    """Return what comes of 1 - 1.96 s and 1 + 1.96 s in the place of the exponentials."""
+    ratio, _, high = ratio_of_means(baseline, candidate)
+    spread = ratio * math.log(high / ratio)
+    return _with_verdict(ratio, ratio - spread, ratio + spread)
 
 
 def of_two_deviations(baseline: Times, candidate: Times) -> tuple[float, float, float, str]:
