@@ -93,7 +93,8 @@ DEFINITIONS: Mapping[str, str] = {
     ),
     "without_data": (
         "what the window would take without the waits for the DataLoader: "
-        "all other work keeps its length and its order"
+        "all other work keeps its length and its order, "
+        "and a call that waits for the GPU returns when the work that it waits for is done"
     ),
     "without_sync": (
         "what the window would take if the host never waited for the GPU "

@@ -186,9 +186,13 @@ class Events:
 
     def named(self, wanted: re.Pattern[str] | Callable[[str], Any]) -> Events:
         """Keep the events whose names a pattern finds."""
+        return self.where(self.found(wanted))
+
+    def found(self, wanted: re.Pattern[str] | Callable[[str], Any]) -> Array:
+        """Say of each event whether a pattern finds its name."""
         matches = wanted.search if isinstance(wanted, re.Pattern) else wanted
         ids = [i for i in np.unique(self.name).tolist() if matches(self.names[i])]
-        return self.where(np.isin(self.name, ids))
+        return np.isin(self.name, ids)
 
     def joined(self, column: str, other: Events) -> tuple[Events, Events]:
         """Pair events that share a number in a column, event by event.

@@ -1,26 +1,18 @@
-"""What a window would take if the host did not have to wait.
-
-The recording is replayed: a piece of the host's time is taken out, everything behind it moves
-forward, and the GPU does the same work in the same order as soon as it is launched.
-"""
+"""What a window would take if the host did not have to wait."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-
-import numpy as np
 
 from autograder.traces.breakdown import QUEUED, gpu_layers
 from autograder.traces.data_waits import loading
-from autograder.traces.events import ON_GPU, Array, Events, Kind
-from autograder.traces.metrics import SYNC
+from autograder.traces.events import Events, Kind
+from autograder.traces.host_waits import NO_WAITS, Queue, Waits, waited
 from autograder.traces.record import Figure, Trace, Window
+from autograder.traces.replay import replayed
 from autograder.traces.spans import Spans, growth
 from autograder.traces.stretch import Stretch, gpus, on_gpu, stretch
 
-BLOCKING = re.compile(r"DtoH.*-> Pageable")
-"""Copies whose call returns when they are done."""
 FED = ("kernels", "communication", "copies", QUEUED)
 
 
@@ -32,13 +24,20 @@ def figures(events: Events, windows: tuple[Window, ...]) -> Iterator[Figure]:
             yield from _of_gpu(events, device, *named)
     named = stretch(windows, "steps", "trace")
     if named is not None and not gpus(events) and len(events.of(Kind.OP)):
-        yield from _without("without_data", named, None, events, loading(events).spans)
+        data = loading(events).spans.within(named[1])
+        time = named[1][1] - named[1][0] - data.length
+        yield from _without("without_data", time, data, named[0], None)
 
 
 def _of_gpu(events: Events, device: int, window: str, where: Stretch) -> Iterator[Figure]:
-    named = (window, where)
-    yield from _without("without_data", named, device, events, loading(events).spans)
-    yield from _without("without_sync", named, device, events, waits(events, device))
+    calls = events.of(Kind.CALL)
+    queue = Queue.of(on_gpu(events, device), calls)
+    data = loading(events).spans.within(where)
+    time = replayed(queue, Waits.of(queue, calls), data, where)
+    yield from _without("without_data", time, data, window, device)
+    syncs = waited(queue, calls).within(where)
+    time = replayed(queue, NO_WAITS, syncs, where)
+    yield from _without("without_sync", time, syncs, window, device)
     parts = growth(gpu_layers(events, device), where)
     fed = sum(parts[name] for name in FED)
     yield Figure("never_idle", fed, "ns", _label(window), device)
@@ -46,16 +45,12 @@ def _of_gpu(events: Events, device: int, window: str, where: Stretch) -> Iterato
 
 def _without(
     id: str,  # noqa: A002
-    named: tuple[str, Stretch],
-    device: int | None,
-    events: Events,
+    time: int,
     removed: Spans,
+    window: str,
+    device: int | None,
 ) -> Iterator[Figure]:
-    window, where = named
-    removed = removed.within(where)
     if removed:
-        work = events.of(*ON_GPU) if device is None else on_gpu(events, device)
-        time = replayed(work, events.of(Kind.CALL), removed, where)
         yield Figure(id, time, "ns", _label(window), device)
 
 
@@ -80,58 +75,3 @@ def at_roof(trace: Trace) -> Iterator[Figure]:
 
 def _label(window: str) -> str:
     return window.rstrip("0123456789")
-
-
-def waits(events: Events, device: int) -> Spans:
-    """Return when a thread that gives this GPU work waited for it."""
-    calls = events.of(Kind.CALL)
-    work = on_gpu(events, device)
-    _, launches = work.joined("link", calls)
-    syncs = calls.named(SYNC)
-    if len(launches):
-        syncs = syncs.where(np.isin(syncs.track, launches.track))
-    copies, copying = work.named(BLOCKING).joined("link", calls)
-    return syncs.spans | Spans.of(copying.start, np.minimum(copying.end, copies.end))
-
-
-def replayed(work: Events, calls: Events, removed: Spans, where: Stretch) -> int:
-    """Return how long the window takes when the host does not spend *removed*, a part of it.
-
-    Without anything removed it takes what it took.
-    """
-    begun = work.where(work.start < where[1])
-    begun = begun.where(np.argsort(begun.start, kind="stable"))
-    host = where[1] - removed.length
-    if not len(begun):
-        return host - where[0]
-    launched = _launched(begun, calls)
-    moved = launched - removed.before(launched)
-    return max(host, _end(begun, launched, moved, where[1])) - where[0]
-
-
-def _launched(work: Events, calls: Events) -> Array:
-    """Return when each was launched, or when it began if its launch was not recorded."""
-    launched: Array = work.start.copy()
-    _, launches = work.joined("link", calls)
-    launched[np.isin(work.link, calls.link[calls.link >= 0])] = launches.start
-    return launched
-
-
-def _end(work: Events, launched: Array, moved: Array, until: int) -> int:
-    """Return when the last work ends that was launched at *moved* instead.
-
-    What ran after the end of the window stays out of it. Work begins behind what began before it,
-    or after its own launch if that is later; what overlapped it overlaps by as much.
-    """
-    end = np.maximum.accumulate(work.end)
-    free = np.concatenate([[launched[0] - 1], end[:-1]])
-    queued = launched <= free
-    behind = work.start - free
-    usual = max(int(np.median(behind[queued])), 0) if queued.any() else 0
-    behind = np.where(queued, behind, np.minimum(behind, usual))
-    delay = np.where(queued, 0, work.start - launched)
-    length = end - work.start
-    total = np.cumsum(behind + length)
-    since = moved + delay + length - total
-    ends = total + np.maximum.accumulate(since) - np.maximum(end - until, 0)
-    return int(ends.max())

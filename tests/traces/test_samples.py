@@ -24,7 +24,7 @@ REFERENCE = {
         ("busy_any", "gpu", 0): 60.57, ("busy_kernel", "gpu", 0): 59.36, ("busy_any", "steps", 0): 56.03,
         ("busy_kernel", "steps", 0): 54.89, ("busy_kernel", "trace", 0): 55.51, ("kernel_count", "trace", 0): 8772,
         ("h2d_time", "trace", 0): 11_492_000, ("h2d_overlap", "trace", 0): 0.0,
-        ("without_data", "steps", 0): 633_526_000, ("without_sync", "steps", 0): 1_048_766_000,
+        ("without_data", "steps", 0): 695_414_000, ("without_sync", "steps", 0): 1_048_766_000,
     },
     f"{K}/tracelens_h100_Falconsai_nsfw_image_detection__1016002.json.gz": {
         ("busy_any", "gpu", 0): 16.21, ("busy_kernel", "gpu", 0): 16.15, ("busy_any", "steps", 0): 15.52,
