@@ -93,13 +93,13 @@ DEFINITIONS: Mapping[str, str] = {
     ),
     "without_data": (
         "what the window would take without the waits for the DataLoader: "
-        "all other work keeps its length and its order, "
+        "all other work keeps its length and its order, across streams as well, "
         "and a call that waits for the GPU returns when the work that it waits for is done"
     ),
     "without_sync": (
-        "what the window would take if the host never waited for the GPU "
-        "(cuda...Synchronize, copies to pageable memory): "
-        "all other work keeps its length and its order"
+        "what the window would take if the host never waited for the GPU: in cuda...Synchronize, "
+        "in a copy to pageable memory, or for queued work before a copy from pageable memory; "
+        "all other work keeps its length and its order, across streams as well"
     ),
     "never_idle": (
         "what the window would take if the host always had the next work ready: "

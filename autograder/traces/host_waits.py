@@ -13,7 +13,7 @@ from autograder.traces.spans import Spans
 
 PAGEABLE = re.compile("(?:HtoD|DtoH).*Pageable")
 """Copies whose call returns when they are done, or at least have begun: behind the queue."""
-TO_HOST = re.compile("DtoH.*Pageable")
+TO_HOST = re.compile("DtoH")
 OTHERS = 64
 """Works that other threads may launch and see done while one thread waits."""
 
@@ -49,10 +49,10 @@ class Queue(NamedTuple):
         done: Array = np.maximum.accumulate(self.work.end)
         return done
 
-    def copies(self, pattern: re.Pattern[str] = PAGEABLE) -> Array:
+    def copies(self) -> Array:
         """Return the places of the copies that the host waited for."""
         waited = self.work.start <= self.returned
-        places: Array = np.flatnonzero(self.work.found(pattern) & waited)
+        places: Array = np.flatnonzero(self.work.found(PAGEABLE) & waited)
         return places
 
 
@@ -108,7 +108,12 @@ def _last_done(queue: Queue, syncs: Events) -> Array:
 
 
 def waited(queue: Queue, calls: Events) -> Spans:
-    """Return when a thread that gives this GPU work waited for it."""
-    copies = queue.copies(TO_HOST)
-    until = np.minimum(queue.work.end, queue.returned)[copies]
+    """Return when a thread that gives this GPU work waited for it.
+
+    A copy to the host is waited for itself; one to the GPU lets the call wait for what is queued.
+    """
+    queued = np.append(queue.launched[:1], queue.free[:-1])
+    done = np.where(queue.work.found(TO_HOST), queue.work.end, queued)
+    copies = queue.copies()
+    until = np.minimum(done, queue.returned)[copies]
     return synchronizations(queue, calls).spans | Spans.of(queue.launched[copies], until)

@@ -85,6 +85,18 @@ def test_a_copy_to_pageable_memory_is_waited_for_until_it_is_done(tmp_path):
     assert 100 - 45 == answers(tmp_path, events)["without_sync"]
 
 
+def test_a_copy_from_pageable_memory_waits_for_what_is_queued_alone(tmp_path):
+    """The call begins at 20, and the kernel ends at 70. The copy itself is work of the host."""
+    events = [
+        step(0, 0, 100), launch(0, 1), kernel(10, 60, correlation=1),
+        event("cuda_runtime", "cudaMemcpyAsync", 20, 60, correlation=2),
+        event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 72, 8, 7, device=0, stream=7, correlation=2),
+    ]  # fmt: skip
+
+    assert 80 == answers(tmp_path, events)["without_sync"]
+    assert "without_sync" not in answers(tmp_path, [events[0], *events[3:]])
+
+
 def test_threads_that_launch_nothing_may_wait(tmp_path):
     """The thread that pins memory waits beside the training."""
     events = [step(0, 0, 100), launch(0, 1), kernel(10, 20, correlation=1), sync(40, 50, tid=5)]
