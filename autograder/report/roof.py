@@ -11,7 +11,7 @@ from autograder.traces.words import many, shown
 
 TOP = 8  # rows of a terminal
 ROWS = 20  # of a page
-SHAPE = 44  # letters
+SHAPE = 54  # letters
 INKS = {
     "matmul": "kernels",
     "convolution": "copies",
@@ -26,7 +26,9 @@ DEFINED = (
     "Operations and bytes follow from the recorded shapes: each tensor is read or written once "
     "(a small one may come from a cache, faster than memory), "
     "a product of two numbers counts as two operations, "
-    "and a norm or a softmax as five for each number."
+    "and a norm or a softmax as five for each number. "
+    "The roof is one for all types: "
+    "an operator in float32 or float64 is held against the fastest type of the profile."
 )
 
 
@@ -84,8 +86,8 @@ class Row:
 
     @property
     def shape(self) -> str:
-        """Shorten the shapes."""
-        shape = self.point.shape
+        """Shorten the type and the shapes."""
+        shape = self.point.typed
         return shape if len(shape) <= SHAPE else f"{shape[: SHAPE - 1]}…"
 
 
@@ -192,7 +194,7 @@ def _said(roofline: Roofline) -> str:
         return "Those that take longest are near the roof."
     least = shown(most.ns * share, "ns")
     return (
-        f"Most is to be gained in {most.operator} ({most.shape}): "
+        f"Most is to be gained in {most.operator} ({most.typed}): "
         f"it runs at {100 * share:.0f} % of its roof, where it would take {least} "
         f"instead of {shown(most.ns, 'ns')}."
     )

@@ -28,6 +28,8 @@ class Work:
     """What one call computes and moves at least."""
 
     kind: str
+    type: str
+    """Of its numbers: float32, or several."""
     shape: str
     flops: int
     bytes: int
@@ -46,13 +48,20 @@ def work(name: str, args: Mapping[str, Any]) -> Work | None:
     kind, count = formula
     try:
         call = recorded(args)
+        first = call.tensors[:3] or [call.tensor(0)]
         flops, size = count(call)
     except UnplacedError:
         return None
-    shapes = " ".join("x".join(map(str, tensor.sizes)) or "1" for tensor in call.tensors[:3])
-    possible = 0 < flops < MOST and 0 < size < MOST
-    item = call.tensors[0].item if call.tensors else 4
-    return Work(kind, shapes, flops, size, item) if possible else None
+    if not (0 < flops < MOST and 0 < size < MOST):
+        return None
+    shapes = " ".join("x".join(map(str, tensor.sizes)) or "1" for tensor in first)
+    return Work(kind, _types(first), shapes, flops, size, first[0].type.item)
+
+
+def _types(tensors: Sequence[Tensor]) -> str:
+    """Name the types of tensors; a number that was recorded as one without sizes has no say."""
+    sized = [tensor for tensor in tensors if tensor.sizes] or tensors
+    return " ".join(dict.fromkeys(tensor.type.name for tensor in sized))
 
 
 def moved(args: Mapping[str, Any]) -> int:
@@ -70,7 +79,7 @@ def _product(left: Tensor, right: Tensor, more: Sequence[Tensor] = ()) -> Counts
     *others, depth, columns = right.sizes
     if batch != others or inner != depth:
         raise UnplacedError
-    out = Tensor((*batch, rows, columns), left.item)
+    out = Tensor((*batch, rows, columns), left.type)
     moved = left.bytes + right.bytes + out.bytes + sum(tensor.bytes for tensor in more)
     return 2 * out.count * inner, moved
 
@@ -93,7 +102,7 @@ def _baddbmm(call: Call) -> Counts:
 
 def _mv(call: Call) -> Counts:
     matrix, vector = call.tensor(0, 2), call.tensor(1, 1)
-    return _product(matrix, Tensor((*vector.sizes, 1), vector.item))
+    return _product(matrix, Tensor((*vector.sizes, 1), vector.type))
 
 
 def _convolution(call: Call) -> Counts:
@@ -116,7 +125,7 @@ def _convolution(call: Call) -> Counts:
     else:
         sizes = [(size + 2 * pad - span - 1) // step + 1 for size, step, pad, span, _ in moves]
     channels = weight.sizes[1] * groups if transposed else weight.sizes[0]
-    out = Tensor((image.sizes[0], channels, *(max(size, 0) for size in sizes)), image.item)
+    out = Tensor((image.sizes[0], channels, *(max(size, 0) for size in sizes)), image.type)
     moved = sum(tensor.bytes for tensor in call.tensors) + out.bytes
     return _taps(image if transposed else out, weight), moved
 
@@ -155,7 +164,7 @@ def _scores(query: Tensor, key: Tensor) -> int:
 
 def _attention(call: Call) -> Counts:
     query, key, value = (call.tensor(at, 4) for at in (0, 1, 2))
-    out = Tensor((*query.sizes[:3], value.sizes[3]), query.item)
+    out = Tensor((*query.sizes[:3], value.sizes[3]), query.type)
     flops = 2 * _scores(query, key) * (query.sizes[3] + value.sizes[3])
     return flops, query.bytes + key.bytes + value.bytes + out.bytes
 
@@ -171,7 +180,7 @@ def _elementwise(call: Call) -> Counts:
     """Count one operation for each number of the result."""
     tensors = call.tensors
     sizes = broadcast([tensor.sizes for tensor in tensors])
-    out = Tensor(sizes, max((tensor.item for tensor in tensors), default=0))
+    out = Tensor(sizes, max(tensor.type for tensor in tensors))
     return out.count, sum(tensor.bytes for tensor in tensors) + out.bytes
 
 

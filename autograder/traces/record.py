@@ -102,7 +102,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Point:
-    """An operator with one shape: what its calls computed and moved at least, and how long."""
+    """An operator with one shape and type: what its calls computed and moved at least, and how long."""
 
     operator: str
     kind: str
@@ -113,6 +113,13 @@ class Point:
     """Of its kernels, or of the calls themselves where there is no GPU."""
     flops: float
     bytes: float
+    type: str = ""
+    """Of its numbers: float32, or several."""
+
+    @property
+    def typed(self) -> str:
+        """Return its type and shapes."""
+        return f"{self.type} {self.shape}".strip()
 
     @property
     def intensity(self) -> float:

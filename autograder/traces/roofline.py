@@ -141,7 +141,7 @@ def _placed(
     whole: int,
     rest: Counter[str],
 ) -> Placed | None:
-    """Add up calls of one operator with one shape."""
+    """Add up calls of one operator with one shape and type."""
     sums: dict[tuple[int, int], list[int]] = {}
     for at in calls.tolist():
         key = int(ops.name[at]), int(ops.work[at])
@@ -158,4 +158,5 @@ def _placed(
 def _point(ops: Events, name: int, work: int, count: int, ns: int) -> Point:
     counted = ops.works[work]
     flops, size = float(count * counted.flops), float(count * counted.bytes)
-    return Point(ops.names[name], counted.kind, counted.shape, count, ns, flops, size)
+    shape = counted.kind, counted.shape
+    return Point(ops.names[name], *shape, count, ns, flops, size, counted.type)

@@ -6,15 +6,39 @@ import ast
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-BYTES = {
-    "float": 4, "double": 8, "c10::Half": 2, "c10::BFloat16": 2, "long int": 8, "long": 8,
-    "int": 4, "short int": 2, "short": 2, "signed char": 1, "unsigned char": 1, "bool": 1,
-    "c10::complex<float>": 8, "c10::complex<double>": 16,
-    "c10::Float8_e4m3fn": 1, "c10::Float8_e5m2": 1,
-}  # fmt: skip
-"""Of one number, by the names that torch.profiler writes."""
+
+class Type(NamedTuple):
+    """The type of a number; the higher its category, the more it can hold."""
+
+    category: int
+    item: int
+    """Bytes of one number."""
+    name: str
+    """As torch has it."""
+
+
+BOOL, WHOLE, REAL, COMPLEX = range(4)
+TYPES = {
+    "bool": Type(BOOL, 1, "bool"),
+    "unsigned char": Type(WHOLE, 1, "uint8"),
+    "signed char": Type(WHOLE, 1, "int8"),
+    "short": Type(WHOLE, 2, "int16"),
+    "short int": Type(WHOLE, 2, "int16"),
+    "int": Type(WHOLE, 4, "int32"),
+    "long": Type(WHOLE, 8, "int64"),
+    "long int": Type(WHOLE, 8, "int64"),
+    "c10::Float8_e4m3fn": Type(REAL, 1, "float8_e4m3fn"),
+    "c10::Float8_e5m2": Type(REAL, 1, "float8_e5m2"),
+    "c10::Half": Type(REAL, 2, "float16"),
+    "c10::BFloat16": Type(REAL, 2, "bfloat16"),
+    "float": Type(REAL, 4, "float32"),
+    "double": Type(REAL, 8, "float64"),
+    "c10::complex<float>": Type(COMPLEX, 8, "complex64"),
+    "c10::complex<double>": Type(COMPLEX, 16, "complex128"),
+}
+"""By the names that torch.profiler writes."""
 LARGEST = 2**50
 """Numbers of one tensor; more is no shape."""
 LETTERS = 1000
@@ -24,10 +48,10 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Tensor:
-    """The shape of one argument, and the bytes of one of its numbers."""
+    """The shape of one argument, and the type of its numbers."""
 
     sizes: Sizes
-    item: int
+    type: Type
 
     @property
     def count(self) -> int:
@@ -37,7 +61,7 @@ class Tensor:
     @property
     def bytes(self) -> int:
         """How many bytes."""
-        return self.count * self.item
+        return self.count * self.type.item
 
 
 class UnplacedError(Exception):
@@ -93,12 +117,12 @@ def recorded(args: Mapping[str, Any]) -> Call:
 
 
 def _tensor(sizes: Any, kind: Any) -> Tensor | None:
-    item = BYTES.get(kind) if type(kind) is str else None
-    if item is None:
+    known = TYPES.get(kind) if type(kind) is str else None
+    if known is None:
         return None
     if type(sizes) is not list or any(type(it) is not int or it < 0 for it in sizes):
         raise UnplacedError
-    tensor = Tensor(tuple(sizes), item)
+    tensor = Tensor(tuple(sizes), known)
     if tensor.count > LARGEST:
         raise UnplacedError
     return tensor

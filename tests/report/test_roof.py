@@ -21,14 +21,15 @@ def test_lines_say_the_roof_each_operator_and_what_is_unplaced(tmp_path):
         "20 Gflop/s (aten::addmm) and 2.4 GB/s (aten::add)."
     ) in said
     assert (
-        "     300 us       16.7 6.67 Gflop/s     33 %  arithmetic  aten::mm 100x100 100x100" in said
-    )
-    assert (
-        "      50 us     0.0833  200 Mflop/s    100 %  memory      aten::add 100x100 100x100"
+        "     300 us       16.7 6.67 Gflop/s     33 %  arithmetic  aten::mm float32 100x100 100x100"
         in said
     )
     assert (
-        "  Most is to be gained in aten::mm (100x100 100x100): it runs at 33 % of its roof, "
+        "      50 us     0.0833  200 Mflop/s    100 %  memory      aten::add float32 100x100 100x100"
+        in said
+    )
+    assert (
+        "  Most is to be gained in aten::mm (float32 100x100 100x100): it runs at 33 % of its roof, "
         "where it would take 100 us instead of 300 us."
     ) in said
     assert (

@@ -18,6 +18,14 @@ def args(*tensors, values=(), kind=F32):
     }
 
 
+def typed(**tensors):
+    """Return what is recorded of tensors of several types, by words that say where they stand."""
+    return {
+        "Input Dims": [list(sizes) for _, sizes in tensors.values()],
+        "Input type": [kind for kind, _ in tensors.values()],
+    }
+
+
 def convolution(
     *tensors, stride="[1]", padding="[0]", dilation="[1]", transposed="False", groups="1"
 ):
@@ -82,10 +90,15 @@ def test_work_is_counted_by_hand(name, recorded, flops, size):
     assert (flops, size) == (found.flops, found.bytes)
 
 
-def test_a_point_is_named_by_the_shapes_of_its_first_tensors():
+def test_a_point_is_named_by_the_shapes_and_types_of_its_first_tensors():
+    """A number beside tensors is recorded as one in float64, which says nothing."""
     found = work("aten::addmm", args((11,), (7, 9), (9, 11)))
+    scaled = work("aten::mul", typed(left=(BF16, (5, 6)), factor=("double", ())))
+    mixed = work("aten::mul", typed(left=(BF16, (5, 6)), right=(F32, (6,))))
 
-    assert ("matmul", "11 7x9 9x11") == (found.kind, found.shape)
+    assert ("matmul", "float32", "11 7x9 9x11") == (found.kind, found.type, found.shape)
+    assert ("bfloat16", "5x6 1") == (scaled.type, scaled.shape)
+    assert ("bfloat16 float32", "5x6 6") == (mixed.type, mixed.shape)
     assert {kind for kind, _ in FORMULAS.values()} == set(KINDS)
 
 
@@ -103,6 +116,7 @@ def test_a_point_is_named_by_the_shapes_of_its_first_tensors():
         pytest.param("aten::mm", args((2**40, 2**40), (2**40, 2**40)), id="more than there is"),
         pytest.param("aten::mm", args((0, 9), (9, 11)), id="nothing"),
         pytest.param("aten::add", args((5, 6), (7,)), id="no broadcast"),
+        pytest.param("aten::eq", args((), kind="Scalar"), id="no tensor"),
         pytest.param("aten::convolution", args(IMAGE, WEIGHT, BIAS), id="no strides, as old versions"),
         pytest.param("aten::convolution", convolution(IMAGE, WEIGHT, BIAS, stride="[0]"), id="stride 0"),
         pytest.param("aten::convolution", convolution(IMAGE, WEIGHT, BIAS, stride="(" * 900), id="no list"),

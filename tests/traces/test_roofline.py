@@ -108,6 +108,17 @@ def test_without_shapes_there_is_no_roofline(tmp_path):
     assert read_made(tmp_path, kineto(hidden)).roofline is None  # no kernel is known to be its
 
 
+def test_each_type_is_a_point_of_its_own(tmp_path):
+    """A mean of float32 and float16 is the rate of neither."""
+    half = args(SQUARE, SQUARE, kind="c10::Half")
+    found = read_made(tmp_path, kineto([
+        step(0, 0, 1000), op("aten::mm", 0, 400, 1, SQUARE, SQUARE),
+        event("cpu_op", "aten::mm", 400, 100, **half),
+    ])).roofline  # fmt: skip
+
+    assert [("float32", 5e9), ("float16", 2e10)] == [(p.type, p.rate) for p in found.points]
+
+
 def test_shorter_points_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr("autograder.traces.roofline.DRAWN", 1)
     found = read_made(tmp_path, kineto(on_a_gpu())).roofline
