@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.traces.shapes import Call, Tensor, UnplacedError, broadcast, recorded
+from autograder.traces.shapes import Call, Tensor, UnplacedError, broadcast, promoted, recorded
 
 KINDS = ("matmul", "convolution", "attention", "elementwise", "reduction", "norm")
 MOST = 2**100
@@ -180,8 +180,14 @@ def _elementwise(call: Call) -> Counts:
     """Count one operation for each number of the result."""
     tensors = call.tensors
     sizes = broadcast([tensor.sizes for tensor in tensors])
-    out = Tensor(sizes, max(tensor.type for tensor in tensors))
+    out = Tensor(sizes, promoted(tensors))
     return out.count, sum(tensor.bytes for tensor in tensors) + out.bytes
+
+
+def _in_place(call: Call) -> Counts:
+    """Count it as well; the result has the place and the type of the first tensor."""
+    flops, _ = _elementwise(call)
+    return flops, sum(tensor.bytes for tensor in call.tensors) + call.tensor(0).bytes
 
 
 def _comparison(call: Call) -> Counts:
@@ -245,7 +251,7 @@ _scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu
 Formula = Callable[[Call], Counts]
 FORMULAS: Mapping[str, tuple[str, Formula]] = {
     **{f"aten::{name}": ("elementwise", _elementwise) for name in ELEMENTWISE},
-    **{f"aten::{name}_": ("elementwise", _elementwise) for name in ELEMENTWISE},
+    **{f"aten::{name}_": ("elementwise", _in_place) for name in ELEMENTWISE},
     **{f"aten::{name}": ("elementwise", _comparison) for name in COMPARISONS},
     "aten::native_dropout": ("elementwise", _dropout),
     **{f"aten::{name}": ("reduction", _reduction) for name in REDUCTIONS},

@@ -39,6 +39,12 @@ TYPES = {
     "c10::complex<double>": Type(COMPLEX, 16, "complex128"),
 }
 """By the names that torch.profiler writes."""
+DEFAULTS = {
+    WHOLE: TYPES["long"],
+    REAL: TYPES["float"],
+    COMPLEX: TYPES["c10::complex<float>"],
+}
+"""What a number becomes beside tensors of a lower category."""
 LARGEST = 2**50
 """Numbers of one tensor; more is no shape."""
 LETTERS = 1000
@@ -126,6 +132,19 @@ def _tensor(sizes: Any, kind: Any) -> Tensor | None:
     if tensor.count > LARGEST:
         raise UnplacedError
     return tensor
+
+
+def promoted(tensors: Sequence[Tensor]) -> Type:
+    """Return the type of what is computed from tensors.
+
+    A number of Python is recorded as a tensor without sizes, in float64 or int64; it widens a
+    result only if it is of a higher category.
+    """
+    sized = max((tensor.type for tensor in tensors if tensor.sizes), default=None)
+    number = max((tensor.type for tensor in tensors if not tensor.sizes), default=None)
+    if sized is None or number is None:
+        return max(tensor.type for tensor in tensors)
+    return sized if number.category <= sized.category else DEFAULTS[number.category]
 
 
 def broadcast(shapes: Sequence[Sizes]) -> Sizes:

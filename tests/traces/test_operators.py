@@ -90,6 +90,25 @@ def test_work_is_counted_by_hand(name, recorded, flops, size):
     assert (flops, size) == (found.flops, found.bytes)
 
 
+NUMBER, TRUTH = ("double", ()), ("bool", (5, 6))
+TYPED = [
+    pytest.param("aten::mul", typed(left=(BF16, (5, 6)), factor=NUMBER), 30 * 2 * 2 + 8, id="a number does not widen bfloat16"),
+    pytest.param("aten::mul", typed(left=(F32, (5, 6)), factor=NUMBER), 30 * 2 * 4 + 8, id="nor float32"),
+    pytest.param("aten::mul_", typed(left=(F32, (5, 6)), factor=NUMBER), 30 * 2 * 4 + 8, id="nor what is in place"),
+    pytest.param("aten::mul", typed(left=("int", (5, 6)), factor=NUMBER), 30 * (4 + 4) + 8, id="a real number beside whole ones gives float32"),
+    pytest.param("aten::add", typed(left=("bool", (5, 6)), right=("long", ())), 30 * (1 + 8) + 8, id="a whole number beside truth values"),
+    pytest.param("aten::add", typed(left=(BF16, (5, 6)), right=(F32, (5, 6))), 30 * (2 + 4 + 4), id="a tensor of float32 widens"),
+    pytest.param("aten::add_", typed(left=(BF16, (5, 6)), right=(F32, (5, 6))), 30 * (2 + 4 + 2), id="but nothing that is in place"),
+    pytest.param("aten::where", typed(by=TRUTH, left=(BF16, (5, 6)), right=(BF16, ())), 30 * (1 + 2 + 2) + 2, id="where"),
+    pytest.param("aten::add", typed(left=(F32, ()), right=NUMBER), 4 + 8 + 8, id="numbers alone"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "recorded", "size"), TYPED)
+def test_a_result_has_the_type_that_torch_gives_it(name, recorded, size):
+    assert size == work(name, recorded).bytes
+
+
 def test_a_point_is_named_by_the_shapes_and_types_of_its_first_tensors():
     """A number beside tensors is recorded as one in float64, which says nothing."""
     found = work("aten::addmm", args((11,), (7, 9), (9, 11)))
