@@ -10,9 +10,18 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from autograder.traces.shapes import Call, Tensor, UnplacedError, broadcast, promoted, recorded
+from autograder.traces.shapes import (
+    TYPES,
+    Call,
+    Tensor,
+    UnplacedError,
+    broadcast,
+    promoted,
+    recorded,
+)
 
 KINDS = ("matmul", "convolution", "attention", "elementwise", "reduction", "norm")
 MOST = 2**100
@@ -176,24 +185,30 @@ def _attention_backward(call: Call) -> Counts:
     return flops, 2 * (grad.bytes + query.bytes + key.bytes + value.bytes)
 
 
-def _elementwise(call: Call) -> Counts:
+def _traffic(call: Call, out: Tensor, inputs: int) -> int:
+    """Return the bytes of all tensors and of the result, which may be given behind the inputs."""
+    size = sum(tensor.bytes for tensor in call.tensors)
+    given = len(call.tensors) > inputs and call.tensors[-1].sizes == out.sizes
+    return size if given else size + out.bytes
+
+
+def _elementwise(call: Call, inputs: int) -> Counts:
     """Count one operation for each number of the result."""
-    tensors = call.tensors
-    sizes = broadcast([tensor.sizes for tensor in tensors])
-    out = Tensor(sizes, promoted(tensors))
-    return out.count, sum(tensor.bytes for tensor in tensors) + out.bytes
+    sizes = broadcast([tensor.sizes for tensor in call.tensors])
+    out = Tensor(sizes, promoted(call.tensors))
+    return out.count, _traffic(call, out, inputs)
 
 
 def _in_place(call: Call) -> Counts:
-    """Count it as well; the result has the place and the type of the first tensor."""
-    flops, _ = _elementwise(call)
-    return flops, sum(tensor.bytes for tensor in call.tensors) + call.tensor(0).bytes
+    """Count one for each number of the first tensor, which is the result."""
+    count = math.prod(broadcast([tensor.sizes for tensor in call.tensors]))
+    return count, sum(tensor.bytes for tensor in call.tensors) + call.tensor(0).bytes
 
 
 def _comparison(call: Call) -> Counts:
     """Count a truth value, of one byte, for each number."""
-    count = math.prod(broadcast([tensor.sizes for tensor in call.tensors]))
-    return count, sum(tensor.bytes for tensor in call.tensors) + count
+    out = Tensor(broadcast([tensor.sizes for tensor in call.tensors]), TYPES["bool"])
+    return out.count, _traffic(call, out, 2)
 
 
 def _dropout(call: Call) -> Counts:
@@ -205,7 +220,7 @@ def _dropout(call: Call) -> Counts:
 def _reduction(call: Call) -> Counts:
     """Count one operation for each number that is read; the result is small and not counted."""
     if len([it for it in call.tensors if it.sizes]) > 1:
-        return _elementwise(call)  # the larger of two, say
+        return _elementwise(call, 2)  # the larger of two, say
     return call.tensor(0).count, call.tensor(0).bytes
 
 
@@ -219,6 +234,11 @@ def _norm_backward(call: Call) -> Counts:
     return 2 * flops, moved
 
 
+def _softmax(call: Call) -> Counts:
+    whole = call.tensor(0)
+    return NORM * whole.count, _traffic(call, whole, 1)
+
+
 def _softmax_backward(call: Call) -> Counts:
     """Count it from the gradient and the result; old versions record the input as well."""
     whole = call.tensor(0)
@@ -226,15 +246,23 @@ def _softmax_backward(call: Call) -> Counts:
 
 
 WORD = re.compile(r"\w+")
-ELEMENTWISE = WORD.findall("""
-add sub rsub mul div true_divide neg abs sign square pow sqrt rsqrt exp exp2 expm1 log log2 log1p
-sin cos tanh sigmoid erf relu relu6 leaky_relu elu gelu silu mish hardtanh hardswish hardsigmoid
-softplus reciprocal floor ceil round clamp clamp_min clamp_max maximum minimum where lerp addcmul
-addcdiv bitwise_and bitwise_or masked_fill
+UNARY = WORD.findall("""
+neg abs sign square sqrt rsqrt exp exp2 expm1 log log2 log1p sin cos tanh sigmoid erf relu relu6
+leaky_relu elu gelu silu mish hardtanh hardswish hardsigmoid softplus reciprocal floor ceil round
 bernoulli threshold
+""")
+BINARY = WORD.findall("""
+add sub rsub mul div true_divide pow clamp_min clamp_max maximum minimum bitwise_and bitwise_or
 threshold_backward gelu_backward silu_backward tanh_backward sigmoid_backward elu_backward
 leaky_relu_backward hardtanh_backward hardswish_backward native_dropout_backward
 """)
+TERNARY = WORD.findall("clamp where lerp addcmul addcdiv masked_fill")
+ELEMENTWISE = {
+    **dict.fromkeys(UNARY, 1),
+    **dict.fromkeys(BINARY, 2),
+    **dict.fromkeys(TERNARY, 3),
+}
+"""How many tensors go in, at most."""
 COMPARISONS = WORD.findall("eq ne lt le gt ge logical_and logical_or logical_not isnan isinf")
 REDUCTIONS = WORD.findall("""
 sum mean prod max min amax amin argmax argmin var std var_mean std_mean norm linalg_vector_norm all
@@ -242,7 +270,7 @@ any logsumexp nansum
 """)
 NORMS = WORD.findall("""
 native_layer_norm native_batch_norm native_group_norm cudnn_batch_norm miopen_batch_norm
-_fused_rms_norm _softmax _log_softmax
+_fused_rms_norm
 """)
 ATTENTION = WORD.findall("""
 _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention
@@ -250,19 +278,20 @@ _scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu
 """)
 Formula = Callable[[Call], Counts]
 FORMULAS: Mapping[str, tuple[str, Formula]] = {
-    **{f"aten::{name}": ("elementwise", _elementwise) for name in ELEMENTWISE},
+    **{
+        f"aten::{name}": ("elementwise", partial(_elementwise, inputs=inputs))
+        for name, inputs in ELEMENTWISE.items()
+    },
     **{f"aten::{name}_": ("elementwise", _in_place) for name in ELEMENTWISE},
     **{f"aten::{name}": ("elementwise", _comparison) for name in COMPARISONS},
     "aten::native_dropout": ("elementwise", _dropout),
     **{f"aten::{name}": ("reduction", _reduction) for name in REDUCTIONS},
     **{f"aten::{name}": ("norm", _norm) for name in NORMS},
-    **{
-        f"aten::{name}_backward": ("norm", _norm_backward)
-        for name in NORMS
-        if "softmax" not in name
-    },
+    **{f"aten::{name}_backward": ("norm", _norm_backward) for name in NORMS},
     **{f"aten::{name}": ("attention", _attention) for name in ATTENTION},
     **{f"aten::{name}_backward": ("attention", _attention_backward) for name in ATTENTION},
+    "aten::_softmax": ("norm", _softmax),
+    "aten::_log_softmax": ("norm", _softmax),
     "aten::_softmax_backward_data": ("norm", _softmax_backward),
     "aten::_log_softmax_backward_data": ("norm", _softmax_backward),
     "aten::mm": ("matmul", _mm),

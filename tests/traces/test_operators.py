@@ -78,6 +78,12 @@ CASES = [
     pytest.param("aten::native_layer_norm", args((5, 6), (6,), (6,)), 150, 4 * (30 + 12 + 30), id="layer norm"),
     pytest.param("aten::native_layer_norm_backward", args((5, 6), (5, 6), (6,)), 300, 4 * (60 + 6 + 30), id="layer norm backward"),
     pytest.param("aten::_softmax", args((5, 6)), 150, 4 * 60, id="softmax"),
+    pytest.param("aten::_softmax", args((5, 6), (5, 6)), 150, 4 * 60, id="softmax into a given tensor"),
+    pytest.param("aten::mul", args((5, 6), (5, 6), (5, 6)), 30, 4 * 90, id="a product into a given tensor"),
+    pytest.param("aten::relu", args((5, 6), (5, 6)), 30, 4 * 60, id="relu into a given tensor"),
+    pytest.param("aten::eq", args((5, 6), (5, 6), (5, 6)), 30, 4 * 90, id="a comparison into a given tensor"),
+    pytest.param("aten::where", args((5, 6), (5, 6), (5, 6)), 30, 4 * 120, id="where"),
+    pytest.param("aten::where", args((5, 6), (5, 6), (5, 6), (5, 6)), 30, 4 * 120, id="where into a given tensor"),
     pytest.param("aten::_softmax_backward_data", args((5, 6), (5, 6)), 150, 4 * 90, id="softmax backward"),
 ]  # fmt: skip
 
