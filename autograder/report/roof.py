@@ -25,7 +25,7 @@ NEAR = 0.8  # of its roof: fast enough
 DEFINED = (
     "Operations and bytes follow from the recorded shapes: each tensor is read or written once "
     "(a small one may come from a cache, faster than memory), "
-    "a product of two numbers counts as two operations, "
+    "a product of two numbers counts as two operations (eight where they are complex), "
     "and a norm or a softmax as five for each number. "
     "The roof is one for all types: "
     "an operator in float32 or float64 is held against the fastest type of the profile."

@@ -1,7 +1,8 @@
 """How much an operator computes and moves at least, from the shapes that were recorded.
 
 Each tensor is read or written once, whatever caches do. A product is two operations for each pair
-of numbers, as everywhere; half of a causal attention is not taken off.
+of numbers, as everywhere, and eight where they are complex; half of a causal attention is not taken
+off.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from autograder.traces.shapes import (
+    COMPLEX,
     TYPES,
     Call,
     Tensor,
@@ -23,9 +25,12 @@ from autograder.traces.shapes import (
     recorded,
 )
 
-KINDS = ("matmul", "convolution", "attention", "elementwise", "reduction", "norm")
+PRODUCTS = ("matmul", "convolution", "attention")
+KINDS = (*PRODUCTS, "elementwise", "reduction", "norm")
 MOST = 2**100
 """Operations or bytes of one call; more is no work."""
+COMPLEX_PRODUCT = 4
+"""Products of real numbers in one of complex numbers, each with its addition."""
 LARGEST = 2**62
 """Bytes of one call that a column holds."""
 NORM = 5
@@ -59,6 +64,8 @@ def work(name: str, args: Mapping[str, Any]) -> Work | None:
         call = recorded(args)
         first = call.tensors[:3] or [call.tensor(0)]
         flops, size = count(call)
+        if kind in PRODUCTS and promoted(call.tensors).category == COMPLEX:
+            flops *= COMPLEX_PRODUCT
     except UnplacedError:
         return None
     if not (0 < flops < MOST and 0 < size < MOST):

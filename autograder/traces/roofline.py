@@ -16,13 +16,13 @@ from autograder.traces import ceilings
 from autograder.traces.data_waits import loading
 from autograder.traces.events import Array, Events, Kind
 from autograder.traces.metrics import own_ops
+from autograder.traces.operators import PRODUCTS
 from autograder.traces.record import Point, Roofline, Slice
 from autograder.traces.stretch import gpus
 
 DRAWN = 40
 NAMED = 5
 NO_OPERATOR = "kernels without an operator"
-PRODUCTS = ("matmul", "convolution", "attention")
 
 
 class Placed(NamedTuple):

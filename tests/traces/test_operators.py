@@ -39,6 +39,7 @@ BACK = ("[8]", "[1]", "[0]", "[1]", "False", "[0]", "1")
 CASES = [
     pytest.param("aten::mm", args((7, 9), (9, 11)), 2 * 7 * 9 * 11, 4 * (63 + 99 + 77), id="mm"),
     pytest.param("aten::mm", args((7, 9), (9, 11), kind=BF16), 1386, 2 * (63 + 99 + 77), id="bfloat16"),
+    pytest.param("aten::mm", args((7, 9), (9, 11), kind="c10::complex<float>"), 4 * 1386, 8 * (63 + 99 + 77), id="complex numbers"),
     pytest.param("aten::addmm", args((11,), (7, 9), (9, 11)), 1386, 4 * (11 + 63 + 99 + 77), id="addmm"),
     pytest.param("aten::bmm", args((3, 4, 5), (3, 5, 6)), 3 * 2 * 4 * 5 * 6, 4 * 3 * (20 + 30 + 24), id="bmm"),
     pytest.param("aten::baddbmm", args((3, 4, 6), (3, 4, 5), (3, 5, 6)), 720, 4 * 3 * (24 + 20 + 30 + 24), id="baddbmm"),
