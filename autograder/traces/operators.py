@@ -178,18 +178,30 @@ def _scores(query: Tensor, key: Tensor) -> int:
     return math.prod(query.sizes[:3]) * key.sizes[2]
 
 
-def _attention(call: Call) -> Counts:
+def _mask(call: Call, at: int, query: Tensor, key: Tensor) -> int:
+    """Return the bytes of a mask, at least: a GPU has it spread over all samples and heads."""
+    scores = query.sizes[2], key.sizes[2]
+    mask = call.args[at] if at < len(call.args) else None
+    if mask is None or mask.sizes[-2:] != scores:
+        return 0
+    once = Tensor(scores, mask.type)
+    return once.bytes if mask.sizes[:-2] == query.sizes[:2] else mask.bytes
+
+
+def _attention(call: Call, mask: int) -> Counts:
     query, key, value = (call.tensor(at, 4) for at in (0, 1, 2))
     out = Tensor((*query.sizes[:3], value.sizes[3]), query.type)
     flops = 2 * _scores(query, key) * (query.sizes[3] + value.sizes[3])
-    return flops, query.bytes + key.bytes + value.bytes + out.bytes
+    moved = query.bytes + key.bytes + value.bytes + out.bytes
+    return flops, moved + _mask(call, mask, query, key)
 
 
-def _attention_backward(call: Call) -> Counts:
+def _attention_backward(call: Call, mask: int) -> Counts:
     """Count five products: the scores again, and the gradients of scores and of each input."""
     grad, query, key, value = (call.tensor(at, 4) for at in (0, 1, 2, 3))
     flops = 2 * _scores(query, key) * (3 * query.sizes[3] + 2 * value.sizes[3])
-    return flops, 2 * (grad.bytes + query.bytes + key.bytes + value.bytes)
+    moved = 2 * (grad.bytes + query.bytes + key.bytes + value.bytes)
+    return flops, moved + _mask(call, mask, query, key)
 
 
 def _traffic(call: Call, out: Tensor, inputs: int) -> int:
@@ -279,10 +291,13 @@ NORMS = WORD.findall("""
 native_layer_norm native_batch_norm native_group_norm cudnn_batch_norm miopen_batch_norm
 _fused_rms_norm
 """)
-ATTENTION = WORD.findall("""
-_scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention
-_scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu
-""")
+ATTENTION = {
+    "_scaled_dot_product_flash_attention": (7, 15),  # it takes none
+    "_scaled_dot_product_efficient_attention": (3, 4),
+    "_scaled_dot_product_cudnn_attention": (3, 8),
+    "_scaled_dot_product_flash_attention_for_cpu": (5, 8),
+}
+"""Where its mask stands among the arguments, and among those of its backward pass."""
 Formula = Callable[[Call], Counts]
 FORMULAS: Mapping[str, tuple[str, Formula]] = {
     **{
@@ -295,8 +310,14 @@ FORMULAS: Mapping[str, tuple[str, Formula]] = {
     **{f"aten::{name}": ("reduction", _reduction) for name in REDUCTIONS},
     **{f"aten::{name}": ("norm", _norm) for name in NORMS},
     **{f"aten::{name}_backward": ("norm", _norm_backward) for name in NORMS},
-    **{f"aten::{name}": ("attention", _attention) for name in ATTENTION},
-    **{f"aten::{name}_backward": ("attention", _attention_backward) for name in ATTENTION},
+    **{
+        f"aten::{name}": ("attention", partial(_attention, mask=mask))
+        for name, (mask, _) in ATTENTION.items()
+    },
+    **{
+        f"aten::{name}_backward": ("attention", partial(_attention_backward, mask=mask))
+        for name, (_, mask) in ATTENTION.items()
+    },
     "aten::_softmax": ("norm", _softmax),
     "aten::_log_softmax": ("norm", _softmax),
     "aten::_softmax_backward_data": ("norm", _softmax_backward),

@@ -69,6 +69,19 @@ CASES = [
         "aten::_scaled_dot_product_flash_attention_backward", args((2, 3, 10, 16), (2, 3, 10, 16), (2, 3, 12, 16), (2, 3, 12, 16)),
         2 * 6 * 10 * 12 * 80, 2 * 4 * 6 * 16 * (10 + 10 + 12 + 12), id="attention backward",
     ),
+    pytest.param(
+        "aten::_scaled_dot_product_efficient_attention", args((2, 3, 10, 16), (2, 3, 12, 16), (2, 3, 12, 16), (2, 1, 10, 12)),
+        2 * 6 * 10 * 12 * 32, 4 * (6 * 16 * 44 + 240), id="attention with a mask",
+    ),
+    pytest.param(
+        "aten::_scaled_dot_product_efficient_attention", args((2, 3, 10, 16), (2, 3, 12, 16), (2, 3, 12, 16), (2, 3, 10, 12)),
+        2 * 6 * 10 * 12 * 32, 4 * (6 * 16 * 44 + 120), id="a mask that may be spread over all heads",
+    ),
+    pytest.param(
+        "aten::_scaled_dot_product_efficient_attention_backward",
+        args((2, 3, 10, 16), (2, 3, 10, 16), (2, 3, 12, 16), (2, 3, 12, 16), (10, 12), (2, 3, 10, 16), (2, 3, 10)),
+        2 * 6 * 10 * 12 * 80, 4 * (6 * 2 * 16 * 44 + 120), id="attention with a mask, backward",
+    ),
     pytest.param("aten::relu", args((5, 6)), 30, 4 * 60, id="relu"),
     pytest.param("aten::add_", args((5, 6), (6,)), 30, 4 * (30 + 6 + 30), id="add in place, one of them spread"),
     pytest.param("aten::eq", args((5, 6), ()), 30, 4 * 31 + 30, id="truth values have one byte"),
