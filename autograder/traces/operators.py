@@ -165,12 +165,12 @@ def _convolution_backward(call: Call) -> Counts:
     return (bool(mask[0]) + bool(mask[1])) * _taps(image if transposed else grad, weight), moved
 
 
-def _convolution_backward_input(call: Call) -> Counts:
-    """Count it as old versions name it: sizes, gradient, weight. The result is not recorded."""
-    grad, weight = call.tensor(1), call.tensor(2)
-    if len(grad.sizes) < 3 or len(weight.sizes) != len(grad.sizes):
+def _both_gradients(call: Call) -> Counts:
+    """Count both gradients of a convolution, as old versions record it: image, gradient, weight."""
+    image, grad, weight = (call.tensor(at) for at in (0, 1, 2))
+    if len(grad.sizes) < 3 or not len(image.sizes) == len(weight.sizes) == len(grad.sizes):
         raise UnplacedError
-    return _taps(grad, weight), grad.bytes + weight.bytes
+    return 2 * _taps(grad, weight), 2 * (image.bytes + grad.bytes + weight.bytes)
 
 
 def _scores(query: Tensor, key: Tensor) -> int:
@@ -264,6 +264,8 @@ def _softmax_backward(call: Call) -> Counts:
     return NORM * whole.count, 3 * whole.bytes
 
 
+OLD_BACKWARD = "aten::cudnn_convolution_backward"
+"""Up to torch 1.10. It calls itself `..._input` and `..._weight` for the gradients asked for."""
 WORD = re.compile(r"\w+")
 UNARY = WORD.findall("""
 neg abs sign square sqrt rsqrt exp exp2 expm1 log log2 log1p sin cos tanh sigmoid erf relu relu6
@@ -330,5 +332,5 @@ FORMULAS: Mapping[str, tuple[str, Formula]] = {
     "aten::mv": ("matmul", _mv),
     "aten::convolution": ("convolution", _convolution),
     "aten::convolution_backward": ("convolution", _convolution_backward),
-    "aten::cudnn_convolution_backward_input": ("convolution", _convolution_backward_input),
+    OLD_BACKWARD: ("convolution", _both_gradients),
 }

@@ -6,8 +6,10 @@ belongs to it: the outermost one whose work is known counts.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from autograder.traces import ceilings
 from autograder.traces.data_waits import loading
 from autograder.traces.events import Array, Events, Kind
 from autograder.traces.metrics import own_ops
-from autograder.traces.operators import PRODUCTS
+from autograder.traces.operators import OLD_BACKWARD, PRODUCTS
 from autograder.traces.record import Point, Roofline, Slice
 from autograder.traces.stretch import gpus
 
@@ -77,6 +79,7 @@ def _roofline(events: Events) -> Placed | None:
     ops = own_ops(events)
     if not gpus(events):
         ops = ops.where(~loading(events).spans.hold(ops.start))
+    ops = replace(ops, work=np.where(_of_one_gradient(ops), -1, ops.work))
     if not (ops.work >= 0).any():
         return None
     ops = ops.where(np.lexsort((-ops.end, ops.start, ops.track)))
@@ -90,6 +93,14 @@ def _roofline(events: Events) -> Placed | None:
     for at in np.flatnonzero(outer < 0).tolist():
         rest[ops.names[ops.name[at]]] += own[at]
     return _placed(ops, np.flatnonzero(calls), times, whole, rest)
+
+
+def _of_one_gradient(ops: Events) -> Array:
+    """Say which backward passes of old versions, counted as both gradients, were for one alone."""
+    starts = np.sort(ops.start[ops.found(re.compile(f"{OLD_BACKWARD}_input"))])
+    asked = np.searchsorted(starts, ops.start) < np.searchsorted(starts, ops.end)
+    one: Array = ops.found(re.compile(f"{OLD_BACKWARD}$")) & ~asked
+    return one
 
 
 def _nested(ops: Events) -> tuple[Array, list[int], Array]:

@@ -62,6 +62,10 @@ CASES = [
         2 * OUT * 36, 4 * (OUT + 720 + 288), id="one gradient of a convolution",
     ),
     pytest.param(
+        "aten::cudnn_convolution_backward", args(IMAGE, (2, 8, 7, 8), WEIGHT),
+        2 * 2 * OUT * 36, 2 * 4 * (OUT + 720 + 288), id="both gradients of a convolution, of an old version",
+    ),
+    pytest.param(
         "aten::_scaled_dot_product_flash_attention", args((2, 3, 10, 16), (2, 3, 12, 16), (2, 3, 12, 16)),
         2 * 6 * 10 * 12 * 32, 4 * 6 * 16 * (10 + 12 + 12 + 10), id="attention",
     ),
@@ -161,6 +165,8 @@ def test_a_point_is_named_by_the_shapes_and_types_of_its_first_tensors():
         pytest.param("aten::convolution", convolution(IMAGE, WEIGHT, BIAS, stride="(" * 900), id="no list"),
         pytest.param("aten::convolution", convolution(IMAGE, WEIGHT, BIAS, stride=7), id="no text"),
         pytest.param("aten::convolution", convolution(IMAGE, WEIGHT, BIAS, padding=f"[{'9' * 500}]"), id="huge padding"),
+        pytest.param("aten::cudnn_convolution_backward", args(IMAGE, (2, 8), WEIGHT), id="no picture of gradients"),
+        pytest.param("aten::cudnn_convolution_backward_input", args((), (2, 8, 7, 8), WEIGHT), id="no result of an old version"),
         pytest.param("aten::convolution", convolution((4,), WEIGHT, BIAS), id="no image"),
     ],
 )  # fmt: skip

@@ -108,6 +108,21 @@ def test_without_shapes_there_is_no_roofline(tmp_path):
     assert read_made(tmp_path, kineto(hidden)).roofline is None  # no kernel is known to be its
 
 
+def test_an_old_convolution_that_gave_one_gradient_alone_has_no_place(tmp_path):
+    """Its file does not say which were asked for. The first convolution needs none of its image."""
+    name, tensors = "aten::cudnn_convolution_backward", ((2, 4, 9, 10), (2, 8, 7, 8), (8, 4, 3, 3))
+    both = [
+        op(name, 0, 100, 1, *tensors),
+        op(f"{name}_input", 5, 40, 2),
+        op(f"{name}_weight", 50, 40, 3),
+    ]
+    one = [op(name, 200, 60, 4, *tensors), op(f"{name}_weight", 210, 40, 5)]
+    found = read_made(tmp_path, kineto([step(0, 0, 1000), *both, *one])).roofline
+
+    assert [(name, 1, 100_000)] == [(p.operator, p.count, p.ns) for p in found.points]
+    assert Slice(f"{name}_weight", 40_000) in found.unplaced
+
+
 def test_each_type_is_a_point_of_its_own(tmp_path):
     """A mean of float32 and float16 is the rate of neither."""
     half = args(SQUARE, SQUARE, kind="c10::Half")
