@@ -26,7 +26,7 @@ DEFINED = (
     "Operations and bytes follow from the recorded shapes: each tensor is read or written once "
     "(a small one may come from a cache, faster than memory), "
     "a product of two numbers counts as two operations (eight where they are complex), "
-    "and a norm or a softmax as five for each number. "
+    "a norm or a softmax counts as five for each number, and the backward pass of a norm as ten. "
     "The roof is one for all types: "
     "an operator in float32 or float64 is held against the fastest type of the profile."
 )

@@ -107,7 +107,7 @@ DEFINITIONS: Mapping[str, str] = {
     ),
     "at_roof": (
         "what the window would take if every operator with a known amount of work ran as fast "
-        "as the roofline allows, and the host always had the next work ready"
+        "as the roofline allows; a GPU is never idle then, but a CPU waits for data as before"
     ),
     "duration": (
         "duration of the kernel, serialised and at locked clocks: never compare it with a trace's"

@@ -34,7 +34,10 @@ COMPLEX_PRODUCT = 4
 LARGEST = 2**62
 """Bytes of one call that a column holds."""
 NORM = 5
-"""Operations for each number of a norm or a softmax: mean, spread, difference, scale."""
+"""Operations for each number of a norm or a softmax: mean, spread, difference, scale.
+
+The backward pass of a norm has twice as many.
+"""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from autograder.report import profile, profile_page, roof
+from autograder.traces.operators import work
 from autograder.traces.record import Point, Roofline, Slice, Trace
 from tests.traces.made import kineto, read_made
+from tests.traces.test_operators import args
 from tests.traces.test_roofline import on_a_gpu
 
 
@@ -55,6 +57,15 @@ def test_the_picture_has_a_dot_for_each_operator_under_one_line(tmp_path):
     assert [("matmul", "kernels"), ("elementwise", "launch")] == found.kinds
     assert roof.DEFINED in page
     assert "Each dot is an operator with one shape" in page
+
+
+def test_the_words_say_what_a_norm_and_its_backward_pass_count():
+    """As the formulas have it."""
+    recorded = args((5, 6), (5, 6))
+    passes = (work(f"aten::native_layer_norm{end}", recorded) for end in ("", "_backward"))
+
+    assert [5 * 30, 10 * 30] == [one.flops for one in passes]
+    assert "five for each number, and the backward pass of a norm as ten." in roof.DEFINED
 
 
 def test_a_measured_roof_names_its_device(tmp_path):

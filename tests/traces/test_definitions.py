@@ -14,8 +14,10 @@ from tests.traces.made import (
     kineto,
     processor,
     read_made,
+    step,
     training,
 )
+from tests.traces.test_operators import args
 from tests.traces.test_roofline import on_a_gpu
 
 OTHERS = [
@@ -46,6 +48,16 @@ def test_every_figure_of_every_reader_is_defined(tmp_path):
     }
 
     assert set(DEFINITIONS) == found
+
+
+def test_operators_at_their_roof_do_not_take_the_wait_of_a_cpu_away(tmp_path):
+    """Half of 100 is loading. The product of 30 is as fast as the fastest, itself."""
+    product = event("cpu_op", "aten::mm", 50, 30, **args((9, 9), (9, 9)))
+    loading = event("user_annotation", "enumerate(DataLoader)#__next__", 0, 50)
+    trace = read_made(tmp_path, kineto([step(0, 0, 100), loading, product]))
+
+    assert 100_000 == trace.figure("at_roof", "steps")
+    assert DEFINITIONS["at_roof"].endswith("but a CPU waits for data as before")
 
 
 def test_what_is_asked_and_what_leads_a_page_are_figures():
