@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder.traces.record import Point, Roofline, Trace
+from autograder.traces.roofline import is_large
 from autograder.traces.words import many, shown
 
 TOP = 8  # rows of a terminal
@@ -24,7 +25,7 @@ SCALES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 NEAR = 0.8  # of its roof: fast enough
 DEFINED = (
     "Operations and bytes follow from the recorded shapes: each tensor is read or written once "
-    "(a small one may come from a cache, faster than memory), "
+    "(a small one may come from a cache, so that its operator stands above the roof), "
     "a product of two numbers counts as two operations (eight where they are complex), "
     "a norm or a softmax counts as five for each number, and the backward pass of a norm as ten. "
     "The roof is one for all types: "
@@ -68,9 +69,8 @@ class Drawn:
 
     def row(self, point: Point) -> Row:
         """Return a point as a row of a table."""
-        share = point.rate / self.roofline.roof(point)
-        limit = "memory" if point.intensity < _ridge(self.roofline) else "arithmetic"
-        return Row(point, scaled(point.rate, "flop/s"), share, limit)
+        limit = "memory" if point.intensity < self.roofline.ridge else "arithmetic"
+        return Row(point, scaled(point.rate, "flop/s"), self.roofline.share(point), limit)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Row:
     point: Point
     rate: str
     share: float
-    """Of its roof, from 0 to 1."""
+    """Of its roof; above 1 if its tensors come from a cache."""
     limit: str
     """What its roof is: memory or arithmetic."""
 
@@ -103,24 +103,18 @@ def scaled(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}"
 
 
-def _ridge(roofline: Roofline) -> float:
-    """Return the intensity from which arithmetic is the limit."""
-    return roofline.best_rate / roofline.best_bandwidth
-
-
 def drawn(trace: Trace) -> Drawn | None:
     """Draw what could be placed; nothing where nothing could."""
     roofline = trace.roofline
     if roofline is None:
         return None
     points = roofline.points
-    ridge = _ridge(roofline)
-    x = _Axis.around([*(point.intensity for point in points), ridge])
+    ridge = roofline.ridge
+    x = _Axis.around([*(point.intensity for point in points), *([ridge] if ridge else [])])
     y = _Axis.around([*(point.rate for point in points), roofline.best_rate])
     start, end = 10.0**x.low, 10.0**x.high
     corners = [start, min(max(ridge, start), end), end]
-    roof = [min(roofline.best_rate, roofline.best_bandwidth * at) for at in corners]
-    line = [(x.at(at), 100 - y.at(rate)) for at, rate in zip(corners, roof, strict=True)]
+    line = [(x.at(at), 100 - y.at(roofline.roof(at))) for at in corners]
     longest = points[0].ns
     dots = [
         Dot(
@@ -165,31 +159,35 @@ class _Axis:
 
 def _roof(roofline: Roofline) -> str:
     """Say what the roof is made of."""
+    memory = roofline.best_bandwidth
+    rate = scaled(roofline.best_rate, "flop/s")
     if roofline.measured:
-        limits = (
-            f"{scaled(roofline.best_rate, 'flop/s')} and {scaled(roofline.best_bandwidth, 'B/s')}"
-        )
-        return f"The roof was measured on {roofline.measured}: {limits}."
-    fastest = max(roofline.points, key=lambda point: point.rate)
-    widest = max(roofline.points, key=lambda point: point.bandwidth)
-    rate = f"{scaled(roofline.best_rate, 'flop/s')}{_of(fastest, fastest.rate, roofline.best_rate)}"
-    bandwidth = f"{scaled(roofline.best_bandwidth, 'B/s')}"
-    bandwidth += _of(widest, widest.bandwidth, roofline.best_bandwidth)
-    return (
+        return f"The roof was measured on {roofline.measured}: {rate} and {scaled(memory or 0, 'B/s')}."
+    best = (
         "There are no measured ceilings of this device. "
-        f"The roof is the best that this profile reached itself: {rate} and {bandwidth}."
+        f"The roof is the best that this profile reached itself: {rate}{_of(roofline.fastest)}"
     )
+    if memory is None:
+        return f"{best}. The limit of memory is unknown, because only products have a place."
+    return f"{best} and {scaled(memory, 'B/s')}{_of(roofline.widest)}.{_cached(roofline)}"
 
 
-def _of(point: Point, value: float, best: float) -> str:
-    """Name the operator that reached it, if it is one of those that are drawn."""
-    return f" ({point.operator})" if value == best else ""
+def _of(point: Point | None) -> str:
+    """Name the operator that reached it."""
+    return f" ({point.operator})" if point else ""
+
+
+def _cached(roofline: Roofline) -> str:
+    """Warn of a limit that may be that of a cache."""
+    if roofline.widest is None or is_large(roofline.widest):
+        return ""
+    return " Its calls move less than 64 MB each: a cache may be as fast, and memory slower."
 
 
 def _said(roofline: Roofline) -> str:
     """Name the operator that would save most at its roof."""
-    most = max(roofline.points, key=lambda point: _saved(roofline, point))
-    share = most.rate / roofline.roof(most)
+    most = max(roofline.points, key=roofline.saved)
+    share = roofline.share(most)
     if share >= NEAR:
         return "Those that take longest are near the roof."
     least = shown(most.ns * share, "ns")
@@ -198,10 +196,6 @@ def _said(roofline: Roofline) -> str:
         f"it runs at {100 * share:.0f} % of its roof, where it would take {least} "
         f"instead of {shown(most.ns, 'ns')}."
     )
-
-
-def _saved(roofline: Roofline, point: Point) -> float:
-    return point.ns * (1 - point.rate / roofline.roof(point))
 
 
 def _rest(trace: Trace, roofline: Roofline) -> str:

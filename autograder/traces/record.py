@@ -151,18 +151,39 @@ class Roofline:
     """Time of all operators, placed or not: kernels without communication, else calls."""
     best_rate: float
     """The most operations a second of any point, or of the device if that is more."""
-    best_bandwidth: float
-    """The most bytes a second of any point, or of the device if that is more."""
+    best_bandwidth: float | None
+    """The most bytes a second, or of the device if that is more; unknown if all are products.
+
+    Of points that are no products: those with too many bytes for a cache, where there are such.
+    """
     saved_ns: float = 0.0
     """How much less all points would take at their roofs."""
     unplaced: tuple[Slice, ...] = ()
     """The operators, or kernels, that take longest among those without a place."""
     measured: str = ""
     """Of which device the roof was measured, and when; else it is the best of the profile itself."""
+    fastest: Point | None = None
+    """The point that has the best rate; none where it is the device's."""
+    widest: Point | None = None
+    """The same of the best bandwidth."""
 
-    def roof(self, point: Point) -> float:
-        """Return the most operations a second that its intensity allows."""
-        return min(self.best_rate, self.best_bandwidth * point.intensity)
+    @property
+    def ridge(self) -> float:
+        """Return the intensity from which arithmetic is the limit."""
+        return self.best_rate / self.best_bandwidth if self.best_bandwidth else 0.0
+
+    def roof(self, intensity: float) -> float:
+        """Return the most operations a second that an intensity allows."""
+        memory = self.best_bandwidth
+        return min(self.best_rate, memory * intensity) if memory else self.best_rate
+
+    def share(self, point: Point) -> float:
+        """Return the rate of a point over its roof; above 1 if its bytes come from a cache."""
+        return point.rate / self.roof(point.intensity)
+
+    def saved(self, point: Point) -> float:
+        """Return how much less a point would take at its roof."""
+        return point.ns * max(1 - self.share(point), 0.0)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.traces import ceilings
+from autograder.traces.ceilings import Ceiling
 from autograder.traces.data_waits import loading
 from autograder.traces.events import Array, Events, Kind
 from autograder.traces.metrics import own_ops
@@ -22,6 +23,8 @@ from autograder.traces.operators import OLD_BACKWARD, PRODUCTS
 from autograder.traces.record import Point, Roofline, Slice
 from autograder.traces.stretch import gpus
 
+LARGE = 64_000_000
+"""Bytes of a call: no cache of a GPU holds so many."""
 DRAWN = 40
 NAMED = 5
 NO_OPERATOR = "kernels without an operator"
@@ -50,29 +53,51 @@ def _item(events: Events) -> int:
 
 def _under_ceiling(placed: Placed, devices: Sequence[str], item: int) -> Roofline:
     """Put the roof where the device's own limits are, unless the profile went beyond."""
-    points = placed.points
-    rate = max(point.rate for point in points)
-    bandwidth = max(point.bandwidth for point in points)
-    measured = ""
+    points, rest = placed.points, placed.unplaced.most_common(NAMED)
+    roofline = _under_the_best(points)
     if ceiling := ceilings.of(devices, item):
-        rate = max(rate, ceiling.rate)
-        bandwidth = max(bandwidth, ceiling.bandwidth)
-        measured = f"{ceiling.device} ({8 * item}-bit numbers; {ceiling.measured})"
-    least = sum(max(point.flops / rate, point.bytes / bandwidth) for point in points)
-    placed_ns = sum(point.ns for point in points)
+        roofline = _under(roofline, ceiling)
+    return replace(
+        roofline,
+        placed_ns=sum(point.ns for point in points),
+        whole_ns=placed.whole_ns,
+        saved_ns=sum(map(roofline.saved, points)),
+        unplaced=tuple(Slice(name, ns) for name, ns in rest if ns > 0),
+    )
+
+
+def _under_the_best(points: Sequence[Point]) -> Roofline:
+    """Put the roof where the profile itself reached it."""
+    others = [point for point in points if point.kind not in PRODUCTS]
+    large = [point for point in others if is_large(point)]
+    fastest = max(points, key=lambda point: point.rate)
+    widest = max(large or others, key=lambda point: point.bandwidth, default=None)
     return Roofline(
         tuple(points[:DRAWN]),
         max(len(points) - DRAWN, 0),
-        placed_ns=placed_ns,
-        whole_ns=placed.whole_ns,
-        best_rate=rate,
-        best_bandwidth=bandwidth,
-        saved_ns=placed_ns - 1e9 * least,
-        unplaced=tuple(
-            Slice(name, ns) for name, ns in placed.unplaced.most_common(NAMED) if ns > 0
-        ),
-        measured=measured,
+        placed_ns=0,
+        whole_ns=0,
+        best_rate=fastest.rate,
+        best_bandwidth=widest.bandwidth if widest else None,
+        fastest=fastest,
+        widest=widest,
     )
+
+
+def is_large(point: Point) -> bool:
+    """Say whether a call moves more than a cache holds."""
+    return point.bytes >= LARGE * point.count
+
+
+def _under(roofline: Roofline, ceiling: Ceiling) -> Roofline:
+    """Raise a roof to what was measured."""
+    measured = f"{ceiling.device} ({8 * ceiling.bytes}-bit numbers; {ceiling.measured})"
+    roofline = replace(roofline, measured=measured)
+    if ceiling.rate > roofline.best_rate:
+        roofline = replace(roofline, best_rate=ceiling.rate, fastest=None)
+    if ceiling.bandwidth > (roofline.best_bandwidth or 0):
+        roofline = replace(roofline, best_bandwidth=ceiling.bandwidth, widest=None)
+    return roofline
 
 
 def _roofline(events: Events) -> Placed | None:

@@ -9,9 +9,9 @@ import pytest
 from autograder.report import profile, profile_page, roof
 from autograder.traces.operators import work
 from autograder.traces.record import Point, Roofline, Slice, Trace
-from tests.traces.made import kineto, read_made
+from tests.traces.made import kineto, read_made, step
 from tests.traces.test_operators import args
-from tests.traces.test_roofline import on_a_gpu
+from tests.traces.test_roofline import SQUARE, on_a_gpu, op
 
 
 def test_lines_say_the_roof_each_operator_and_what_is_unplaced(tmp_path):
@@ -20,7 +20,8 @@ def test_lines_say_the_roof_each_operator_and_what_is_unplaced(tmp_path):
     assert "\nroofline: operators by the time they take, and how near they come to the roof" in said
     assert (
         "  There are no measured ceilings of this device. The roof is the best that this profile reached itself: "
-        "20 Gflop/s (aten::addmm) and 2.4 GB/s (aten::add)."
+        "20 Gflop/s (aten::addmm) and 2.4 GB/s (aten::add). "
+        "Its calls move less than 64 MB each: a cache may be as fast, and memory slower."
     ) in said
     assert (
         "     300 us       16.7 6.67 Gflop/s     33 %  arithmetic  aten::mm float32 100x100 100x100"
@@ -93,6 +94,21 @@ def test_what_a_file_says_is_escaped_and_cut():
     assert "…" in roof.drawn(trace).row(POINT).shape
     assert "Those that take longest are near the roof." in page
     assert "3 shorter points are not drawn." in page
+
+
+def test_products_alone_do_not_say_what_memory_allows(tmp_path):
+    """The roof is level, and no product is called limited by memory."""
+    products = [
+        op("aten::mm", 0, 100, 1, SQUARE, SQUARE),
+        op("aten::mm", 100, 50, 2, (9, 9), (9, 9)),
+    ]
+    drawing = roof.drawn(read_made(tmp_path, kineto([step(0, 0, 1000), *products])))
+
+    assert drawing.roof.endswith(
+        "itself: 20 Gflop/s (aten::mm). The limit of memory is unknown, because only products have a place."
+    )
+    assert {"arithmetic"} == {drawing.row(point).limit for point in drawing.roofline.points}
+    assert 1 == len({top for _, top in drawing.line})
 
 
 @pytest.mark.parametrize("factor", [1e-20, 1.0, 1e20])

@@ -66,12 +66,44 @@ def test_the_roof_is_the_best_that_was_reached(tmp_path):
 
     assert pytest.approx((2e10, 2.4e9)) == (found.best_rate, found.best_bandwidth)
     assert pytest.approx((2e10, 2e10, 2.4e9 / 12)) == tuple(
-        map(found.roof, (product, best, addition))
+        found.roof(point.intensity) for point in (product, best, addition)
     )
     assert pytest.approx((2e6 / 120e3, 2e10 / 3, 120e3 / 300e-6)) == (
         product.intensity, product.rate, product.bandwidth,
     )  # fmt: skip
     assert pytest.approx(200_000) == found.saved_ns
+
+
+def test_memory_is_as_fast_as_operators_that_no_cache_holds(tmp_path):
+    """3,000 x 3,000 numbers go in twice and out once: 108 MB in 100 us. The small one was in a cache.
+
+    It stands above the roof, and has nothing to gain.
+    """
+    large = (3000, 3000)
+    adds = [
+        op("aten::add", 0, 100, 1, large, large),
+        op("aten::add", 200, 1, 2, (500, 500), (500, 500)),
+    ]
+    product = op("aten::mm", 300, 500, 3, (9000, 9000), (9000, 1))
+    found = read_made(tmp_path, kineto([step(0, 0, 1000), product, *adds])).roofline
+    small = found.points[-1]
+
+    assert pytest.approx(1.08e12) == found.best_bandwidth
+    assert ("3000x3000 3000x3000", "aten::mm") == (found.widest.shape, found.fastest.operator)
+    assert found.share(small) > 2
+    assert 0 == found.saved(small)
+    assert found.saved_ns == found.saved(found.points[0])
+
+
+def test_the_roof_of_memory_is_unknown_where_all_are_products(tmp_path):
+    products = [
+        op("aten::mm", 0, 100, 1, SQUARE, SQUARE),
+        op("aten::mm", 200, 50, 2, (9, 9), (9, 9)),
+    ]
+    found = read_made(tmp_path, kineto([step(0, 0, 1000), *products])).roofline
+
+    assert found.best_bandwidth is None
+    assert {found.best_rate} == {found.roof(point.intensity) for point in found.points}
 
 
 def test_at_the_roof_a_window_loses_that_share_of_its_kernels(tmp_path):
