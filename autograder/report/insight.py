@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from autograder.traces.record import Trace
+from autograder.traces.breakdown import REST
+from autograder.traces.record import Slice, Trace
 from autograder.traces.words import shown, where
 
 BAR = 30  # characters
@@ -21,12 +22,44 @@ FIRST = {
     "without_data": "the wait for data",
     "without_sync": "the wait of the host for the GPU",
 }
+ON_CPU = {
+    "operators": "Operators take {} of the time: work on the operators themselves.",
+    "communication": (
+        "Communication in which no operator runs takes {} of the time: "
+        "send less, or send while operators run."
+    ),
+    "data loading": "Waiting for data takes {} of the time: start there.",
+    REST: (
+        "Python, and what was not recorded, takes {} of the time: "
+        "use fewer and larger operators, and look at the ranges."
+    ),
+}
+"""Slices of the breakdown -> what to do about the largest."""
+WHILE_IDLE = {
+    "launching": (
+        ", {} while the host launches work: "
+        "give it larger batches, fewer and larger operators, or CUDA graphs."
+    ),
+    "data loading": ", {} while the host waits for data: load it earlier or faster.",
+    "synchronising": ", {} while the host waits for the GPU: synchronize less often.",
+    "allocating": ", {} while the host allocates memory: allocate it once.",
+    REST: (
+        ", {} while the host runs Python or what was not recorded: "
+        "look at the ranges for what that is."
+    ),
+}
+STILL_WAITS = (
+    " The host also waits for the GPU, in synchronizations or copies of pageable memory, "
+    "but without that alone next to nothing is gained."
+)
 WORTH = 1.05
 """Times as fast; less is not worth a change."""
 REPLAYED = (
     "The first bar is the recording. "
     "Each bar below it is the same work without one thing that slows it down. "
-    "Everything else keeps its length and its order. The definitions stand with the figures."
+    "Everything else keeps its length and its order, "
+    "and a call that waits for the GPU returns when its work is done. "
+    "The definitions stand with the figures."
 )
 
 
@@ -67,8 +100,8 @@ def what_if(trace: Trace) -> dict[str, WhatIf]:
         device = int(name[3:]) if name.startswith("gpu") else None
         bars = list(_bars(trace, device, whole))
         if bars:
-            now = Bar("", AS_IT_IS, "rest", whole, 1.0)
-            shown_by_place[where(name)] = WhatIf((now, *bars), _advice(bars, whole))
+            bars = [Bar("", AS_IT_IS, "rest", whole, 1.0), *bars]
+            shown_by_place[where(name)] = WhatIf(bars, _advice(bars, slices))
     return shown_by_place
 
 
@@ -80,27 +113,37 @@ def _bars(trace: Trace, device: int | None, whole: float) -> Iterator[Bar]:
             yield Bar(id_, said, colour, ns, whole / max(ns, 1))
 
 
-def _advice(bars: Sequence[Bar], whole: float) -> str:
+def _advice(bars: Sequence[Bar], slices: Sequence[Slice]) -> str:
     """Name what to do first: the cause that is worth most, if it is worth anything."""
+    whole = bars[0].ns
     best = min((bar for bar in bars if bar.id in FIRST), key=lambda bar: bar.ns, default=None)
+    best = best if best is not None and best.ratio >= WORTH else None
     fed = next((bar for bar in bars if bar.id == "never_idle"), None)
-    worth = best is not None and best.ratio >= WORTH
     if fed is None:
-        if best is not None and worth:
+        if best is not None:
             return f"Start with {FIRST[best.id]}: it takes {_share(best, whole)} of the time."
-        return "Waiting for data takes next to nothing: work on the operators themselves."
+        return _largest(slices, ON_CPU)
     if fed.ratio < WORTH:
         return "The GPU almost always has work: work on its kernels and copies themselves."
-    if best is not None and worth and 2 * (whole - best.ns) >= whole - fed.ns:
+    if best is not None and 2 * (whole - best.ns) >= whole - fed.ns:
         start = f"Start with {FIRST[best.id]}: without it, this would run {best.gain}."
-        return (
-            f"{start} That is most of what a GPU that is never idle would gain ({fed.ratio:.2f}x)."
-        )
+        most = "That is most of what a GPU that is never idle would gain"
+        return f"{start} {most} ({fed.ratio:.2f}x).{_waits(bars)}"
     idle = f"The GPU has no work for {_share(fed, whole)} of the time"
-    return (
-        f"{idle}, mostly because the host is slow to launch it: "
-        "give it larger batches, fewer and larger operators, or CUDA graphs."
-    )
+    return f"{idle}{_largest(slices, WHILE_IDLE)}{_waits(bars)}"
+
+
+def _largest(slices: Sequence[Slice], advice: Mapping[str, str]) -> str:
+    """Say what to do about the largest of some slices."""
+    largest = max((piece for piece in slices if piece.name in advice), key=lambda piece: piece.ns)
+    percent = 100 * largest.ns / sum(piece.ns for piece in slices)
+    return advice[largest.name].format(f"{percent:.0f} %")
+
+
+def _waits(bars: Sequence[Bar]) -> str:
+    """Say of waits for the GPU that are worth nothing that there are some."""
+    bar = next((bar for bar in bars if bar.id == "without_sync"), None)
+    return STILL_WAITS if bar is not None and bar.ratio < WORTH else ""
 
 
 def _share(bar: Bar, whole: float) -> str:

@@ -8,22 +8,25 @@ import pytest
 
 from autograder.report import advice, insight, profile, profile_page, speedup_stack
 from autograder.traces.record import Figure, Rule, Slice, Trace
+from autograder.traces.stack import CPU, GPU
 from tests.traces.made import kineto, processor, read_made, training
 from tests.traces.test_stack import BEFORE, NOW
 
 
-def gpu(**times):
+def gpu(largest="data loading", **times):
     """Return a profile of 1000 ns on a GPU, with what it would take without each cause."""
     figures = tuple(Figure(name, value, "ns", "steps", 0) for name, value in times.items())
-    parts = {"gpu0": (Slice("kernels", 400), Slice("data loading", 600))}
-    return Trace("a", "0", "kineto", figures=figures, breakdown=parts)
+    parts = Slice("kernels", 400), Slice("allocating", 100), Slice(largest, 500)
+    return Trace("a", "0", "kineto", figures=figures, breakdown={"gpu0": parts})
 
 
-def processor_only(without_data):
+def processor_only(without_data, largest="operators"):
     figures = (Figure("without_data", without_data, "ns", "steps"),)
-    return Trace(
-        "a", "0", "kineto", figures=figures, breakdown={"cpu": (Slice("operators", 1000),)}
-    )
+    parts = Slice("data loading", 400), Slice(largest, 600)
+    return Trace("a", "0", "kineto", figures=figures, breakdown={"cpu": parts})
+
+
+LOST = "The GPU has no work for 60 % of the time, 50 % while the host"
 
 
 @pytest.mark.parametrize(
@@ -31,16 +34,41 @@ def processor_only(without_data):
     [
         pytest.param(gpu(without_data=500, without_sync=990, never_idle=400), "Start with the wait for data: without it, this would run 2.00x as fast.", id="data"),
         pytest.param(gpu(without_data=980, without_sync=500, never_idle=400), "Start with the wait of the host for the GPU: without it, this would run 2.00x as fast.", id="synchronization"),
-        pytest.param(gpu(without_data=900, never_idle=400), "The GPU has no work for 60 % of the time, mostly because the host is slow to launch it", id="launches"),
+        pytest.param(gpu("launching", never_idle=400), f"{LOST} launches work: give it larger batches", id="launches"),
+        pytest.param(gpu("Python and other", never_idle=400), f"{LOST} runs Python or what was not recorded: look", id="Python"),
+        pytest.param(gpu(without_data=900, never_idle=400), f"{LOST} waits for data", id="data, but not alone"),
         pytest.param(gpu(without_data=990, never_idle=960), "The GPU almost always has work", id="the GPU"),
         pytest.param(processor_only(250), "Start with the wait for data: it takes 75 % of the time.", id="data, no GPU"),
-        pytest.param(processor_only(990), "Waiting for data takes next to nothing", id="operators, no GPU"),
+        pytest.param(processor_only(990), "Operators take 60 % of the time", id="operators, no GPU"),
+        pytest.param(processor_only(990, "Python and other"), "Python, and what was not recorded, takes 60 %", id="Python, no GPU"),
+        pytest.param(processor_only(990, "communication"), "Communication in which no operator runs takes 60 %", id="communication, no GPU"),
     ],
 )  # fmt: skip
 def test_what_to_do_first_follows_from_what_is_worth_most(trace, words):
     (found,) = insight.what_if(trace).values()
 
     assert found.advice.startswith(words)
+
+
+def test_advice_names_a_part_of_every_breakdown():
+    """Whatever is the largest."""
+    idle = {name for name, layer in GPU.items() if layer in ("waiting", "launching")}
+
+    assert set(insight.ON_CPU) == set(CPU)
+    assert set(insight.WHILE_IDLE) == idle
+
+
+def test_a_wait_for_the_gpu_that_is_worth_nothing_alone_is_no_praise():
+    """Beside a GPU that is idle; without such a wait, or beside a busy one, nothing is said."""
+    idle = gpu(without_data=500, without_sync=990, never_idle=400)
+    others = (
+        gpu(without_data=500, without_sync=500, never_idle=400),
+        gpu(without_data=500, never_idle=400),
+        gpu(without_sync=990, never_idle=960),
+    )
+    advice = [bars.advice for trace in (idle, *others) for bars in insight.what_if(trace).values()]
+
+    assert [True, False, False, False] == [said.endswith(insight.STILL_WAITS) for said in advice]
 
 
 def test_bars_are_lines_and_a_picture_with_its_words(tmp_path):
