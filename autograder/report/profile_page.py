@@ -106,7 +106,6 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         several=len({gap.device for gap in trace.gaps}) > 1,
         verdict=verdict(trace, before) if before else "",
         speedups=speedup_stack.speedups(trace, before) if before else [],
-        summed=speedup_stack.SUMMED,
         compared=_compared(trace, before) if before else {},
         over=profile.over,
         reasons=list(incomparable(trace, before)) if before else [],

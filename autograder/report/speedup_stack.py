@@ -21,7 +21,7 @@ INKS = {
 WORTH = 0.05
 """Times; a part of the ratio that is smaller is not worth a word."""
 SUMMED = (
-    "A part of the speedup is what a step saves there, over what a step takes now. "
+    "A part of the speedup is what {0} saves there, over what {0} takes now. "
     "1.00x and the parts add up to the ratio."
 )
 ODD_STEPS = 0.05
@@ -59,6 +59,11 @@ class Speedup:
     def place(self) -> str:
         """Name the GPU, or the CPU."""
         return where(self.stack.place)
+
+    @property
+    def summed(self) -> str:
+        """Say how the parts add up."""
+        return SUMMED.format("a step" if self.stack.steps else "the recording")
 
     def width(self, ns: float) -> float:
         """Say how long a piece is, in percent of the longer of both bars."""
@@ -127,4 +132,4 @@ def lines(now: Trace, before: Trace) -> Iterator[str]:
         old, new = shown(speedup.stack.before, "ns"), shown(speedup.stack.now, "ns")
         yield f"  {'together':<14} {old:>10} {new:>10} {speedup.stack.ratio:>8.2f}x  {speedup.sum}"
         yield f"  {speedup.said}"
-        yield f"  {SUMMED}"
+        yield f"  {speedup.summed}"

@@ -119,6 +119,16 @@ def test_a_speedup_is_lines_and_a_picture_with_its_words():
     assert "1.00x + 0.70x + 0.10x + 0.20x - 0.10x + 0.10x = 2.00x" in page
 
 
+def test_a_speedup_of_whole_recordings_does_not_speak_of_steps():
+    now, before = (replace(one, windows=one.windows[1:]) for one in (NOW, BEFORE))
+    (whole,) = speedup_stack.speedups(now, before)
+
+    assert "what the recording saves there, over what the recording takes now" in whole.summed
+    assert whole.summed in profile_page.page(now, before)
+    assert f"  {whole.summed}" in list(profile.comparison(now, before))
+    assert "what a step saves there" in speedup_stack.speedups(NOW, BEFORE)[0].summed
+
+
 def test_what_became_slower_says_where():
     (found,) = speedup_stack.speedups(BEFORE, NOW)
 
