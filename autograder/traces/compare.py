@@ -156,4 +156,5 @@ def _has_steps(trace: Trace) -> bool:
 
 
 def _list(trace: Trace) -> str:
-    return ", ".join(dict.fromkeys(trace.devices)) or "no GPU"
+    unnamed = "a GPU without a name" if trace.rows("kernels") else "no GPU"
+    return ", ".join(dict.fromkeys(trace.devices)) or unnamed

@@ -62,6 +62,11 @@ def test_only_the_same_figure_over_the_same_window_is_set_beside():
             id="another GPU",
         ),
         pytest.param(
+            replace(BEFORE, devices=(), tables={"kernels": (Row("gemm", 1, 1, 100.0),)}),
+            ["recorded on A100 and on a GPU without a name: compare on one machine"],
+            id="a GPU without a name",
+        ),
+        pytest.param(
             replace(BEFORE, steps=(), windows=()),
             [
                 "1 step against 0: compare shares and times per step, not totals",
