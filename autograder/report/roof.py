@@ -181,7 +181,10 @@ def _cached(roofline: Roofline) -> str:
     """Warn of a limit that may be that of a cache."""
     if roofline.widest is None or is_large(roofline.widest):
         return ""
-    return " Its calls move less than 64 MB each: a cache may be as fast, and memory slower."
+    return (
+        " Its calls move less than 64 MB each: "
+        "that says more of caches and of the cost of a call than of memory."
+    )
 
 
 def _said(roofline: Roofline) -> str:

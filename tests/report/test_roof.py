@@ -21,7 +21,7 @@ def test_lines_say_the_roof_each_operator_and_what_is_unplaced(tmp_path):
     assert (
         "  There are no measured ceilings of this device. The roof is the best that this profile reached itself: "
         "20 Gflop/s (aten::addmm) and 2.4 GB/s (aten::add). "
-        "Its calls move less than 64 MB each: a cache may be as fast, and memory slower."
+        "Its calls move less than 64 MB each: that says more of caches and of the cost of a call than of memory."
     ) in said
     assert (
         "     300 us       16.7 6.67 Gflop/s     33 %  arithmetic  aten::mm float32 100x100 100x100"
