@@ -154,7 +154,7 @@ class Roofline:
     best_bandwidth: float | None
     """The most bytes a second, or of the device if that is more; unknown if all are products.
 
-    Of points that are no products: those with too many bytes for a cache, where there are such.
+    Of points with too many bytes for a cache, where there are such that are no products.
     """
     saved_ns: float = 0.0
     """How much less all points would take at their roofs."""

@@ -68,10 +68,8 @@ def _under_ceiling(placed: Placed, devices: Sequence[str], item: int) -> Rooflin
 
 def _under_the_best(points: Sequence[Point]) -> Roofline:
     """Put the roof where the profile itself reached it."""
-    others = [point for point in points if point.kind not in PRODUCTS]
-    large = [point for point in others if is_large(point)]
     fastest = max(points, key=lambda point: point.rate)
-    widest = max(large or others, key=lambda point: point.bandwidth, default=None)
+    widest = max(_of_memory(points), key=lambda point: point.bandwidth, default=None)
     return Roofline(
         tuple(points[:DRAWN]),
         max(len(points) - DRAWN, 0),
@@ -82,6 +80,14 @@ def _under_the_best(points: Sequence[Point]) -> Roofline:
         fastest=fastest,
         widest=widest,
     )
+
+
+def _of_memory(points: Sequence[Point]) -> Sequence[Point]:
+    """Return points that show how fast memory is: large ones, else all; products alone do not."""
+    for chosen in ([point for point in points if is_large(point)], points):
+        if any(point.kind not in PRODUCTS for point in chosen):
+            return chosen
+    return ()
 
 
 def is_large(point: Point) -> bool:
