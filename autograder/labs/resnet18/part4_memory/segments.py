@@ -155,8 +155,7 @@ MOVED = {  # words of a case -> why its statistics are wrong, and what to try
     ),
     "pass 3": (
         "right until backward() went through one graph a second time: then they moved again",
-        "context_fn returns a context for the first run and one for all later runs: hold in the second one, "
-        "which must be a class with __enter__ and __exit__, because it is entered again",
+        "hold in the second context of context_fn: a class with __enter__ and __exit__, as it is entered again",
     ),
     "pass 4": (
         (
