@@ -191,7 +191,7 @@ def override(
         after = standing.load(home / standing.RESULT)
         names = listed([decision.check for decision in made])
         scores = f"{before[home].score:g} -> {after.score:g} of {after.max_score:g}"
-        click.echo(f"{after.submission}: {names}: {scores}")
+        click.echo(f"{after.submission}: {scores} ({names})")
     course = open_course(root)
     for folder in dict.fromkeys(home.resolve().parent for home in homes):
         show_again(folder, course, roster)
@@ -310,7 +310,7 @@ def similar(folder: Path, roster: Path | None, root: Path | None, as_json: bool)
     results = standing.read(folder, rules_for(course, folder, roster)).whole
     handed_out: dict[str, bytes] = {}
     for lab in {each.result.lab for each in results}:
-        handed_out |= read_tree(course.template(lab))
+        handed_out |= read_tree(course.handed_out(lab))
     files = {each.result.submission: standing.kept(each.home) for each in results}
     owners = {each.result.submission: each.student.owner for each in results}
     groups = [it for it in find(files, handed_out) if len({owners[name] for name in it.who}) > 1]

@@ -175,9 +175,11 @@ def grade(
             return run.grade(submissions, resume=resume)
         arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, _not_graded)
         out.mkdir(parents=True, exist_ok=True)
-        run = replace(run, waiting=Waiting(out, lab, arrivals))
-        for some in forever(arrivals, A_LANE * run.lanes, run.wait):
-            run.grade(some, resume=True)
+        waiting = Waiting(out, lab, arrivals)
+        run = replace(run, waiting=waiting)
+        with waiting:
+            for some in forever(arrivals, A_LANE * run.lanes, run.wait):
+                run.grade(some, resume=True)
     return DONE
 
 

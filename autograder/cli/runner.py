@@ -119,7 +119,7 @@ def forget(
     from autograder.machine.turns import only_one
 
     if bool(students) == (older_than is not None):
-        raise UserError("forget: name students, or say --older-than DAYS")
+        raise UserError("forget: name students, or say --older-than DAYS, and not both")
     with only_one(folder):
         if students:
             names = memory.submissions_of(folder, students)

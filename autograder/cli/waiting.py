@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from autograder.report.estimate import foretold
 from autograder.report.queue import Queue, Running, write
@@ -34,6 +34,17 @@ class Waiting:
         self._graded = 0
         self._foretold: float | None = None
         self._written = -EVERY_SECONDS
+        self._stopped = False
+
+    def __enter__(self) -> Self:
+        """Follow a folder that is watched."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Say that nobody grades any more: who was being graded waits again."""
+        self._stopped = True
+        self._running.clear()
+        self.write()
 
     def begins(self, names: Sequence[str]) -> None:
         """Take note of who is graded next."""
@@ -84,6 +95,7 @@ class Waiting:
                 [*waiting, *whole],
                 arriving,
                 self._each(),
+                self._stopped,
             ),
         )
 

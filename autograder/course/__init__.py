@@ -20,6 +20,8 @@ from autograder.handed_in.unpack import passed_over
 from autograder.lab import Lab
 
 PACKAGED = Path(__file__).parents[1] / "_course"
+CHECKOUT = Path(__file__).parents[2]
+"""Of an editable install: the course stands beside the package."""
 
 
 def find_root(given: Path | None = None, start: Path | None = None) -> Path:
@@ -38,10 +40,8 @@ def find_root(given: Path | None = None, start: Path | None = None) -> Path:
             return folder / RELEASED
     if (PACKAGED / CONFIG).is_file():
         return PACKAGED
-    # An editable install of a checkout: the course stands beside the package.
-    checkout = Path(__file__).parents[2]
-    if (checkout / CONFIG).is_file():
-        return checkout
+    if (CHECKOUT / CONFIG).is_file():
+        return CHECKOUT
     raise CourseError(f"no {CONFIG} in {here} or above it; name the course with --course")
 
 
@@ -106,7 +106,7 @@ class Course:
     def kit(self, name: str) -> Kit:
         """Gather what a lab is graded with; all of it is public."""
         lab = self.lab(name)
-        template = self.template(name)
+        template = self.handed_out(name)
         given = read_tree(template / "given")
         return Kit(
             lab,
@@ -118,7 +118,7 @@ class Course:
 
     def released(self, lab: Lab) -> Released:
         """Gather what the notebooks are made of that students were given."""
-        home = self.template(lab.name)
+        home = self.handed_out(lab.name)
         released = {
             name: (home / name).read_text(encoding="utf-8")
             for name in lab.files
@@ -133,6 +133,17 @@ class Course:
     def template(self, lab: str) -> Path:
         """Where the students' copy of a lab is."""
         return self.root / "student_template" / lab
+
+    def handed_out(self, lab: str) -> Path:
+        """Where what students were given is: a course that holds no templates has those installed."""
+        folders = [self.template(lab)]
+        folders += [root / "student_template" / lab for root in (PACKAGED, CHECKOUT)]
+        for folder in folders:
+            if folder.is_dir():
+                return folder
+        raise CourseError(
+            f"{self.root}: no student_template/{lab}, without which no part can be run; run perflab build there"
+        )
 
     def reference(self, lab: str) -> Path:
         """Where the one source of a lab is; only instructors have it."""

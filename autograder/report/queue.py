@@ -36,9 +36,15 @@ class Queue:
     """Whose files still change."""
     each: float | None = None
     """Seconds that a submission has taken so far, on average."""
+    stopped: bool = False
+    """Whether nobody grades any more."""
 
     def __str__(self) -> str:
         """Say it in a line."""
+        if self.stopped:
+            return (
+                f"Grading has stopped. Waiting until it goes on: {len(self.waiting) or 'nobody'}."
+            )
         left = len(self.running) + len(self.waiting)
         if not left:
             return "Nobody waits."

@@ -62,7 +62,7 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
     )
     dated = f"fill in the time in {folder}/handed_in.csv, then perflab report {folder}"
     anew = (
-        "see whether they hold for the new files, and set them again, or 'graded': "
+        "see whether they hold for the new files, and set them again, or drop them (POINTS is 'graded' then): "
         f"perflab override {folder}/NAME CHECK POINTS --reason WHY"
     )
     alone = "look at the files, and grade each alone on another machine"

@@ -45,7 +45,7 @@ class Move:
         """Say it, and only the first lines of why: a file that could be read at last moves all of its checks."""
         first, *lines = str(self).splitlines()
         more = len(lines) - MOST_LINES
-        cut = [f"  and {more} more, which the page of {self.submission} has"] if more > 0 else []
+        cut = [f"  and {more} more lines, which perflab diff has"] if more > 0 else []
         return "\n".join([first, *lines[:MOST_LINES], *cut])
 
     def __str__(self) -> str:

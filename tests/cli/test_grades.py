@@ -153,7 +153,7 @@ def test_what_is_set_by_hand_is_in_pages_grades_and_exports(monkeypatch, capsys,
     set_ = ["override", results / "ada", "amp_is_faster", 6, "--reason", "the timer was broken"]
     status, output, _ = run(monkeypatch, capsys, *set_)
 
-    assert (0, "ada: part3_amp.amp_is_faster: 4 -> 10 of 10") == (status, output.splitlines()[0])
+    assert (0, "ada: 4 -> 10 of 10 (part3_amp.amp_is_faster)") == (status, output.splitlines()[0])
     assert (
         "the timer was broken (the grader: failed, 0 of 6)"
         in (results / "ada/feedback.html").read_text()
@@ -193,7 +193,7 @@ def test_one_decision_goes_for_a_class(monkeypatch, capsys, results, named):
         monkeypatch, capsys, "override", *several, "amp_is_faster", 6, "--reason", "no GPU here"
     )
 
-    said = "{0}: part3_amp.amp_is_faster: 4 -> 10 of 10"
+    said = "{0}: 4 -> 10 of 10 (part3_amp.amp_is_faster)"
     assert (0, [said.format("ada"), said.format("ben")]) == (status, output.splitlines()[:2])
     assert output.count("pages") == 1
 
@@ -211,7 +211,7 @@ def test_one_decision_goes_for_several_checks(monkeypatch, capsys, results):
         "asked twice",
     )
 
-    said = "ada: part3_amp.amp_is_faster, part3_amp.other: 4 -> 0 of 10"
+    said = "ada: 4 -> 0 of 10 (part3_amp.amp_is_faster, part3_amp.other)"
     assert (0, said) == (status, output.splitlines()[0])
 
 

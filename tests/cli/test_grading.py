@@ -277,7 +277,7 @@ def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeyp
 
     assert (130, "perflab: stopped", 2) == (status, errors.strip(), output.count("1 graded; "))
     assert "ben" in (tmp_path / "out/index.html").read_text()
-    assert "Nobody waits." in (tmp_path / "out/queue.html").read_text()
+    assert "Grading has stopped." in (tmp_path / "out/queue.html").read_text()
 
 
 def test_names_that_cannot_be_results_hide_nobodys_grade(grade, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from autograder.batch.class_events import Event
@@ -61,6 +63,21 @@ def test_before_the_first_grade_the_number_of_timed_checks_tells_how_long_it_tak
     clock.time = waiting.EVERY_SECONDS
     follows.show(Event("round", facts={"round": "timed", "of": 2, "lanes": 1, "to_time": 4}))
     assert foretold(4, 1) / 2 == written[-1].each
+
+
+def test_whoever_was_being_graded_waits_again_once_grading_is_stopped(queue):
+    """Ctrl-C comes as an exception."""
+    follows, _, written = queue
+    with suppress(KeyboardInterrupt), follows:
+        follows.begins(["ada", "ben"])
+        follows.show(Event("starts", "ada", 1))
+        raise KeyboardInterrupt
+
+    assert (True, [], ["ada", "ben", "eve"]) == (
+        written[-1].stopped,
+        written[-1].running,
+        written[-1].waiting,
+    )
 
 
 def test_after_a_batch_nobody_of_it_is_left(queue):

@@ -43,6 +43,19 @@ def test_elsewhere_the_installed_course_is_used(tmp_path, monkeypatch):
     assert packaged == find_root(start=tmp_path)
 
 
+def test_a_folder_with_a_configuration_alone_has_the_templates_of_the_installed_course(tmp_path):
+    """An instructor edits one file; without `given` every submission would fail for a fault of ours."""
+    (tmp_path / CONFIG).write_bytes((find_root() / CONFIG).read_bytes())
+    own, installed = Course(tmp_path).kit("resnet18"), Course(find_root()).kit("resnet18")
+
+    assert (installed.given, installed.baseline) == (own.given, own.baseline)
+
+
+def test_a_lab_without_templates_anywhere_is_not_graded(tmp_path):
+    with pytest.raises(CourseError, match="no student_template/ours, without which no part"):
+        Course(tmp_path).handed_out("ours")
+
+
 def test_given_files_are_the_graders_own_and_include_no_reference():
     """What a worker is given beside the student's file is public."""
     course = Course(find_root())

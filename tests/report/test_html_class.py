@@ -15,6 +15,7 @@ from autograder.handed_in.times import Handed
 from autograder.report.html import class_page, write
 from autograder.report.tally import Row
 from autograder.results.drift import Drift
+from autograder.results.overrides import BY_HAND
 from autograder.results.standing import Rules, rules
 from tests.report.parsed_page import Page, put
 from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows
@@ -55,6 +56,16 @@ def test_a_part_that_a_submission_lacks_is_no_zero():
     assert 2 == class_page(rows([one, two]), "resnet18").count(
         'data-value="-1"><span class="quiet">none</span>'
     )
+
+
+def test_points_set_by_hand_show_in_the_row():
+    """What a person decided is told from what was measured."""
+    noted = {"reason": "timer", "by": "meera", "at": "now", "graded": "failed, 0 of 6"}
+    set_ = a_result(a_part("p", "P", a_check(evidence={BY_HAND: noted})), submission="ada")
+    plain = a_result(a_part("p", "P", a_check()), submission="ben")
+    page = class_page(rows([set_, plain]), "resnet18")
+
+    assert 1 == page.count("points set by hand</span>")
 
 
 def test_parts_that_nobody_handed_in_are_folded(tmp_path):

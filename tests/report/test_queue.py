@@ -5,6 +5,10 @@ import pytest
 from autograder.report.queue import Queue, Running, write
 
 SAID = {
+    "grading has stopped": (
+        Queue("now", waiting=["ben"], each=30.0, stopped=True),
+        "Grading has stopped. Waiting until it goes on: 1.",
+    ),
     "nobody": (Queue("now"), "Nobody waits."),
     "nothing is known of how long it takes": (
         Queue("now", [Running("ada", 3.0)], ["ben"]),

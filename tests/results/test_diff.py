@@ -196,12 +196,12 @@ def test_only_another_score_is_a_move_in_the_sum(moves, said):
 
 
 def test_of_many_checks_that_moved_at_once_a_run_shows_the_first():
-    """The page of the student has all; `perflab diff` as well."""
+    """`perflab diff` has all, where a copy of the results from before was kept."""
     why = tuple(Difference(f"part.check{n}", "unread 0/1", "passed 1/1") for n in range(9))
     lines = Move("ada", 0, 9, why).shortly().splitlines()
 
     assert "ada: 0 -> 9" == lines[0]
-    assert ["  and 3 more, which the page of ada has"] == lines[7:]
+    assert ["  and 3 more lines, which perflab diff has"] == lines[7:]
     assert str(Move("ada", 0, 6, why[:6])) == Move("ada", 0, 6, why[:6]).shortly()
 
 
