@@ -196,7 +196,7 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     if not text:
         return Failed(
             f"no {file} in folder",
-            "the file was written somewhere else, or not at all: the argument folder is ignored",
+            "the file was written somewhere else, because the argument folder is ignored, or not at all",
             try_,
         )
     try:

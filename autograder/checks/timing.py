@@ -127,7 +127,7 @@ def _rates(script: Script) -> list[Story]:
         (total * WALL, JUMPS, STEADY),
     ]
     return [
-        *((script.samples / each, why, try_) for each, why, try_ in seconds),
+        *((script.samples / each, why, try_) for each, why, try_ in seconds if each > 0),
         (count / total, "it counts batches and not samples", COUNT),
         (full / total, "it counts the last batch as a full one", COUNT),
     ]
