@@ -113,7 +113,7 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
 
 def _conversion(came: str, expected: str) -> str:
     """Say how a result comes to the dtype expected: digits that were dropped on the way do not come back."""
-    if FLOATS.get(came, 0) < FLOATS.get(expected, 0) and came in FLOATS:
+    if came in FLOATS and FLOATS[came] < FLOATS.get(expected, 0):
         return f"compute in {expected} from the first step on, and make nothing {came} on the way"
     return f"convert it at the end, by .to(torch.{expected}) for this result"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import shutil
 import sys
@@ -99,6 +100,14 @@ def _memory() -> Finding:
     return Finding("memory limit", group is not None, state, mend, "a burst of memory in the fence")
 
 
+def _quiet() -> Finding:
+    """Look whether other programs keep the cores busy."""
+    busy, cores = os.getloadavg()[0], os.cpu_count() or 1
+    ok = busy < cores / 2
+    mend = "" if ok else "stop what else runs: the clock refuses a busy machine, and points stay owed"
+    return Finding("quiet", ok, f"load {busy:.1f} on {cores} cores", mend, "speed bars")
+
+
 def _gpu() -> Finding:
     from autograder.machine.device import gpu_names
 
@@ -129,6 +138,7 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
     _fence,
     _between_processes,
     _memory,
+    _quiet,
     _gpu,
     _tool("c++", "torch.compile", "apt-get install g++"),
     _tool(

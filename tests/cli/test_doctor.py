@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from autograder.cli import doctor
 from autograder.sandbox import BoxError
 
@@ -32,3 +34,12 @@ def test_a_missing_package_says_how_to_get_it():
 def test_every_finding_that_is_not_ok_says_how_to_mend_it():
     """On this machine, whatever it is."""
     assert [f.name for f in doctor.examine() if not f.ok and not f.mend] == []
+
+
+@pytest.mark.parametrize(("load", "ok"), [(0.2, True), (1.9, False)])
+def test_a_busy_machine_is_told_before_the_clock_refuses_it(monkeypatch, load, ok):
+    """Less than half of the cores may be taken."""
+    monkeypatch.setattr(doctor.os, "getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr(doctor.os, "cpu_count", lambda: 2)
+
+    assert (doctor._quiet().ok, doctor._quiet().state) == (ok, f"load {load} on 2 cores")
