@@ -11,6 +11,14 @@ from autograder.model import Failed, Verdict
 Hints = Mapping[str, str]
 """What to try, by words that stand in what a failure says; the first that fits counts."""
 
+OTHER_UNIT: Hints = {
+    "it is in seconds": "multiply by 1e3: the column holds milliseconds",
+    "it is in milliseconds": "divide by 1e3: the column holds seconds",
+    "it is in MiB": "divide the bytes by 1e6: the column holds MB",
+    "it is in bytes": "divide the bytes by 1e6: the column holds MB",
+}
+"""For figures that are right but for their unit."""
+
 
 def hinted(judged: Verdict, hints: Causes, see: str = "") -> Verdict:
     """Give a failure the hint for its cause; *see* names the section of the handout, unless the hint names one.
@@ -23,6 +31,11 @@ def hinted(judged: Verdict, hints: Causes, see: str = "") -> Verdict:
     found = next((it for words, it in hints.items() if words in said), "")
     why, hint = found if isinstance(found, tuple) else (judged.why, found)
     return replace(judged, why=why, try_=_seen(hint, see) or judged.try_)
+
+
+def converted(problem: str) -> str:
+    """Say how a figure comes to the unit of its column; nothing where another thing is wrong."""
+    return next((hint for words, hint in OTHER_UNIT.items() if words in problem), "")
 
 
 def caused(problem: str, hints: Hints, see: str = "") -> str | tuple[str, str]:

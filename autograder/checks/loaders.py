@@ -56,6 +56,9 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
             if list(delivered.sizes) == list(expected.sizes[:-1]):
                 why = "the last batch, which is shorter, is left out"
                 try_ = "drop_last=False, as it is by default"
+            elif list(delivered.sizes[:1]) != list(expected.sizes[:1]):
+                why = "the batches do not have the size that batch_size says"
+                try_ = "pass batch_size on to the DataLoader"
             return Failed(f"in the {name} epoch: {problem}", why, try_)
     return Passed(f"{expected.samples().total()} samples in each of two epochs")
 

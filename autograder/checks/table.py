@@ -117,7 +117,7 @@ def _order_problem(names: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any
     if alike == len(wanted):
         return f"row {alike + 1} is one row too many: {_some(names[alike:])}"
     if alike == len(names):
-        return f"after row {alike} there is no {_some(wanted[alike:])}"
+        return f"the table ends after row {alike}; missing: {_some(wanted[alike:])}"
     skipped = alike if max(len(names), len(wanted)) > SHOWN else 0
     where = f"from row {skipped + 1} on " if skipped else ""
     asked = f"expected {_some(wanted[skipped:])}, in that order"

@@ -67,7 +67,7 @@ def test_right_rows_have_no_problem():
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        pytest.param([row()], "after row 1 there is no AMP", id="one row"),
+        pytest.param([row()], "ends after row 1; missing: AMP", id="one row"),
         pytest.param(rows(speedup="1.5x"), "speedup of AMP is '1.5x'", id="a unit"),
         pytest.param(rows(epoch_time=-1.0), "epoch_time of AMP is -1, and has to be above 0", id="negative"),
         pytest.param(rows(accuracy=101.0), "accuracy of AMP is 101, and has to be at most 100", id="more than all"),

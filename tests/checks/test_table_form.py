@@ -79,7 +79,7 @@ def test_what_is_wrong_with_a_row_is_said(change, said):
 
 
 def test_the_rows_are_those_of_the_form():
-    assert "after row 1 there is no fast" in FORM.problem([row()])
+    assert "ends after row 1; missing: fast" in FORM.problem([row()])
     assert "" == FORM.problem([row("fast")], expected=["fast"])
     assert "there are no rows" == FORM.problem([], expected=[])
     assert "the device is not named" == FORM.problem([row(), row("fast", device=" ")])

@@ -42,7 +42,11 @@ def ranked():
         {"six": {"count": 6}, "a tie": {"count": 6, "ties": True}},
         oracle=right,
         slips={"the shortest comes first": shortest_first},
-        why={"length": "each name has a row", "tie": "of a tie by name", "": "the longest first"},
+        why={
+            "number of entries": "each name has a row",
+            "tie": "of a tie by name",
+            "": "the longest first",
+        },
         try_="sorted(..., key=...)",
     )
     return exercise
@@ -73,10 +77,10 @@ WRONG = {
     "a number": ("/ total", "/ total * (1 + 1e-7)", "entry 1, share: ", "longest first"),
     "a count": ("(names, 1)", "(names, 0)", "entry 1, place: 0, and 1 is right", "longest first"),
     "order of a tie": ("name: (-seconds[name], name)", "name: -seconds[name]", "a tie, entry", "by name"),
-    "a row less": ("(names, 1)]", "(names[1:], 1)]", "length: ", "each name has a row"),
+    "a row less": ("(names, 1)]", "(names[1:], 1)]", "number of entries: ", "each name has a row"),
     "names of a row": ('"place": i', '"rank": i', "entry 1, names: 'name, rank, share' instead", ""),
-    "no list": ("return [", "return 1 or [", "six, length: int without entries instead", ""),
-    "an exception": ("total = ", "1 / 0; total = ", "six, length: raised ZeroDivisionError", ""),
+    "no list": ("return [", "return 1 or [", "six, number of entries: int without entries instead", ""),
+    "an exception": ("total = ", "1 / 0; total = ", "six, number of entries: raised ZeroDivisionError", ""),
     "its inputs": ("    names", '    seconds.pop("n1", 0)\n    names', "changed: seconds", ""),
 }  # fmt: skip
 

@@ -95,7 +95,7 @@ class Answers:
             self.add(f"{case}, names", ", ".join(sorted(map(text, value))))
             entries = [(text(name), each) for name, each in value.items()]
         else:
-            self.add(f"{case}, length", len(value))
+            self.add(f"{case}, number of entries", len(value))
             entries = [(f"entry {at}", each) for at, each in enumerate(value, 1)]
         for name, each in entries:
             self.add(f"{case}, {name}", each)

@@ -113,7 +113,7 @@ ranked.same(
     name="ranks_by_total_time",
     says="rank_functions returns the rows of the profile, the one with the most seconds first.",
     why={
-        "length": (
+        "number of entries": (
             "each function has one row, and at most count rows are returned",
             "go through all of stats and cut with [:count]; get_stats_profile() merges functions of one name",
         ),
@@ -306,7 +306,7 @@ lines.same(
     says="memory_by_line returns the result, and the hits and added bytes of each line.",
     why={
         "result": "the first of the two results is what the function returned",
-        "length": "each line that ran has one row, in the order of the lines; another function has none, "
+        "number of entries": "each line that ran has one row, in the order of the lines; another function has none, "
         "also where it has the same name",
         "hits": "a line of a loop runs more than once",
         "": "a line has the bytes that are alive after it, minus those before it, over all hits. "

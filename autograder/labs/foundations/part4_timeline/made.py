@@ -215,6 +215,6 @@ def schedules(random: np.random.Generator) -> list[Cycles]:
     wait, warmup, active, repeat = (int(it) for it in random.integers((0, 1, 1, 1), (4, 3, 4, 4)))
     return [
         Cycles(),
-        Cycles(wait=2, warmup=2, spare=5),
+        Cycles(wait=3, warmup=2, spare=5),
         Cycles(wait, warmup, active, repeat, spare=2),
     ]

@@ -131,8 +131,8 @@ PLANNED = {
     "51 % of the step, not 25 %",
     ", seconds": "seconds are those of the whole step after the fix",
     ", cumulative": "cumulative is the seconds before all fixes over those after this one",
-    ", length": "each fix has one row, in the order in which it is applied; the first that saves no more than "
-    "1 % of the time before it has none, nor what would follow; a fix may speed up several parts",
+    ", number of entries": "each fix has one row, in the order in which it is applied; the first that saves "
+    "no more than 1 % of the time before it has none, nor what would follow; a fix may speed up several parts",
     ", fix": "the next fix is the one that leaves the least time, and each is applied once",
     "": "a row has the four names of the handout",
 }
@@ -205,7 +205,7 @@ USABLE = {
 
 
 BINDING = {
-    ", length": (
+    ", number of entries": (
         "numactl, --physcpubind=<cpus> and --membind=<node> are three words, "
         "and each word of the program is one more"
     ),

@@ -343,7 +343,8 @@ fp8.error_between(
         "rows is 0": "a tensor without numbers has no largest one",
         "times 0.001": "numbers below 0.001 become 0 in float8_e4m3fn: they were not scaled",
         "times 1000": "numbers above 448 do not fit into float8_e4m3fn: scale them by their own largest number",
-        "": "operands are not divided by their scales, or the product is not multiplied by both",
+        "": "operands are not divided by their scales, or the product is not multiplied by both; "
+        "or operands are float8_e5m2, which keeps fewer digits than float8_e4m3fn",
     },
     exact="that is more exact than FP8: the product was computed in 16 or 32 bits",
     hints={
@@ -362,12 +363,12 @@ fp8.error_between(
     needs=[],
     says="x, weight and bias get gradients with an error of at most 6e-2.",
     why={
-        "gradient of weight": "without a gradient weight never trains; "
-        "it is gradient.t() @ x, by the x that was multiplied",
+        "gradient of weight": "the gradient of weight is gradient.t() @ x, by the x that was multiplied; "
+        "without it weight never trains",
         "gradient of x": "the gradient of x is gradient @ weight, by the weight that was multiplied",
         "": "the gradient of bias is the sum over all rows",
     },
-    try_=f"an autograd.Function whose backward returns both gradients; {WRONG}",
+    try_=f"mend fp8_is_fp8 first if it fails; an autograd.Function whose backward returns both gradients; {WRONG}",
 )
 fp8.reaches(
     ("aten::_scaled_mm", "aten::_scaled_mm_v2"),

@@ -196,7 +196,7 @@ HINTS: Causes = {
         "train or eval mode has changed",
         "call neither model.eval() nor model.train()",
     ),
-    "calls, length": (
+    "calls, number of entries": (
         "the model is called `count` times in all: the first call gets the prompt and chooses the first token",
         "for _ in range(count): one call, one new token",
     ),

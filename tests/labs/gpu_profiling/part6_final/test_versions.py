@@ -43,7 +43,7 @@ def versions(**changes):
 PROBLEMS = {
     "as they should be": (versions(), ""),
     "rounded to two decimals": (versions(Model={"seconds": 5.71, "speedup": 2.1}), ""),
-    "four rows": (versions()[:4], "after row 4 there is no "),
+    "four rows": (versions()[:4], "ends after row 4; missing: "),
     "text": (versions(Final={"speedup": "4.00x"}), "it must be a number"),
     "no seconds": (versions(Model={"seconds": 0}), "seconds of Model is 0, and has to be above 0"),
     "a fraction of 7": (versions(Model={"busy_percent": 700}), "has to be at most 100"),
