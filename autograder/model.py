@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
 Kind = Literal[
     "", "unwritten", "missing module", "syntax", "missing function", "no figures", "wrong type",
-    "reused context", "changed segment", "recompiled", "unended", "apart", "other results",
+    "reused context", "changed segment", "recompiled", "unended", "apart", "left early", "other results",
     "ruled out", "bad return",
 ]  # fmt: skip
 """What kind of end it was, where more is known than `Ended` says: for the words of a failure."""

@@ -11,13 +11,23 @@ from autograder.model import Failed, Verdict
 Hints = Mapping[str, str]
 """What to try, by words that stand in what a failure says; the first that fits counts."""
 
-OTHER_UNIT: Hints = {
+MEDIAN = "statistics.median(seconds) of the calls that were timed one by one"
+EACH = "for _ in range(repeats): time one call, and keep its seconds in a list"
+USUAL: Hints = {
+    "take the median": MEDIAN,
+    "fewer calls than repeats": f"one call that is not timed, then {EACH}",
+    "includes the slow first call": "make one call before those that are timed, for each row",
+    "it is rounded": "put the number into the row as it is; round only what you print",
+    "it was timed while": "time calls in a loop of their own, and measure all else in another call",
+    "process_time()": "time.perf_counter() before and after each call",
+    "time.time()": "time.perf_counter() before and after each call",
+    "folder is ignored": "write to Path(folder) / the name of the file",
     "it is in seconds": "multiply by 1e3: the column holds milliseconds",
     "it is in milliseconds": "divide by 1e3: the column holds seconds",
     "it is in MiB": "divide the bytes by 1e6: the column holds MB",
     "it is in bytes": "divide the bytes by 1e6: the column holds MB",
 }
-"""For figures that are right but for their unit."""
+"""For figures that are wrong in a way that is common to all studies."""
 
 
 def hinted(judged: Verdict, hints: Causes, see: str = "") -> Verdict:
@@ -33,9 +43,9 @@ def hinted(judged: Verdict, hints: Causes, see: str = "") -> Verdict:
     return replace(judged, why=why, try_=_seen(hint, see) or judged.try_)
 
 
-def converted(problem: str) -> str:
-    """Say how a figure comes to the unit of its column; nothing where another thing is wrong."""
-    return next((hint for words, hint in OTHER_UNIT.items() if words in problem), "")
+def usual(problem: str) -> str:
+    """Say what to try where a figure is wrong in a common way; nothing where another thing is."""
+    return next((hint for words, hint in USUAL.items() if words in problem), "")
 
 
 def caused(problem: str, hints: Hints, see: str = "") -> str | tuple[str, str]:

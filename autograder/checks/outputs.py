@@ -99,7 +99,7 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
         return Failed(
             f"{asked['case'].partition(', result ')[0]}: {case['dtype']}",
             "your code raised an exception in this case",
-            try_,
+            f"look at the line that is named, with the inputs of this case; {try_}",
         )
     if got is not None and _fits(case, asked):
         return None

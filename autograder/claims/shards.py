@@ -101,7 +101,10 @@ class Shards(Group):
                 shares = ", ".join(f"{held[kind]:.0%} of {it}" for kind, it in WORDS.items())
                 measured = f"rank {rank} holds {shares} ({at_most:.0%} allowed)"
                 if not each["on_mesh"]:
-                    return measured, "a parameter is not on the mesh that shard was given"
+                    return measured, (
+                        "a parameter is not on the mesh that shard was given: "
+                        "each fully_shard needs mesh=mesh"
+                    )
                 if not all(held.values()):
                     return measured, "nothing was there when optimizer.step() ended"
                 if kind := next((kind for kind, share in held.items() if share > at_most), ""):

@@ -86,6 +86,10 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
         "the processes of the group went different ways",
         "let all processes make the same collective calls, in one order, with tensors of one size",
     ),
+    "left early": (
+        "the processes of the group went different ways",
+        "no rank may return, or skip a collective call by an if, before all ranks have made that call",
+    ),
     "unended": (
         "processes of the group did not end",
         "let all processes make the same collective calls, and wait only for what was started",

@@ -34,6 +34,7 @@ ORDER, ANSWER = "order", "answer"
 TORN = ("onnection", "Broken pipe", "gloo")
 """Words of errors that another process has caused."""
 APART: Kind = "apart"
+EARLY: Kind = "left early"
 """The kind of end where processes of a group do different things, or one is gone."""
 
 
@@ -175,7 +176,7 @@ class _Group:
         for rank in returned:
             if waits := call_order.ahead(calls, rank):
                 after = call_order.made(calls[rank])
-                raise BadReturn(f"rank {rank} returned after {after}, and {waits}", APART)
+                raise BadReturn(f"rank {rank} returned after {after}, and {waits}", EARLY)
         over = len(failed) + len(left) + len(returned) == len(self._pids)
         if over or late:
             self._last(failed, left, calls, late and not over)

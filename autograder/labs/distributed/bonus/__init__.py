@@ -257,17 +257,22 @@ def scripted_versions(student: Student, rig: Rig) -> Answer:
     return {**answer, "seconds": [*chain(*seconds)], "device": rig.given("device_name")(rig.device)}
 
 
-def _measured(scripted_versions: Pair) -> str:
+def _measured(scripted_versions: Pair) -> str | tuple[str, str]:
     values, script = scripted_versions.student.values, scripted_versions.baseline.values
     rows = {COSTS.name(row): row for row in values["rows"]}
     expected = {COSTS.name(row): row for row in script["rows"]}
     if rows.keys() != expected.keys():
-        return f"rows are of {'; '.join(rows)}; expected {'; '.join(expected)}"
+        return (
+            f"rows are of {'; '.join(rows)}; expected {'; '.join(expected)}",
+            "a row for each version at each shape; width is the last number of a shape",
+        )
     for (name, right), seconds in zip(expected.items(), script["seconds"], strict=True):
         counted = (COSTS.mismatch(rows[name], it, right[it], 0, otherwise=ONCE) for it in COUNTED)
+        if problem := next(filter(None, counted), ""):
+            return problem, "count in one call of its own, in none of those that are timed"
         timed = median_problem(COSTS, rows[name], "ms", seconds, REPEATS, "given.Launches watched")
-        if problem := next(filter(None, [*counted, timed]), ""):
-            return problem
+        if timed:
+            return timed
     file = table.holds_the_rows(values["csv"], COSTS.file, values["rows"])
     if isinstance(file, Failed):
         return f"{file.measured}: {file.why}"

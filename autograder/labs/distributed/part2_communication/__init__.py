@@ -241,8 +241,14 @@ fit.same(
     why="the line goes through all rows, and has the least squares of the errors in ms",
     try_="np.polyfit(bytes, ms, 1), bytes first, gives slope and latency; bytes_per_ms is 1 / slope",
     slips={
-        "the second figure is the slope; bytes_per_ms is 1 / slope": partial(fitted, slip="slope"),
-        "the line goes through two rows alone; all rows count": partial(fitted, slip="two rows"),
+        (
+            "the second figure is the slope; bytes_per_ms is 1 / slope",
+            "return the latency and 1 / slope",
+        ): partial(fitted, slip="slope"),
+        (
+            "the line goes through two rows alone; all rows count",
+            "give np.polyfit the bytes and ms of all rows",
+        ): partial(fitted, slip="two rows"),
         "your line has the least squares of the errors in bytes; it must be those of the errors in ms": partial(
             fitted, slip="turned round"
         ),

@@ -160,15 +160,31 @@ SITUATIONS: dict[str, dict[str, float]] = {
 
 ADVICE = {
     "nothing is exposed": "less than 5 percent of the step is exposed: that is the first condition",
-    "just 5 percent": "nothing is advised below 5 percent, and here are 5 exactly",
-    "latency is most": (
-        "latencies are more than half of total_ms, and that comes before total_ms > compute_ms"
+    "just 5 percent": (
+        "nothing is advised below 5 percent, and here are 5 exactly",
+        "compare by < 5, and not by <= 5",
     ),
-    "latency is half": "larger buckets help above half of total_ms, and here latencies are half",
-    "more communication": "total_ms > compute_ms decides here, before what is hidden is asked for",
-    "as much": "accumulate is for total_ms > compute_ms, and here both are equal",
+    "latency is most": (
+        "latencies are more than half of total_ms, and that comes before total_ms > compute_ms",
+        "ask for the latencies before you compare total_ms with compute_ms",
+    ),
+    "latency is half": (
+        "larger buckets help above half of total_ms, and here latencies are half",
+        "compare by >, and not by >=",
+    ),
+    "more communication": (
+        "total_ms > compute_ms decides here, before what is hidden is asked for",
+        "compare total_ms with compute_ms before you ask what is hidden",
+    ),
+    "as much": (
+        "accumulate is for total_ms > compute_ms, and here both are equal",
+        "compare by >, and not by >=",
+    ),
     "less than half": "less than 50 percent is hidden: that is the last condition",
-    "half is hidden": "overlap is for less than 50 percent hidden, and here are 50 exactly",
+    "half is hidden": (
+        "overlap is for less than 50 percent hidden, and here are 50 exactly",
+        "compare by < 50, and not by <= 50",
+    ),
     "": "no condition holds, so the last advice is left",
 }
 """What to say of a situation."""

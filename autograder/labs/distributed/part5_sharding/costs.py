@@ -54,13 +54,21 @@ holds.same(
     },
     oracle=held,
     slips={
-        "Adam keeps two moments for each parameter": partial(held, "one moment"),
-        "each strategy shares one thing too many": partial(held, "one too many"),
+        ("Adam keeps two moments for each parameter", f"8 bytes a parameter; {SEE}"): partial(
+            held, "one moment"
+        ),
+        (
+            "each strategy shares one thing too many",
+            "zero1 shares the optimizer's state alone, zero2 the gradients as well, fsdp all three",
+        ): partial(held, "one too many"),
     },
     name="bytes_are_right",
     says="bytes_per_rank says what a process holds with DDP, ZeRO-1, ZeRO-2 and FSDP, in 1 to 64 processes.",
     why={
-        "1000 parameters": "shares are not rounded, also where processes do not divide what is shared",
+        "1000 parameters": (
+            "shares are not rounded, also where processes do not divide what is shared",
+            "divide by /, and not by //",
+        ),
         "optimizer": "Adam takes 8 bytes a parameter; with zero1, zero2 and fsdp, divide by the number of processes",
         "gradients": "gradients take 4 bytes a parameter; with zero2 and fsdp, divide by the number of processes",
         "weights": "weights take 4 bytes a parameter; with fsdp alone, divide by the number of processes",
@@ -98,8 +106,14 @@ sends.same(
     cases(SENT),
     oracle=sent,
     slips={
-        "a process does not send its own share to itself: (n - 1) / n": partial(sent, "all of it"),
-        "what is outside of the blocks is gathered once": partial(sent, "all twice"),
+        (
+            "a process does not send its own share to itself",
+            "multiply by (processes - 1) / processes",
+        ): partial(sent, "all of it"),
+        (
+            "what is outside of the blocks is gathered once",
+            "count root_bytes once, and block_bytes twice, in what fsdp gathers",
+        ): partial(sent, "all twice"),
     },
     name="traffic_is_right",
     says="traffic says what a process sends in a step with DDP, FSDP, and FSDP that keeps blocks whole.",

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.checks import numerics, outputs
+from autograder.checks.hints import hinted
 from autograder.claims.groups import EXACT
 from autograder.claims.shards import Shards, sharded
 from autograder.lab import (
@@ -105,6 +106,11 @@ shards.gathers_by_block(
     rest=REST,
 )
 GLOBAL = "clip_grad_norm_(model.parameters(), clip), whose result.full_tensor() is the norm"
+CLIPPED = {
+    "norm of one process's shards": "return result.full_tensor(): the norm of all shards together",
+    "gradients that were clipped": "keep what clip_grad_norm_ returns: the norm before clipping",
+    "not clipped before the step": "call clip_grad_norm_ between backward() and optimizer.step()",
+}
 
 
 @part.check(basis="outputs", needs=[trains_as_one], compared="weights and norms")
@@ -114,13 +120,13 @@ def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
     moved = shards.trained(clipped, NEAR)
     for pair in (ranks, clipped):
         if pair is clipped and isinstance(moved, Failed):
-            return replace(moved, why=_unclipped(clipped), try_=try_)
+            return hinted(replace(moved, why=_unclipped(clipped), try_=try_), CLIPPED, SEE)
         why = "that is the norm of one process's shards"
         if np.ptp(pair.student.arrays["norms0"]) <= EXACT < np.ptp(pair.baseline.arrays["norms0"]):
             why = "that is the norm of gradients that were clipped; it is taken before"
         measured, why = shards.figure_problem(pair, "norms", why, EXACT / 10)
         if why:
-            return Failed(measured, why, try_)
+            return hinted(Failed(measured, why, try_), CLIPPED, SEE)
     return moved
 
 

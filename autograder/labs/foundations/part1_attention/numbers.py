@@ -75,10 +75,14 @@ FAILED = {"causal": MASKS}
 alike(
     FORMULA,
     slips={
-        "the scores are not divided by sqrt(head_dim)": lambda q, k, v: (q @ k.mT).softmax(-1) @ v,
-        "softmax runs over the positions, and must run over the keys": lambda q, k, v: (
-            (q @ k.mT / q.shape[-1] ** 0.5).softmax(-2) @ v
-        ),
+        (
+            "the scores are not divided by sqrt(head_dim)",
+            "q @ k.mT / q.shape[-1] ** 0.5",
+        ): lambda q, k, v: (q @ k.mT).softmax(-1) @ v,
+        (
+            "softmax runs over the positions, and must run over the keys",
+            "softmax(dim=-1) of scores that have a row for each position and a column for each key",
+        ): lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-2) @ v,
     },
     name="matches_by_hand",
     says="attention returns what the formula gives, for lengths that are multiples of 256.",
