@@ -11,11 +11,11 @@ from autograder.model import Failed, Verdict
 Hints = Mapping[str, str]
 """What to try, by words that stand in what a failure says; the first that fits counts."""
 
-MEDIAN = "statistics.median(seconds) of the calls that were timed one by one"
-EACH = "for _ in range(repeats): time one call, and keep its seconds in a list"
 USUAL: Hints = {
-    "take the median": MEDIAN,
-    "fewer calls than repeats": f"one call that is not timed, then {EACH}",
+    "take the median": "statistics.median(seconds) of the calls that were timed one by one",
+    "fewer calls than repeats": (
+        "make one call that is not timed, then time `repeats` calls one by one"
+    ),
     "includes the slow first call": "make one call before those that are timed, for each row",
     "it is rounded": "put the number into the row as it is; round only what you print",
     "it was timed while": "time calls in a loop of their own, and measure all else in another call",
@@ -43,14 +43,14 @@ def hinted(judged: Verdict, hints: Causes, see: str = "") -> Verdict:
     return replace(judged, why=why, try_=_seen(hint, see) or judged.try_)
 
 
-def usual(problem: str) -> str:
-    """Say what to try where a figure is wrong in a common way; nothing where another thing is."""
-    return next((hint for words, hint in USUAL.items() if words in problem), "")
+def hint_for(problem: str, hints: Hints) -> str:
+    """Return the hint for the first words that a problem says; nothing where it says none."""
+    return next((hint for words, hint in hints.items() if words in problem), "")
 
 
 def caused(problem: str, hints: Hints, see: str = "") -> str | tuple[str, str]:
     """Return a problem with the hint for its cause, as the rule of a study does."""
-    hint = _seen(next((it for words, it in hints.items() if words in problem), ""), see)
+    hint = _seen(hint_for(problem, hints), see)
     return (problem, hint) if hint else problem
 
 

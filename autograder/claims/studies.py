@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import Any
 
 from autograder.checks import plot, table
-from autograder.checks.hints import usual
+from autograder.checks.hints import USUAL, hint_for
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Form, Row, shown_name
 from autograder.claims.claimed import joined
@@ -157,7 +157,7 @@ class Study:
                 return Failed(measured, odd, COLUMNS)
             if problem := rule(evidence, *others):
                 if isinstance(problem, str):
-                    problem = problem, usual(problem) or try_
+                    problem = problem, hint_for(problem, USUAL) or try_
                 why, *more = problem
                 return Failed((more[1:] or [measured])[0], why, more[0])
             return Passed(f"{measured} (on a clock that the grader moves)")

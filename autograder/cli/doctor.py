@@ -103,9 +103,11 @@ def _memory() -> Finding:
 def _quiet() -> Finding:
     """Look whether other programs keep the cores busy."""
     busy, cores = os.getloadavg()[0], os.cpu_count() or 1
-    ok = busy < cores / 2
+    ok = busy < cores
     mend = (
-        "" if ok else "stop what else runs: the clock refuses a busy machine, and points stay owed"
+        ""
+        if ok
+        else "stop other programs: the clock may refuse a busy machine, and its points stay owed"
     )
     return Finding("quiet", ok, f"load {busy:.1f} on {cores} cores", mend, "speed bars")
 

@@ -11,6 +11,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -21,6 +22,8 @@ from autograder.machine.processes import how
 COMMAND = [sys.executable, "-P", "-m", "autograder.cli", "grade-one", "-"]
 RANK = "PARSL_WORKER_RANK"
 """Of this worker among those of its node, from 0."""
+GRACE_SECONDS = 5.0
+"""A pilot that is killed loses its processes one after the other: a worker that lives longer was not killed with it."""
 
 _grader: subprocess.Popen[str] | None = None
 
@@ -39,7 +42,9 @@ def grade(job: str, gpus: int, seconds: float) -> dict[str, Any]:
     line = _answer(_grader, job, seconds)
     if line:
         return {**json.loads(line)}
-    return {"lost": _end(_grader)}
+    lost = _end(_grader)
+    time.sleep(GRACE_SECONDS)
+    return {"lost": lost}
 
 
 def _answer(grader: subprocess.Popen[str], job: str, seconds: float) -> str:

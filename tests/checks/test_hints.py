@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.checks.hints import caused, hinted
+from autograder.checks.hints import USUAL, caused, hint_for, hinted
 from autograder.model import Failed, Passed
 
 HINTS = {"one batch too many": "islice", "batch": "len(labels)", "3 rows": "one row for each"}
@@ -34,3 +34,21 @@ def test_a_problem_may_come_with_its_hint():
     assert ("a batch is missing", "len(labels)") == caused("a batch is missing", HINTS)
     assert "too few" == caused("too few", HINTS)
     assert "" == caused("", HINTS)
+
+
+SLIPS = {
+    "a mean": "0.72 ms is the mean of 7 calls; take the median",
+    "too few": "3 calls: fewer calls than repeats",
+    "cold": "the time includes the slow first call",
+    "rounded": "0.72 where 0.7209 is right: it is rounded",
+    "the unit": "0.0007 where 0.7209 is right: it is in seconds",
+    "the folder": "nothing in the folder that was given: folder is ignored",
+}
+
+
+@pytest.mark.parametrize("problem", SLIPS.values(), ids=SLIPS)
+def test_a_slip_that_is_common_to_studies_has_its_own_hint(problem):
+    others = [hint_for(other, USUAL) for other in SLIPS.values() if other != problem]
+
+    assert hint_for(problem, USUAL)
+    assert hint_for(problem, USUAL) not in others

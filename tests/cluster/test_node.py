@@ -21,11 +21,18 @@ for line in sys.stdin:
 """
 
 
+@pytest.fixture
+def waits():
+    """Seconds that a worker waited, which nobody waits here."""
+    return []
+
+
 @pytest.fixture(autouse=True)
-def worker(monkeypatch):
+def worker(monkeypatch, waits):
     """Be the second worker of a node."""
     monkeypatch.setattr(node, "COMMAND", [sys.executable, "-c", GRADER])
     monkeypatch.setattr(node, "_grader", None)
+    monkeypatch.setattr(node.time, "sleep", waits.append)
     monkeypatch.setenv(node.RANK, "1")
     monkeypatch.setenv(node.VISIBLE, "4,5")
     yield
@@ -39,6 +46,15 @@ def test_one_process_grades_one_job_after_the_other():
 
     assert ("a.json", "b.json", "5") == (first["result"], second["result"], second["gpu"])
     assert first["pid"] == second["pid"] != os.getpid()
+
+
+def test_a_loss_is_told_only_by_a_worker_that_was_not_killed_as_well(waits):
+    """A pilot that is killed may lose the grader first; that must not count against the submission."""
+    node.grade("a.json", 2, 60.0)
+    assert [] == waits
+
+    node.grade("deadly", 2, 60.0)
+    assert [node.GRACE_SECONDS] == waits
 
 
 LOST = {

@@ -34,8 +34,9 @@ ORDER, ANSWER = "order", "answer"
 TORN = ("onnection", "Broken pipe", "gloo")
 """Words of errors that another process has caused."""
 APART: Kind = "apart"
-EARLY: Kind = "left early"
 """The kind of end where processes of a group do different things, or one is gone."""
+EARLY: Kind = "left early"
+"""And where one returned before the others had made their calls."""
 
 
 def together(

@@ -200,7 +200,8 @@ def written(student: Student, rig: Rig) -> Any:
     """Let two handlers write, the second one into a folder of its own."""
     answers, tables = rig.answers(student), []
     for cycles in (Cycles(wait=0, spare=1), Cycles(wait=0, repeat=1)):
-        rank, top = rig.integer(0, 9), rig.integer(8, 9)
+        rank = rig.integer(0, 9)
+        top = rig.integer(8, 9)  # nested operators are among so many
         names = [f"rank{rank}_cycle{n + 1}_trace.json.gz" for n in range(cycles.repeat)]
         files = {made.TABLE: "a table", **dict(zip(names, cycles.traces, strict=True))}
         if rig.side == "student":

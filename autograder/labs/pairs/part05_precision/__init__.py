@@ -363,8 +363,8 @@ fp8.error_between(
     needs=[],
     says="x, weight and bias get gradients with an error of at most 6e-2.",
     why={
-        "gradient of weight": "the gradient of weight is gradient.t() @ x, by the x that was multiplied; "
-        "without it weight never trains",
+        "gradient of weight": "the gradient of weight is gradient.t() @ x, "
+        "where x is the FP8 tensor times its scale",
         "gradient of x": "the gradient of x is gradient @ weight, by the weight that was multiplied",
         "": "the gradient of bias is the sum over all rows",
     },
