@@ -64,7 +64,7 @@ def _described(title: str, bars: str, gpus: int) -> str:
     return (
         f"{title} Needs {gpus} GPUs."
         if gpus > 1
-        else f"{title} On other devices these points wait."
+        else f"{title} On other devices these points are owed."
     )
 
 

@@ -29,7 +29,8 @@ from given.tiles import HAS_TRITON, jit, tl
 # %%
 @jit
 def add_norm_kernel(x, residual, weight, normed, total, root, width, eps, BLOCK: tl.constexpr):  # noqa: N803
-    """One program for each row: total = x + residual, root = 1 / sqrt(mean(total^2) + eps), normed = total root weight.
+    """One program for each row: total = x + residual, root = 1 / sqrt(mean(total^2) + eps), normed =
+    total * root * weight. root has one number for each row.
 
     BLOCK is a power of two, at least *width*.
     """
@@ -54,7 +55,7 @@ def add_norm_kernel(x, residual, weight, normed, total, root, width, eps, BLOCK:
 #
 # A kernel knows nothing of gradients. An `autograd.Function` says what is kept, and how gradients are computed from
 # that. Let r = 1 / sqrt(mean(total^2) + eps) and g = (gradient of normed) * weight. Then the gradient of total is
-# r g - total r^3 mean(g total), plus the gradient that came in for total itself.
+# r * g - total * r^3 * mean(g * total), plus the gradient that came in for total itself.
 
 
 # %%

@@ -107,7 +107,8 @@ def compressing(dtype):
 
     hook(state, bucket) starts one call and returns a future of the mean in float32. It waits for nothing.
     """
-    # TODO: bucket.buffer() is the flat float32 tensor. Divide before the sum: sums may be infinite where means are not.
+    # TODO: bucket.buffer() is the flat float32 tensor. Divide first, then convert, then sum:
+    # sums may be infinite where means are not.
     # TODO: dist.all_reduce(..., async_op=True).get_future().then(f); f gets the future, and value() is a list.
     ### BEGIN SOLUTION
 

@@ -43,7 +43,7 @@ def join() -> torch.device:
 def make_loader(dataset, batch_size, workers, device) -> tuple[DataLoader[Any], DistributedSampler[Any]]:
     """Return a loader of this process's share, shuffled, and its sampler.
 
-    *workers* processes load data and stay for all epochs. Memory is pinned only with CUDA.
+    *workers* processes load data and stay for all epochs. Memory is pinned only if *device* is a GPU.
     """
     # TODO: DistributedSampler asks the group for rank and size.
     ### BEGIN SOLUTION
@@ -110,7 +110,7 @@ def train(options, device) -> dict[str, Any]:
     seconds   of each epoch of training, those of the slowest process; a list
     peak_mb   of each process, from given.peak_mb; a list
     accuracy  on the test set, at the end, each sample counted once
-    loss      the mean over the samples of all processes in the last epoch, as it was trained on
+    loss      the mean of the losses of training in the last epoch, over the samples of all processes
     """
     # TODO: make_datasets(options.samples), make_training(device), DistributedDataParallel, sampler.set_epoch(epoch).
     # TODO: a number of one process becomes the group's by dist.all_reduce or dist.all_gather_object.

@@ -4,7 +4,8 @@
 # A float16 has half the bytes of a float32, and a GPU multiplies it many times as fast. But it holds fewer numbers:
 # nothing above 65504, nothing between 0 and 6e-8, and only three digits. Gradients are often smaller than 6e-8, and an
 # update of a weight is often smaller than the last digit of the weight. Two ideas keep a training right: the loss is
-# scaled, so that gradients fit, and the optimizer works on float32 copies of the weights, the masters.
+# scaled, so that gradients fit, and the optimizer works on the float32 weights, the masters, while a float16 copy
+# computes.
 #
 # `torch.autocast` and `GradScaler` do this for you. Here you write it by hand.
 

@@ -143,7 +143,7 @@ def record_profile(step, file, steps=5) -> None:
 
     Each recorded call is a ProfilerStep range.
     """
-    # TODO: torch.profiler.schedule with wait, warmup and active; prof.step() after each call; export in time.
+    # TODO: torch.profiler.schedule with wait, warmup and active; prof.step() after each call; export in on_trace_ready.
     ### BEGIN SOLUTION
     activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * torch.cuda.is_available()
     with profile(

@@ -28,7 +28,7 @@ def summarize(chunks: Iterable[Tensor], transform: Callable[[Tensor], Tensor]) -
     Sums are in float64. NaN in a column makes its mean and its maximum NaN. transform(chunk) has the shape and dtype
     of the chunk.
     """
-    # TODO: keep sums and maxima. Keep no chunk that you no longer need. The first chunk may have no rows.
+    # TODO: keep sums and maxima. Do not collect chunks. The first chunk may have no rows.
     ### BEGIN SOLUTION
     count, total, maximum = 0, 0.0, None
     for chunk in chunks:

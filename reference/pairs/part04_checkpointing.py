@@ -94,7 +94,8 @@ def checkpoint_blocks(model: nn.Module, every: int) -> nn.Module:
 # %%
 def recompute_cheap(layer: nn.Module, x: Tensor) -> Tensor:
     """Return layer(x); keep the results of mm, addmm, bmm and baddbmm, and compute everything else again."""
-    # TODO: create_selective_checkpoint_contexts takes a policy: MUST_SAVE or PREFER_RECOMPUTE for each operator.
+    # TODO: a policy is a function (ctx, operator, *args, **kwargs) that returns MUST_SAVE or PREFER_RECOMPUTE.
+    # create_selective_checkpoint_contexts takes it; checkpoint(..., context_fn=...) takes what makes the contexts.
     ### BEGIN SOLUTION
     aten = torch.ops.aten
     products = (aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default)

@@ -33,9 +33,10 @@ def train_mixed(
     Forward pass and loss run under autocast in *dtype*. Gradients are unscaled, then clipped to a total norm of 1.0.
     The scaler skips a batch whose gradients are not finite; that is no step.
 
-    Losses are one tensor (n,), float32, not scaled, without a graph. Batches may lie on another device than the model.
+    Losses are one float32 tensor with the loss of each batch, also of a skipped one; not scaled, without a graph.
+    Batches may lie on another device than the model.
     """
-    # TODO: torch.autocast(device.type, dtype). Does the optimizer say when it takes a step?
+    # TODO: torch.autocast(device.type, dtype). Count the optimizer's steps, for example by a hook of the optimizer.
     ### BEGIN SOLUTION
     device, losses, taken = next(model.parameters()).device, [], []
     handle = optimizer.register_step_post_hook(lambda *_: taken.append(1))
@@ -63,8 +64,8 @@ def kept_bytes(model: nn.Module, inputs: Tensor, dtype: torch.dtype | None = Non
     """Return the bytes that `model(inputs).float().square().mean()` keeps for its backward pass.
 
     It runs under autocast in *dtype*, or without autocast if that is None. Count the bytes of storages, each once and
-    whole; those of parameters, buffers and inputs do not count. You may assume that all that is kept on the
-    way is still kept when the forward pass ends.
+    whole; those of parameters, buffers and inputs do not count. The models that are judged keep all of these
+    tensors until the forward pass ends.
     """
     # TODO: torch.autograd.graph.saved_tensors_hooks calls you for each tensor that is kept.
     ### BEGIN SOLUTION
@@ -95,9 +96,9 @@ def fp8_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     x: (..., k) of any number of rows, weight: (n, k), bias: (n,); all float32 or all bfloat16, any views. k and n
     are multiples of 16.
-    Each operand is divided by its scale, such as its largest absolute value / 448, and the product is multiplied by
-    both scales. The second operand is column-major. The result has the dtype of x. x, weight and bias get gradients.
-    Keep FP8 tensors for the backward pass; weight itself is also allowed.
+    Each operand is divided by its scale, such as its largest absolute value / 448. The scaled product multiplies its
+    result by both scales, which you pass. The second operand is column-major. The result has the dtype of x. x, weight
+    and bias get gradients. Keep FP8 tensors for the backward pass; weight itself is also allowed.
     """
     # TODO: write _Product below; for zeros, or for no numbers at all, the scale must not be 0.
     ### BEGIN SOLUTION

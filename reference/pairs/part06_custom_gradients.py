@@ -2,8 +2,8 @@
 # # Part 6: your own backward pass
 #
 # Autograd keeps what each operation needs for its gradient. Often that is more than the whole computation needs:
-# `silu(gate) * up` keeps `silu(gate)`, which follows from `gate` in a moment, and a loss over a large vocabulary keeps
-# all logits. With an `autograd.Function` you decide what is kept. The price is some time in the backward pass.
+# `silu(gate) * up` keeps `silu(gate)`, which is quickly computed again from `gate`, and a loss over a large vocabulary
+# keeps all logits. With an `autograd.Function` you decide what is kept. The price is some time in the backward pass.
 
 # %%
 from __future__ import annotations

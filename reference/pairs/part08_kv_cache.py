@@ -28,7 +28,7 @@ class KVCache:
     ) -> None:
         """Begin with none, and with room for *capacity* positions."""
         self.length = 0
-        # TODO: one buffer for keys and values.
+        # TODO: a buffer for keys and one for values, or one for both.
         ### BEGIN SOLUTION
         self._buffer = torch.empty(2, batch, heads, capacity, size, dtype=dtype, device=device)
         ### END SOLUTION

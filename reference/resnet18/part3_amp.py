@@ -35,7 +35,7 @@ from given import device_name, make_loader, make_training, workload
 #
 #     scale(loss).backward()  ->  unscale_  ->  clip  ->  step  ->  update
 #
-# Bfloat16 has the exponent of float32, at the cost of digits, and needs no scaler: then `scaler` is None.
+# Bfloat16 has the exponent of float32, at the cost of digits. It needs no scaler, so `scaler` may be None.
 
 
 # %%

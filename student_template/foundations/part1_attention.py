@@ -69,7 +69,8 @@ def measure_growth(versions, make_inputs, lengths, device, folder=".", repeats=5
 
     A row has the names in COLUMNS: milliseconds (the median of `repeats` calls, each timed alone, after a warm-up),
     memory_mb (given.peak_mb), the exponents of its version in both, device (its name).
-    Rows are in the order of versions, and within one of lengths. Writes attention_growth.csv and attention_curves.png.
+    All rows of the first version come first, in the order of lengths. Writes attention_growth.csv and
+    attention_curves.png.
     """
     # TODO: warm up at each length; on a GPU, torch.cuda.synchronize() before each reading of the clock.
     # TODO: time first, then call peak_mb, which slows every operation down.
@@ -81,7 +82,7 @@ def measure_growth(versions, make_inputs, lengths, device, folder=".", repeats=5
 
 # %%
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     versions = {"by_hand": attention_by_hand, "attention": attention}
     rows = measure_growth(versions, make_inputs, [512, 1024, 2048, 4096], device)

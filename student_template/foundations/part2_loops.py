@@ -97,7 +97,7 @@ def measure_speedups(cases, device, folder=".", repeats=5) -> list[dict[str, Any
 
 # %%
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     mine = {f.__name__: f for f in (running_clipped_mean, masked_mean, pairwise_distances, top_k_hits)}
     cases = {name: (getattr(loops, name), mine[name], them) for name, them in make_tables(1000, device).items()}

@@ -112,7 +112,7 @@ def write_line_memory(file):
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     given.train_epoch(given.preprocess, count=16)  # the warm-up
     with cProfile.Profile() as profile:
         given.train_epoch(given.preprocess)

@@ -34,7 +34,7 @@ def own_times(events) -> list[dict[str, Any]]:
     """Return a row for each name of an operator, the one with the most own time first, ties by name.
 
     A row has: operator, calls, total_us (the sum of its durations), own_us (the same without the operators that ran
-    inside it on the same thread). Leave events as they are.
+    directly inside its calls, on the same thread). Leave events as they are.
     """
     # TODO: sort by start. Of two with the same start, the longer one surrounds the other. An operator that starts when
     # another one ends is not inside it.
@@ -102,7 +102,7 @@ def make_step(images=160, batch_size=16):
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
     cycles = profile_cycles(make_step(), 10, make_handler("."))
     print(f"{cycles} cycles")
     print(Path("operators.csv").read_text(encoding="utf-8"))

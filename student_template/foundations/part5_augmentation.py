@@ -40,8 +40,8 @@ def draw_augmentation(batch: int, generator: torch.Generator, pad: int = 4) -> d
 # %% [markdown]
 # ## 5.2 A batch at once
 #
-# A crop and a flip only say where each pixel comes from. So both are an index for the rows and one for the columns of
-# each sample, and a gather reads all samples with their own indices.
+# A crop and a flip only say where each pixel comes from. Together they give two lists for
+# each sample: the rows and the columns to read. One indexing operation then reads all samples, each by its own lists.
 
 
 # %%

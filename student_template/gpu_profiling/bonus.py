@@ -91,7 +91,7 @@ def record_profile(step, file, steps=5) -> None:
 
     Each recorded call is a ProfilerStep range.
     """
-    # TODO: torch.profiler.schedule with wait, warmup and active; prof.step() after each call; export in time.
+    # TODO: torch.profiler.schedule with wait, warmup and active; prof.step() after each call; export in on_trace_ready.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -110,8 +110,8 @@ def benchmark_dataloader(
     """Measure each combination once; return one row each: batch sizes first, then workers, then pins, as given.
 
     make_loader(batch_size=..., num_workers=..., pin_memory=...) returns a loader of one data set. Pass *options* on to
-    measure_loader. A row has the names in COLUMNS: the three options, what measure_loader returns, device (its
-    name). Writes dataloader_results.csv into folder.
+    measure_loader. A row has the names in COLUMNS: batch_size, num_workers, pin_memory, what measure_loader
+    returns, and the device's name. Writes dataloader_results.csv into folder.
     """
     # TODO: itertools.product has this order. Make a new loader for each row.
     # YOUR CODE HERE

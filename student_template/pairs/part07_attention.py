@@ -37,7 +37,7 @@ def window_mask(length: int, window: int, device) -> BlockMask:
 def windowed_attention(q: Tensor, k: Tensor, v: Tensor, mask: BlockMask, slopes: Tensor | None = None) -> Tensor:
     """Return attention of (batch, heads, n, d) tensors by flex_attention, with this mask.
 
-    slopes: (heads,). Each score is scaled by 1 / sqrt(d), then slopes[head] * (i - j) is subtracted from it.
+    slopes: (heads,). flex_attention scales scores by 1 / sqrt(d); then slopes[head] * (i - j) is subtracted.
     It must run both as it is and inside torch.compile; do not compile it here.
     """
     # TODO: score_mod gets one score and its places: (score, batch, head, i, j).

@@ -38,7 +38,7 @@ def compare_pairs(pairs, meter, folder, iterations=100):
 
 def timed(function, meter, iterations):
     """Return mean and standard deviation (n - 1) of single calls in seconds, after ten calls to warm up."""
-    # TODO: your benchmark of part 1.
+    # TODO: the code of your benchmark of part 1, adapted.
     # YOUR CODE HERE
     raise NotImplementedError()
 

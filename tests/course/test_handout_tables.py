@@ -46,7 +46,7 @@ CONFIG = PartConfig(
 ROWS = """| check | points | rests on | what must hold |
 |---|---|---|---|
 | `right` | 2 | outputs | It is right &#124; always. |
-| `faster` | 2.5 | outputs | It is at least 1.30x (ampere, hopper) or 1.50x (t4) as fast. On other devices these points wait. |
+| `faster` | 2.5 | outputs | It is at least 1.30x (ampere, hopper) or 1.50x (t4) as fast. On other devices these points are owed. |
 | `leaner` | 1 | report | It needs less memory. The bar: 2.00x (t4). Needs 2 GPUs. |
 | `explains` | 1 | a person | notes.md says why. |
 

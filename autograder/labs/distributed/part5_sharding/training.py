@@ -160,7 +160,7 @@ def built(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="report")
 def starts_without_the_whole_model(built: Pair) -> Verdict:
-    """shard gives all processes the weights of rank 0, and makes at most 533,000 bytes at a time in each."""
+    """shard gives all processes the weights of rank 0, and never has more than 533,000 bytes in any of them."""
     why = "every process has to have the weights in state, which only rank 0 is given"
     try_ = "set_model_state_dict with full_state_dict=True and broadcast_from_rank0=True"
     judged = outputs.same(built, 0.0, why=why, try_=f"{try_}; {SEE}")

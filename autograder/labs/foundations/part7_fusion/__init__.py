@@ -170,7 +170,7 @@ fold.same(
     gradients=(),
     needs=[],
     name="keeps_what_cannot_be_folded",
-    says="fold_model keeps a norm that cannot be folded without changing another result.",
+    says="fold_model keeps each norm whose folding would make a result wrong.",
     why={
         "used twice": (
             "another layer needs the result without the norm, and it is gone",

@@ -83,7 +83,7 @@ named.same(
     oracle=lambda step: {"bottleneck": judges.bottleneck(step)},
     families=(),
     name="knows_the_ridge",
-    says="diagnose tells kernels that wait for arithmetic from those that wait for memory.",
+    says="diagnose says whether kernels are limited by arithmetic or by memory.",
     why="a busy GPU may wait for its memory: the longer of flops / peak_flops and bytes / peak_bandwidth decides",
     try_="compare these two times; where they are equal, the answer is compute",
 )
@@ -93,7 +93,7 @@ named.same(
     families=(),
     needs=[],
     name="names_the_bottleneck",
-    says="diagnose names the largest of the five parts, and tells busy workers from slow storage.",
+    says="diagnose names the largest of the five parts, and says whether workers are busy or storage is slow.",
     why={
         TIE: (
             "of equal parts the first in PARTS counts",

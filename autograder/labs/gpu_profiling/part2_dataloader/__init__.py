@@ -259,7 +259,8 @@ follows_the_script = loop.follows(
 )
 loop.waits_rarely(
     "waits_for_nothing",
-    says="The host waits for no copy, for a value in each tenth batch at most, and steps keep the four ranges.",
+    says="The host never waits for a copy, and for a value at most once in ten batches. "
+    "The steps keep the four ranges.",
     needs=[follows_the_script],
     also={loop.moves(): loaders.each_copied, ranges: judges.marked},
 )

@@ -336,7 +336,7 @@ def _measured(measured: Pair) -> str | tuple[str, str]:
 
 @part.check(basis="report")
 def refuses_what_says_nothing(refused: Observation) -> Verdict:
-    """Epochs of no time, batches that do not divide, and a plan without one process first raise ValueError."""
+    """ValueError: an epoch of 0 s, a batch that cannot be divided, or processes that do not begin with 1."""
     taken = refused.values["taken"]
     for case in REFUSED:
         if taken.get(case) == LATE:

@@ -136,7 +136,7 @@ POLICY = "mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.f
     basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="losses, weights, logits"
 )
 def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
-    """With dtype=torch.bfloat16 or torch.float16 results are rounded as in that dtype; parameters stay float32."""
+    """With bfloat16 or float16, losses and weights are off by the rounding of that dtype; parameters stay float32."""
     low, high = ROUNDED
     for rank, each in enumerate(halved.student.values["ranks"]):
         if each["dtypes"] != ["float32"]:
