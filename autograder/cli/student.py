@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,6 +64,8 @@ def check(
     course, console = open_course(root), make_console()
     with open_session(course.config.tier, device) as session:
         for _ in watched(Path.cwd()) if watch else [None]:
+            if watch and not as_json:
+                console.rule(time.strftime("%H:%M:%S"))
             with console.status("checking ...") as status, names_checks(status):
                 result = check_folder(
                     Path.cwd(),
@@ -100,7 +103,12 @@ def doctor(as_json: bool) -> int:
         click.echo(f"{'ok  ' if f.ok else 'miss'}  {f.name:<12} {f.state}")
         if not f.ok:
             click.echo(f"      {'':<12} for {f.needed_for}: {f.mend}")
-    return USER_ERROR if any(not f.ok and f.name in REQUIRED for f in findings) else DONE
+    missing = {f.name for f in findings if not f.ok}
+    if missing & REQUIRED:
+        return USER_ERROR
+    if missing and not as_json:
+        click.echo("perflab check works here; points that need what is missing stay owed")
+    return DONE
 
 
 @contextmanager

@@ -89,10 +89,12 @@ def trace(
         if as_json:
             _print_json(now, old, reasons)
         elif old:
-            console.print(
-                f"{profile.headline(old)}\n{profile.headline(now)}", markup=False, soft_wrap=True
-            )
-            lines = [*(f"note  {reason}" for reason in reasons), *profile.comparison(now, old)]
+            lines = [
+                *profile.heading(old),
+                *profile.heading(now),
+                *(f"note  {reason}" for reason in reasons),
+                *profile.comparison(now, old),
+            ]
             console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
         else:
             profile.show(now, console)

@@ -203,8 +203,8 @@ class Evidence:
         file = self._part.file
         files = self._submission.files if side == "student" else self._kit.baseline
         if file not in files:
-            reason = self._submission.refused.get(file, "it was not submitted")
-            try_ = f"submit {file}, under the name that the template has"
+            reason = self._submission.refused.get(file, "it is missing, or has another name")
+            try_ = f"put your file beside the others, under the name that the template has: {file}"
             raise Settled(Failed(f"no {file}", reason, try_), "missing", whole_part=True)
         names = [file, *self._part.programs]
         return {name: files[name] for name in names if name in files}

@@ -34,7 +34,7 @@ def _unwritten(item: CheckResult, pages: list[str], submission: Submission) -> C
     handed_in = [page for page in pages if page in submission.files]
     names = ", ".join(pages)
     measured = f"no {names}"
-    reason = "it was not submitted"
+    reason = "it is missing, or has another name"
     if handed_in:
         measured = f"{', '.join(handed_in)} as it was handed out"
         reason = "none of its questions is answered"

@@ -73,8 +73,7 @@ def show(trace: Trace, console: Console) -> None:
 
 def lines(trace: Trace) -> Iterator[str]:
     """Say a profile in plain lines."""
-    yield headline(trace)
-    yield from (f"note  {note}" for note in trace.notes)
+    yield from heading(trace)
     for name, slices in trace.breakdown.items():
         yield f"\n{where(name)}: what {_window(trace)} consist of"
         yield from (_bar(piece, slices) for piece in slices)
@@ -102,6 +101,12 @@ def _idle(trace: Trace) -> Iterator[str]:
         yield "\nlongest gaps: when, how long, what took most of it on the CPU"
     for gap in trace.gaps[:TOP]:
         yield f"  GPU {gap.device} at {shown(gap.start, 'ns'):>9}  {shown(gap.length, 'ns'):>9}  {gap.meanwhile}"
+
+
+def heading(trace: Trace) -> Iterator[str]:
+    """Name a profile, and say what has to be known about it before its figures."""
+    yield headline(trace)
+    yield from (f"note  {note}" for note in trace.notes)
 
 
 def headline(trace: Trace) -> str:

@@ -145,6 +145,7 @@ def _totals(result: Result, width: int) -> Text:
         "score": f"{score}, {points(result.lost)} lost, {points(result.points_owed)} owed",
         "bonus": bonus(result),
         "owed": _settlers(result),
+        "inputs": f"drawn with seed {result.seed}; --seed {result.seed} draws the same again",
         "graded on": f"{result.device.name} ({result.device.tier}), isolation {result.isolation}",
     }
     return labelled([(label, text) for label, text in said.items() if text], width)

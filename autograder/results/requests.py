@@ -1,6 +1,6 @@
 """A student's request for a second look: request.md in a hand-in, or a row of requests.csv beside the results.
 
-Its first line names a check. The answer is a decision of a person about that check, with its reason.
+Its first line that names a check says which one is meant. The answer is a decision of a person, with its reason.
 """
 
 from __future__ import annotations
@@ -67,8 +67,11 @@ def of(standing: Standing) -> list[Request]:
     file = standing.home / FILE
     if not file.is_file():
         return []
-    first, _, text = file.read_text(encoding="utf-8", errors="replace").strip().partition("\n")
-    return [_request(standing, first.strip(MARKS), text.strip())]
+    lines = file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    names = [line.strip(MARKS) for line in lines]
+    at = next((n for n, name in enumerate(names) if _named(standing.result, name)), 0)
+    text = "\n".join([*lines[:at], *lines[at + 1 :]]).strip()
+    return [_request(standing, names[at] if names else "", text)]
 
 
 def forget(folder: Path, names: Sequence[str]) -> None:

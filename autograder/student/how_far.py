@@ -121,7 +121,7 @@ def _of_points(tries: Sequence[Tried], marks: str) -> str:
     won = [points(tried.won) for tried in (tries[0], last)]
     drawing = draw([tried.won for tried in tries[-DRAWN:]], last.worth, marks)
     ends = f"from {won[0]} to {won[1]}" if won[0] != won[1] else won[1]
-    return f"{drawing}  {ends} of {points(last.worth)} in {len(tries)} attempts"
+    return f"{drawing}  {ends} of {points(last.worth)} in {_attempts(tries)}"
 
 
 def _of_speeds(speeds: Sequence[Speed], marks: str) -> str:
@@ -129,7 +129,17 @@ def _of_speeds(speeds: Sequence[Speed], marks: str) -> str:
     bar = speeds[-1].bar
     drawing = draw(ratios[-DRAWN:], max(*ratios, bar), marks)
     ends = f"from {ratios[0]:.2f}x to {ratios[-1]:.2f}x"
-    return f"{drawing}  {ends} in {len(ratios)} attempts; the bar is {bar:.2f}x"
+    return f"{drawing}  {ends} in {_attempts(ratios)}; the bar is {bar:.2f}x"
+
+
+def _attempts(tries: Sequence[object]) -> str:
+    """Count the attempts, and say which of them are drawn.
+
+    >>> _attempts([0] * 28)
+    '28 attempts, the last 24 drawn'
+    """
+    drawn = f", the last {DRAWN} drawn" if len(tries) > DRAWN else ""
+    return f"{len(tries)} attempts{drawn}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -66,6 +66,7 @@ def sections(now: Trace, before: Trace) -> dict[str, list[Change]]:
         "times and counts": [change for change in changed if change.figure.unit != "%"],
         "ranges, the mean of one": each(now, before, "ranges"),
         "ranges on the GPU, the mean of one": each(now, before, "ranges on the GPU"),
+        "operators on the CPU, the mean of one": each(now, before, "operators"),
         "kernels, the mean of one": each(now, before, "kernels"),
     }
     return {

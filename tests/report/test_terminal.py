@@ -188,6 +188,7 @@ def test_a_result_ends_with_its_totals():
 note      left out: scratch.py is no file of this lab
 score     7.5 of 30 points, 9.5 lost, 13 owed
 owed      4 settled by a run on a GPU; 6 settled by another grading run; 3 settled by a person
+inputs    drawn with seed 20270113; --seed 20270113 draws the same again
 graded on NVIDIA H100 80GB HBM3 (hopper), isolation bubblewrap
 """
 
@@ -223,6 +224,7 @@ part3_amp  Mixed precision  6/6
 PASS  part3_amp.amp_is_faster  6/6   AMP trains at least 1.50x as fast as FP32
 
 score     6 of 6 points, 0 lost, 0 owed
+inputs    drawn with seed 20270113; --seed 20270113 draws the same again
 graded on NVIDIA H100 80GB HBM3 (hopper), isolation bubblewrap
 """
     assert expected == shown(part, notes=())

@@ -31,12 +31,13 @@ ASKED = {
     "without its part": ("follows_fp32\r\n\r\nWhy?\n", (CHECK, "Why?")),
     "as a heading": (f"# `{CHECK}`\n", (CHECK, "")),
     "behind an empty line": (f"\n\n{CHECK}", (CHECK, "")),
+    "below a title": (f"# Request\n\n{CHECK}\nWhy?", (CHECK, "# Request\n\nWhy?")),
     "of no check": ("my grade\nis low", ("", "is low")),
 }
 
 
 @pytest.mark.parametrize(("text", "expected"), ASKED.values(), ids=ASKED)
-def test_the_first_line_names_the_check(tmp_path, text, expected):
+def test_the_first_line_that_names_a_check_says_which_is_meant(tmp_path, text, expected):
     [request] = requests.read(tmp_path, class_of(tmp_path, ada=text, ben=""))
 
     assert ("ada", *expected) == (request.submission, request.check, request.text)
