@@ -129,7 +129,7 @@ def run_probe(probe: Probe, student: ModuleType, rig: Rig) -> tuple[dict[str, An
 
 
 def import_student(part: Part, staged: Path) -> ModuleType:
-    """Import the part's file with `given` beside it; every name it must define has to be there."""
+    """Import the part's file with `given` beside it; a function that it lacks is missed by who asks for it."""
     sys.path.insert(0, str(staged))
     spec = importlib.util.spec_from_file_location(part.id, staged / part.file)
     assert spec is not None
@@ -140,9 +140,16 @@ def import_student(part: Part, staged: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except BaseException as error:
         raise ImportFailed(part.file) from error
-    for name in part.writes:
-        if not callable(getattr(module, name, None)):
+    functions = {name for name in part.writes if callable(getattr(module, name, None))}
+
+    def lacks(name: str) -> Any:
+        if name in part.writes:
             raise BadReturn(f"{part.file} defines no function {name}", "missing function")
+        raise AttributeError(name)
+
+    for name in {*part.writes} - functions:
+        vars(module).pop(name, None)
+    vars(module)["__getattr__"] = lacks
     return module
 
 

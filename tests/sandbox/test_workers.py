@@ -124,9 +124,9 @@ ENDS = {
         "the worker's answer was refused: it is no result",
     ),
     "a missing function": (
-        "del compare_precision",
+        "del train_epoch_amp",
         "raised",
-        "part3_amp.py defines no function compare_precision",
+        "part3_amp.py defines no function train_epoch_amp",
     ),
     "an unwritten function": (
         "raise NotImplementedError()",
@@ -149,8 +149,13 @@ KINDS = {
     "a syntax error": ("def (:", "syntax", False),
     "a missing module": ("import einops", "missing module", False),
     "an exception": ("1 / 0", "", False),
-    "a missing function": ("del compare_precision", "missing function", True),
+    "a missing function": ("del train_epoch_amp", "missing function", True),
     "another type": ("", "wrong type", True),
+    "another type, where a function is missing that nobody asked for": (
+        "del compare_precision",
+        "wrong type",
+        True,
+    ),
 }
 
 
