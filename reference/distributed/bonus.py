@@ -34,7 +34,8 @@ def add_norm_kernel(x, residual, weight, normed, total, root, width, eps, BLOCK:
 
     BLOCK is a power of two, at least *width*.
     """
-    # TODO: load a row of x and residual, masked; tl.sum over the row; store both results and one number for the row.
+    # TODO: the tensors arrive as addresses: tl.load(x + row * width + tl.arange(0, BLOCK), mask=..., other=0.0) reads a
+    # row of x; tl.sum over the row; store both results and one number for the row.
     ### BEGIN SOLUTION
     row = tl.program_id(0).to(tl.int64)
     places = tl.arange(0, BLOCK)

@@ -127,7 +127,7 @@ def load(model, optimizer, folder) -> None:
 # %% [markdown]
 # ## 5.4 What it costs
 #
-# Three ways to share, each of which shares more: ZeRO-1 the optimizer's state, ZeRO-2 the gradients as well, ZeRO-3 or
+# Three ways to split, each of which splits more: ZeRO-1 the optimizer's state, ZeRO-2 the gradients as well, ZeRO-3 or
 # FSDP the weights, too. Only FSDP pays for memory with more communication.
 
 
@@ -135,7 +135,7 @@ def load(model, optimizer, folder) -> None:
 def bytes_per_rank(parameters, processes, strategy) -> dict:
     """Return the bytes that each process holds, in float32 with Adam: weights, gradients, optimizer and total.
 
-    *strategy* is "ddp" (everything whole), "zero1" (the optimizer's state is shared), "zero2" (gradients, too) or
+    *strategy* is "ddp" (everything whole), "zero1" (the optimizer's state is split), "zero2" (gradients, too) or
     "fsdp" (weights, too). *parameters* is how many there are. The bytes may be a fraction.
     """
     # TODO: 4 bytes for a weight, 4 for its gradient, 8 for Adam's two moments; divided by processes where shared.

@@ -45,7 +45,10 @@ from given import CPU_OPTIONS, Patterns, device_name, make_cpu_step
 
 # %%
 def storage_bytes(tensors, known=()) -> int:
-    """Return the bytes of the tensors' storages: one that several share counts once, one of a *known* tensor not."""
+    """Return the bytes of the tensors' storages: one that several share counts once.
+
+    The storage of a *known* tensor does not count.
+    """
     # TODO: id(tensor.untyped_storage()) tells storages apart; fake ones all have the address 0.
     ### BEGIN SOLUTION
     there = {id(tensor.untyped_storage()) for tensor in known}

@@ -42,7 +42,7 @@ def make_loader(dataset, batch_size, workers, device) -> DataLoader[Any]:
 
 
 def fuse(model, backend="inductor") -> nn.Module:
-    """Return *model* compiled by *backend* as one graph for each shape; a model that does not fit is an error."""
+    """Return *model* compiled by *backend* as one graph for each shape; a model that needs two graphs is an error."""
     # TODO: as in part 3; nn.Sequential alone fuses nothing.
     # YOUR CODE HERE
     raise NotImplementedError()

@@ -31,7 +31,7 @@ def make_model(weights=None, classes=10):
 
 
 def train_epoch(model, loader, criterion, optimizer, device) -> dict[str, Any]:
-    """Train for one epoch; the clock misses the wait for data, and the host waits for the device three times a step."""
+    """Train for one epoch; the clock misses the wait for data, and the host waits for the device twice a step."""
     model.train()
     losses, correct, samples, seconds = [], 0, 0, 0.0
     for images, labels in loader:

@@ -141,7 +141,7 @@ hooks.rounds(
 )
 hooks.collectives(
     "halves_the_bytes",
-    "The hook reduces half of the bytes, from the third step on.",
+    "From the third step on, the hook's all_reduce carries half as many bytes as float32 would.",
     per_step=4,
     bytes=BYTES // 2,
     kinds=["all_reduce"],

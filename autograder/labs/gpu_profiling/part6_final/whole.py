@@ -120,7 +120,7 @@ def does_the_same_work(whole: Pair) -> Verdict:
 
 @part.check(basis="scripted", needs=[accumulates, is_one_graph])
 def points_work_together(together: Pair) -> Verdict:
-    """With --amp, --compile and steps of two batches at once, losses match the baseline's. Compiling is not timed."""
+    """--amp, --compile and two batches a step work together: losses match the baseline's. Compiling is not timed."""
     measured, why = judges.worked(together, EPOCHS, HALF_LOSSES)
     values = together.student.values
     if not why and not (values["runs"] and values["half"]):
