@@ -37,6 +37,14 @@ ENDS: Mapping[str, tuple[str, str]] = {
     ),
 }
 """How it ended -> what was measured, and what to try."""
+NOT_IMPORTED = (
+    "the file cannot be imported",
+    (
+        "correct the line that is named: it runs as soon as the file is imported; "
+        'calls that only try a function belong below `if __name__ == "__main__":`'
+    ),
+)
+"""The same, where the file itself raised."""
 
 KINDS: Mapping[Kind, tuple[str, str]] = {
     "missing module": (
@@ -110,7 +118,9 @@ LOGGED = 2000  # characters, the last of what it printed
 def failed_to_run(observation: Observation, hints: Mapping[str, str] | None = None) -> Failed:
     """Fail who did not answer; *hints* of the probe say what to try instead."""
     measured, try_ = KINDS.get(observation.kind) or ENDS[observation.ended]
-    if hints:
+    if not observation.imported and observation.ended == "raised" and not observation.kind:
+        measured, try_ = NOT_IMPORTED
+    elif hints:
         try_ = hints.get(observation.ended, try_)
     evidence = {"log": observation.log[-LOGGED:]} if observation.log else {}
     return Failed(measured, observation.error, try_, evidence)

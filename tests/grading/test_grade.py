@@ -228,6 +228,15 @@ def test_a_file_that_cannot_be_imported_is_told_once():
     assert "passed" == checks["has_table"].outcome
 
 
+def test_a_file_that_raises_is_told_by_what_runs_on_import():
+    error = "part1_toy.py could not be imported: ValueError: no (part1_toy.py, line 3)"
+    end = Observation("single", "raised", error=error, imported=False)
+    _, checks, _ = graded({("single", "student"): end})
+
+    assert "the file cannot be imported" == checks["positive"].measured
+    assert "it runs as soon as the file is imported" in checks["positive"].try_
+
+
 def test_a_module_that_is_missing_is_no_call_to_be_repeated_at_home():
     """There it may be installed."""
     error = "part1_toy.py could not be imported: ModuleNotFoundError: No module named 'einops' (part1_toy.py, line 3)"
