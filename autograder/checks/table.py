@@ -196,7 +196,7 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     if not text:
         return Failed(
             f"no {file} in folder",
-            "the file was written somewhere else, because the argument folder is ignored, or not at all",
+            "it was not written, or it was written elsewhere because the argument folder is ignored",
             try_,
         )
     try:

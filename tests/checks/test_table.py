@@ -210,7 +210,7 @@ ROWS = [{"precision": "FP32", "throughput": 1.5, "memory": None}]
 @pytest.mark.parametrize(
     ("text", "measured", "why"),
     [
-        pytest.param("", "no r.csv in folder", "somewhere else, because", id="no file"),
+        pytest.param("", "no r.csv in folder", "elsewhere because", id="no file"),
         pytest.param("a,a\n", "r.csv cannot be read", "column 'a' appears twice", id="broken"),
         pytest.param("precision,throughput,memory\nFP32,2.5,\n", "1 row of 3 columns", "throughput is 2.5", id="other figures"),
     ],
