@@ -47,6 +47,11 @@ FLOATS = {"float16": 16, "bfloat16": 16, "float32": 32, "float64": 64}
 """Bits of a dtype that rounds."""
 NOTHING = "nothing"
 """In the place of a dtype: None was returned."""
+HAS_ENTRIES = "a list or dict"
+TENSORS_INSIDE = "a tuple, list or dict of tensors"
+NO_RETURN = "a function that ends without `return` returns None"
+ENTRIES = {"result ": TENSORS_INSIDE, "names": "a dict", "number of entries": "a list or tuple"}
+"""How the name of an entry begins -> what it is an entry of."""
 WHOLE_OR_NOT = {"int", "float"}
 """Python's numbers: either may stand for the other."""
 
@@ -74,6 +79,9 @@ def same(
     cases = [each for each in paired(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
         words, hint = cause(why, asked["case"], try_)
+        keys = _wrong_keys(case, asked)
+        if keys and not any("names" in it for it in why):
+            words, hint = keys, f"the keys must be {_unquoted(asked)}"
         if problem := misfit(case, asked, got, words, hint):
             return problem
         assert got is not None
@@ -97,18 +105,69 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
     """Fail what was raised, or has another shape or dtype than the right answer, or too few numbers."""
     if case["dtype"].startswith("raised "):
         return Failed(
-            f"{asked['case'].partition(', result ')[0]}: {case['dtype']}",
+            f"{case['case'].partition(', result ')[0]}: {case['dtype']}",
             "your code raised an exception in this case",
             f"look at the line that is named, with the inputs of this case; {try_}",
         )
     if got is not None and _fits(case, asked):
         return None
+    if case["case"] != asked["case"]:
+        return _not_several(case, asked)
     returned = f"{asked['case']}: {_instead(_form(case), _form(asked))}"
-    form = _wrong_form(case, asked)
-    missing = _is_plain(asked) or _has_no_gradient(case)
-    if case["shape"] == asked["shape"] and not (_is_plain(case) or _is_plain(asked)):
-        try_ = _conversion(case["dtype"], asked["dtype"])
-    return Failed(returned, reason(why, asked["case"]) if missing else form, try_)
+    form, of_type = _wrong_form(case, asked), _type_hint(case, asked)
+    if (_is_plain(asked) or _has_no_gradient(case)) and not of_type:
+        return Failed(returned, reason(why, asked["case"]), try_)
+    return Failed(returned, form, of_type or try_)
+
+
+def _type_hint(case: Form, asked: Form) -> str:
+    """Say what to do about a result of another type; nothing where the check's own words fit better."""
+    is_number = asked["dtype"] in {"bool", *WHOLE_OR_NOT}
+    if (_is_plain(asked) and not is_number) or _has_no_gradient(case):
+        return ""
+    if case["dtype"] == HAS_ENTRIES:
+        return "return that value without a list, tuple or dict around it"
+    if is_number:
+        return "" if _is_plain(case) else "return a plain value: .item() makes one of a tensor"
+    if case["dtype"] == NOTHING:
+        return f"return it as well; {NO_RETURN}"
+    same_shape = case["shape"] == asked["shape"] and not _is_plain(case)
+    return _conversion(case["dtype"], asked["dtype"]) if same_shape else ""
+
+
+def _not_several(case: Form, asked: Form) -> Failed:
+    """Fail what came in place of several entries, of which *asked* is the first."""
+    entry = asked["case"].rpartition(", ")[2]
+    expected = {"names": f"a dict with {_unquoted(asked)}", "number of entries": "a list"}
+    kind = "tuple" if entry.removeprefix("result ").isdigit() else "dict"
+    instead = expected.get(entry, f"a {kind} of tensors")
+    came = _form(case) if _is_plain(case) else f"one tensor, {_form(case)},"
+    why, hint = {
+        NOTHING: ("your function returned None", NO_RETURN),
+        TENSORS_INSIDE: (
+            "its entries are tensors, and plain values are expected",
+            ".item() makes a number of a tensor, .tolist() a list",
+        ),
+    }.get(case["dtype"], ("the type of the result is wrong", ""))
+    try_ = f"return {instead}"
+    return Failed(
+        f"{case['case']}: {came} instead of {instead}", why, f"{try_}; {hint}" if hint else try_
+    )
+
+
+def _wrong_keys(case: Form, asked: Form) -> str:
+    """Say which keys of a dict are missing, and which are not asked for; or nothing."""
+    if case["case"] != asked["case"] or not asked["case"].endswith(", names"):
+        return ""
+    came, expected = (set(filter(None, _unquoted(it).split(", "))) for it in (case, asked))
+    wrong = {"missing": expected - came, "not asked for": came - expected}
+    return "; ".join(
+        f"{words} in the dict: {', '.join(sorted(it))}" for words, it in wrong.items() if it
+    )
+
+
+def _unquoted(case: Form) -> str:
+    return str(case["dtype"]).strip("'")
 
 
 def _conversion(came: str, expected: str) -> str:
@@ -229,13 +288,16 @@ def paired(pair: Pair) -> Iterator[tuple[Form, Form, Array | None, Array]]:
 def _around(own: Mapping[str, tuple[Form, Array]], name: str) -> Form:
     """Return what stands in the place of a case that is missing: what it is an entry of, or what has entries."""
     if any(other.startswith(f"{name}, ") for other in own):
-        return {"case": name, "shape": [], "dtype": "a list or dict"}
-    while ", " in name:
-        name = name.rpartition(", ")[0]
-        if name in own:
-            case = own[name][0]
-            raised = case["dtype"].startswith("raised ")
-            return case if raised else {**case, "dtype": f"{case['dtype']} without entries"}
+        return {"case": name, "shape": [], "dtype": HAS_ENTRIES}
+    whole, _, entry = name.rpartition(", ")
+    while whole:
+        if whole in own:
+            return own[whole][0]
+        for kind, came in ENTRIES.items():
+            of_kind = any(it.startswith(f"{whole}, {kind}") for it in own)
+            if of_kind and entry.startswith(tuple(ENTRIES)) and not entry.startswith(kind):
+                return {"case": whole, "shape": [], "dtype": came}
+        whole, _, entry = whole.rpartition(", ")
     return {"case": name, "shape": [], "dtype": NOTHING}
 
 

@@ -70,6 +70,86 @@ def test_wrong_outputs_fail_in_words(student, measured, why):
     assert why in found.why
 
 
+NAMES = case("x, names", (NAN,), "'high, low'", ())
+LENGTH = case("x, number of entries", (2.0,), "int", ())
+RESULTS = [case("x, result 1"), case("x, result 2")]
+IN_PLACE = {
+    "a tensor for a dict": (
+        [case("x")],
+        [NAMES],
+        "x: one tensor, float32 (2,), instead of a dict with high, low",
+        "return a dict with high, low",
+    ),
+    "None for a dict": (
+        [case("x", (NAN,), "nothing", ())],
+        [NAMES],
+        "x: nothing instead of a dict with high, low",
+        "return a dict with high, low; a function that ends without `return` returns None",
+    ),
+    "a list for a dict": (
+        [LENGTH],
+        [NAMES],
+        "x: a list or tuple instead of a dict with high, low",
+        "return a dict with high, low",
+    ),
+    "tensors in a dict": (
+        [case("x, result high"), case("x, result low")],
+        [NAMES],
+        "x: a tuple, list or dict of tensors instead of a dict with high, low",
+        ".item() makes a number of a tensor",
+    ),
+    "a tensor for a list": (
+        [case("x")],
+        [LENGTH],
+        "x: one tensor, float32 (2,), instead of a list",
+        "return a list",
+    ),
+    "a tensor for two": (
+        [case("x")],
+        RESULTS,
+        "x: one tensor, float32 (2,), instead of a tuple of tensors",
+        "return a tuple of tensors",
+    ),
+    "one of two": (
+        RESULTS[:1],
+        RESULTS,
+        "x, result 2: nothing instead of float32 (2,)",
+        "return it as well",
+    ),
+    "two for one": ([LENGTH], [case("x")], "x: a list or dict instead of", "return that value"),
+    "a tensor for a number": (
+        [case("x", (2.0,), shape=())],
+        [case("x", (2.0,), "float", ())],
+        "x: float32 () instead of float",
+        ".item() makes one of a tensor",
+    ),
+    "another key": (
+        [case("x, names", (NAN,), "'high, middle'", ())],
+        [NAMES],
+        "x, names: 'high, middle' instead of 'high, low'",
+        "the keys must be high, low",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("student", "baseline", "measured", "try_"), IN_PLACE.values(), ids=IN_PLACE
+)
+def test_another_form_is_told_by_what_came_in_the_place_of_what(student, baseline, measured, try_):
+    found = judged(student, baseline)
+
+    assert measured in found.measured
+    assert try_ in found.try_
+    assert "because" != found.why
+
+
+def test_a_missing_key_is_named_unless_the_author_has_words_for_names():
+    other = [case("x, names", (NAN,), "'high'", ())]
+
+    assert "missing in the dict: low" == judged(other, [NAMES], why={"": "because"}).why
+    assert "files" == judged(other, [NAMES], why={"names": "files", "": "because"}).why
+
+
 def test_a_case_that_raised_says_so_and_the_ones_after_it_keep_their_numbers():
     raised = case("first", (NAN,), "raised ValueError: no (a.py, line 3)", ())
     wanted = [case("first"), case("second", (3.0, 4.0))]

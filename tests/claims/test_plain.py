@@ -78,9 +78,9 @@ WRONG = {
     "a count": ("(names, 1)", "(names, 0)", "entry 1, place: 0, and 1 is right", "longest first"),
     "order of a tie": ("name: (-seconds[name], name)", "name: -seconds[name]", "a tie, entry", "by name"),
     "a row less": ("(names, 1)]", "(names[1:], 1)]", "number of entries: ", "each name has a row"),
-    "names of a row": ('"place": i', '"rank": i', "entry 1, names: 'name, rank, share' instead", ""),
-    "no list": ("return [", "return 1 or [", "six, number of entries: int without entries instead", ""),
-    "an exception": ("total = ", "1 / 0; total = ", "six, number of entries: raised ZeroDivisionError", ""),
+    "names of a row": ('"place": i', '"rank": i', "entry 1, names: 'name, rank, share' instead", "missing in the dict: place; not asked for in the dict: rank"),
+    "no list": ("return [", "return 1 or [", "six: int instead of a list", "the type of the result is wrong"),
+    "an exception": ("total = ", "1 / 0; total = ", "six: raised ZeroDivisionError", ""),
     "its inputs": ("    names", '    seconds.pop("n1", 0)\n    names', "changed: seconds", ""),
 }  # fmt: skip
 
