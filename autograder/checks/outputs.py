@@ -75,7 +75,7 @@ def same(
 
     Cases that are named by one of the words *without* are left out.
     """
-    worst = most = 0.0
+    worst, most, of = 0.0, 0.0, ""
     cases = [each for each in paired(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
         words, hint = cause(why, asked["case"], try_)
@@ -95,9 +95,12 @@ def same(
             if percentage := _as_percentage(got, want):
                 words, hint = percentage, "leave out the factor 100"
             return Failed(measured, words, hint, evidence)
-        worst = max(worst, apart)
+        if apart > worst:
+            worst, of = apart, "" if isinstance(within, float) else f" ({asked['dtype']})"
         most = max(most, share(apart, allowed))
-    measured = f"{many(len(cases), 'case')}, off by at most {worst:.1e} of a row's largest number"
+    measured = (
+        f"{many(len(cases), 'case')}, off by at most {worst:.1e} of a row's largest number{of}"
+    )
     return Passed(measured, shares(numbers=most))
 
 
