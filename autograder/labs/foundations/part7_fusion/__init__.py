@@ -371,16 +371,8 @@ counts.same(
     oracle=expected,
     name="launches_are_counted",
     says="count_launches counts the operators of eager code, and the launches and graphs of compiled code.",
-    why={
-        "operators": "every operator of eager code, called without gradients, counts once; "
-        "views and aten.empty do not count",
-        "graphs": "Python looks at a value, which cuts the function in two",
-        "names": "a row needs the six names in COLUMNS",
-        "launches": "compiled code is not counted by its operators: the lists extern and fused of "
-        "given.launches hold the names of the launches",
-        "": "the lists extern and fused of given.launches hold the names of the launches",
-    },
-    try_=f"func.is_view, and given.launches; {SEE}",
+    why=judges.COUNTED,
+    try_=SEE,
 )
 
 

@@ -113,3 +113,37 @@ def row_problem(rows: Sequence[Row]) -> str:
                 f"{version} has more launches ({launches:g}) than operators ({row['operators']:g})"
             )
     return ""
+
+
+# --- words of failures, and what to try ---------------------------------------------
+
+COUNTED = {
+    "operators": (
+        "each operator that is called without gradients counts once; views and aten.empty do not count",
+        "skip what func.is_view is true of, and torch.ops.aten.empty; call under torch.no_grad()",
+    ),
+    "graphs": (
+        "Python looks at a value, which cuts the function in two",
+        "take .graphs of what given.launches returns",
+    ),
+    "entry 4, launches": (
+        "a kernel that is launched twice counts twice: its name is in the lists several times",
+        "take .count of what given.launches returns, or len() of its lists, without set()",
+    ),
+    "launches": (
+        "compiled code is not counted by its operators: one kernel may do the work of several",
+        "take .count of what given.launches returns",
+    ),
+    "extern": (
+        "extern is the number of a library's kernels",
+        "len() of the list .extern of what given.launches returns",
+    ),
+    "fused": (
+        "fused is the number of kernels that the compiler writes",
+        "len() of the list .fused of what given.launches returns",
+    ),
+    "": (
+        "each version has one row, in the order of versions",
+        "for name, version in versions.items()",
+    ),
+}
