@@ -191,7 +191,7 @@ BROKEN = {
     "a word that is no Python": ("part.same(", "SyntaxError: "),
     "a name of a family": (
         'part.inputs(lambda random, rows=(0, 9): {"x": random.normal(size=rows)})\npart.same(skip_families={"zero": "x"}, why="", try_="")',
-        "line 4: skip_families names 'zero', which is no family here (did you mean 'zeros'?); families: drawn sizes, ",
+        "line 4: skip_families names 'zero', which is no family here (did you mean 'zeros'?); families: sizes drawn at random, ",
     ),
     "there is no part": ("del part", "AttributeError: "),
 }

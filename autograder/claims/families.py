@@ -129,7 +129,7 @@ def _ends(array: Array, random: np.random.Generator) -> Array:
     return ends
 
 
-DRAWN = Case("drawn sizes")
+DRAWN = Case("sizes drawn at random")
 LAYOUTS = [
     Case("transposed views", view="transposed"),
     Case("every second of a row", view="sliced"),

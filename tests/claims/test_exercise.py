@@ -60,7 +60,7 @@ def test_a_result_has_the_dtype_that_the_slow_version_gives_it(tmp_path):
     ]
 
     assert isinstance(found[0], Passed)
-    assert "drawn sizes, result 1: bfloat16" in found[1].measured
+    assert "sizes drawn at random, result 1: bfloat16" in found[1].measured
 
 
 HALVES = "def halves(x, keep):\n    return x / 2 * keep\n"
@@ -342,7 +342,7 @@ def test_gradients_are_judged_as_one_with_the_results_and_a_case_says_which_are_
 ):
     mean.same(
         {"right is frozen": {"gradients": ["left"]}},
-        families=["drawn sizes"],
+        families=["sizes drawn at random"],
         as_one=True,
         name="mean_matches",
         why={"frozen": "left alone has a gradient", "": "the mean of a product"},

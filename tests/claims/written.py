@@ -96,7 +96,7 @@ WRONG = {
     ),
     ("batched_products", "another axis"): (
         "def batched_products(left, right):\n    return (left[:, :, :, None] * right[:, None]).sum(1)\n",
-        {"same_results": "drawn sizes: "},
+        {"same_results": "sizes drawn at random: "},
     ),
     ("batched_products", "read as it lies in memory"): (
         """

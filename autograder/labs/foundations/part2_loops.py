@@ -204,7 +204,7 @@ distances.same(
         MIRRORED: {**PAIRS, "kind": MIRRORED},
         **{f"{rows} points far from zero": {**FAR, "rows": rows} for rows in (30, 7)},
     },
-    families=("drawn sizes", "rows is 1", "others is 1", "float64", *SMALL),
+    families=("sizes drawn at random", "rows is 1", "others is 1", "float64", *SMALL),
     gradients=(),
     name="distances_keep_digits",
     says="Distances keep their digits, also for points close together and far from zero.",

@@ -164,7 +164,7 @@ def draw_traces(
 
 waits.same(
     {"four ranks": {"world": 4}, "a GPU": {"gpu": True}, "four GPUs": {"world": 4, "gpu": True}},
-    families=("drawn sizes",),
+    families=("sizes drawn at random",),
     oracle=made.waiting,
     within=1e-6,
     name="finds_who_waits",

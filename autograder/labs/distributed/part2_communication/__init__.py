@@ -233,7 +233,7 @@ fit.same(
         "two sizes": {"rows": 2, "noise": 0.0},
         "rows whose smallest size took twice as long": {"cold": 2.0},
     },
-    families=("drawn sizes",),
+    families=("sizes drawn at random",),
     oracle=fitted,
     within=1e-4,
     name="fits_the_link",
@@ -278,7 +278,7 @@ ring.same(
         for operation in OPERATIONS
         for processes in (1, 8, 2, 64)  # of 2, other mistakes give the same number
     },
-    families=("drawn sizes",),
+    families=("sizes drawn at random",),
     oracle=sent,
     within=1e-9,
     name="ring_bytes_are_right",

@@ -97,7 +97,7 @@ ranked.same(
         "equal seconds": {"functions": 12, "count": 12, "ties": True},
         "count above the number of rows": {"functions": 6, "count": 20},
     },
-    families=("drawn sizes", "count is 1"),
+    families=("sizes drawn at random", "count is 1"),
     oracle=ranking,
     slips={
         "the rows are sorted by own time: sort them by the seconds with callees": (
@@ -221,7 +221,7 @@ preprocessed.same(
         "large images": {"images": 2, "height": 50, "width": 45, "size": 8},
     },
     families=(
-        "drawn sizes",
+        "sizes drawn at random",
         "images is 0",
         "images is 1",
         "height is 1",

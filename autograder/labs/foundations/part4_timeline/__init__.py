@@ -77,7 +77,7 @@ own.same(
         "no events": {"blocks": 0},
         "a long trace": {"blocks": 90},
     },
-    families=("drawn sizes",),
+    families=("sizes drawn at random",),
     oracle=made.own_times,
     within=1e-6,
     slips={

@@ -367,7 +367,7 @@ def draw_length(random: np.random.Generator, length: Any = (4, 20)) -> dict[str,
 
 counts.same(
     {"chains of three": {"length": 3}},
-    families=("drawn sizes",),
+    families=("sizes drawn at random",),
     oracle=expected,
     name="launches_are_counted",
     says="count_launches counts the operators of eager code, and the launches and graphs of compiled code.",
