@@ -204,6 +204,8 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     except SubmissionError as error:
         return Failed(f"{file} cannot be read", str(error), try_)
     why = differ(written.rows, returned)
+    if len(written.rows) > len(returned):
+        try_ = "return all rows as well: the list that you write to the file"
     measured = f"{_rows(written.rows)} of {len(written.columns)} columns"
     return (
         Failed(measured, why, try_) if why else Passed("as many rows and columns as were returned")

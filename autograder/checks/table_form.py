@@ -230,8 +230,9 @@ class Form:
         why = explained(row[column], slips, within) or otherwise
         digits = ".4g" if within > 1e-3 else ".6g"
         reported = "None" if row[column] is None else f"{row[column]:{digits}}"
-        measured = f"{column}{of} is {reported}{unit} where {expected:{digits}} is right"
-        return f"{measured}: {why}" if why else measured
+        measured = f"{column}{of} is {reported}{unit}"
+        right = f"{expected:{digits}} is right"
+        return f"{measured}: {why} ({right})" if why else f"{measured} where {right}"
 
     def machine_problem(self, rows: Sequence[Row], device: str, *, on_gpu: bool) -> str:
         """Say which row names another device than the one it ran on, or gives a CPU a GPU's memory."""

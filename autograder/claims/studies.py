@@ -47,6 +47,13 @@ DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
+ROWS = {
+    "there are no rows": "return the list of rows, a dict for each, when all are measured",
+    "; missing: ": "add a row for each that is missing",
+    "one row too many": "return only the rows that are expected",
+    ", in that order": "return the rows that are expected, in that order",
+}
+"""What to try where there are other rows than expected, by what is said of them."""
 EPOCHS = {
     "samples": INTEGER,
     "batches": INTEGER,
@@ -154,7 +161,7 @@ class Study:
             form = self.form.shape_problem if loose else self.form.problem
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
             if odd := form(rows, self._expected(evidence)):
-                return Failed(measured, odd, COLUMNS)
+                return Failed(measured, odd, hint_for(odd, ROWS) or COLUMNS)
             if problem := rule(evidence, *others):
                 if isinstance(problem, str):
                     problem = problem, hint_for(problem, USUAL) or try_

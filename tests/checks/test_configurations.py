@@ -69,13 +69,9 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
         pytest.param({"throughput": 2.0}, "warm up before", id="cold"),
         pytest.param({"throughput": 11.0}, "where 10 is right", id="something else"),
         pytest.param({"throughput": None}, "None samples/s where 10 is right", id="no number"),
-        pytest.param({"epoch_time": 8.0}, "epoch_time is 8 s where 4 is right", id="all epochs"),
-        pytest.param(
-            {"epoch_time": 4.8}, "epoch_time is 4.8 s where 4 is right", id="the last epoch"
-        ),
-        pytest.param(
-            {"data_wait": 2.0}, "data_wait is 2 s where 1 is right", id="waits of all epochs"
-        ),
+        pytest.param({"epoch_time": 8.0}, "epoch_time is 8 s: ", id="all epochs"),
+        pytest.param({"epoch_time": 4.8}, "epoch_time is 4.8 s: ", id="the last epoch"),
+        pytest.param({"data_wait": 2.0}, "data_wait is 2 s: ", id="waits of all epochs"),
     ],
 )
 def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):

@@ -221,6 +221,12 @@ def test_a_file_that_does_not_hold_the_rows_returned_fails(text, measured, why):
     assert (measured, True) == (found.measured, why in found.why)
 
 
+def test_rows_that_are_written_and_not_returned_are_to_be_returned():
+    found = table.holds_the_rows("precision,throughput,memory\nFP32,1.5,\n", "r.csv", [])
+
+    assert ("1 row in the file, 0 returned", True) == (found.why, "return all rows" in found.try_)
+
+
 def test_a_file_with_the_rows_returned_passes_though_a_cell_is_empty():
     assert isinstance(
         table.holds_the_rows("precision,throughput,memory\nFP32,1.5,\n", "r.csv", ROWS), Passed
