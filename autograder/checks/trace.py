@@ -16,7 +16,7 @@ from autograder.traces import figures_claimed
 from autograder.traces.events import STEP
 from autograder.traces.nsys_stats import EDITED
 from autograder.traces.record import Trace
-from autograder.traces.words import shown, titled
+from autograder.traces.words import many, shown, titled
 
 BYTES = 64 * 1024 * 1024
 # As the rig of resnet18's part 1 notes them.
@@ -42,12 +42,12 @@ def decoded(said: bytes) -> Trace:
     return from_json(Trace, answer["trace"])
 
 
-def agrees(trace: Trace, quantity: str, value: float, *, try_: str) -> Verdict:
+def agrees(trace: Trace, quantity: str, value: float, *, try_: str) -> Passed | Failed:
     """Pass a number that the profile gives under some accepted definition; else say which mistake it looks like."""
     return _borne_out(figures_claimed.compare(trace, quantity, value), try_)
 
 
-def _borne_out(finding: figures_claimed.Finding, try_: str) -> Verdict:
+def _borne_out(finding: figures_claimed.Finding, try_: str) -> Passed | Failed:
     if finding.holds:
         return Passed(finding.words, {"definition": finding.definition})
     return Failed(finding.words, finding.why, try_)
@@ -75,7 +75,7 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str] =
     if len(numbers) != steps:
         reasons = [note for note in trace.notes if not note.startswith("recorded without a GPU")]
         reason = f": {reasons[0]}" if reasons and not numbers else ""
-        return f"it holds {len(numbers)} steps, expected {steps}{reason}"
+        return f"it holds {many(len(numbers), 'step')}, expected {steps}{reason}"
     if numbers != list(range(passed_over, passed_over + steps)):
         asked = f"{passed_over} to {passed_over + steps - 1}"
         return f"its steps are {numbers[0]} to {numbers[-1]}; expected {asked}, after the first {passed_over}"
@@ -102,7 +102,7 @@ def of_another(
     counts = {row.name: row.count for row in trace.rows("ranges")}
     note = f": {trace.notes[0]}" if trace.notes else ""
     if steps < least:
-        return f"it holds {steps} steps, expected at least {least}{note}"
+        return f"it holds {many(steps, 'step')}, expected at least {least}{note}"
     odd = next(
         (name for name in ranges if abs(counts.get(name, 0) - steps) > 1),
         None,

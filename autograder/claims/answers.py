@@ -53,6 +53,30 @@ __all__ = [
 
 Made = Callable[[Any], Iterable[tuple[bytes, Values, Slips]]]
 """Draws made profiles from the rig, or from the part's own: file, right answers, what usual mistakes give."""
+SLIPPED: Hints = {
+    "that is the fraction": "multiply by 100: shares are in percent",
+    "that is the rest": "return the share that is asked for, and not the rest of the window",
+    "the unit is one step too": "convert to the unit in which the name of the answer ends",
+    "is null, and reason": "write into reason why an answer is null",
+    "reason says why": "leave reason at null, or write null for the answer that the file cannot give",
+}
+"""What to try of answers about made profiles, by words of a failure."""
+FILED: Hints = {
+    "that is the fraction": "multiply by 100: shares are in percent",
+    "100 % less the figure": "write the share itself, and not the rest of the window",
+    "the unit is one step too": "convert to the unit in which the name of the answer ends",
+    "the unit is two steps too": "convert to the unit in which the name of the answer ends",
+    "null is right": "write null, and say in reason why the profile does not answer it",
+    "is null, and reason": "write into reason why an answer is null",
+    "reason says why": "write null for reason, or for the answer that the profile does not give",
+    "not a utilization": "take the share of the time of the steps, as perflab trace prints it",
+    "is the largest": "name the cause that takes the largest share of the idle time",
+    "' is missing": "add it, with null where the profile does not answer it",
+    "the answers are those": "take the names of the other column: with a GPU, or without one",
+    "of the other form": "take all names from one column: with a GPU, or without one",
+    "it is not JSON": "write the file with json.dump(answers, file)",
+}
+"""The same of answers that are handed in."""
 NESTED = 50  # brackets, far more than answers have
 ROWS = list_of(map_of({"anyOf": [*CELL["anyOf"], list_of(TEXT)]}))
 
@@ -144,7 +168,8 @@ class Answers:
                 if why := self.made_problem(*each, group):
                     gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
                     measured = f"made profile {number}, {gpu} a GPU"
-                    return hinted(Failed(measured, why, joined(try_, self.see)), hints, self.see)
+                    judged = Failed(measured, why, joined(try_, self.see))
+                    return hinted(judged, {**SLIPPED, **hints}, self.see)
             return Passed(f"{len(expected)} made profiles")
 
         self.part.add_check(name, says, "scripted", judge, ["analysed"])
@@ -168,14 +193,16 @@ class Answers:
         def judge(answers: Text, *others: Any) -> Verdict:
             values, problem = self.parsed(answers)
             if problem:
-                return Failed(answers.file, problem, try_ or self.see)
+                return hinted(Failed(answers.file, problem, try_ or self.see), FILED, self.see)
             verdict = self.fit(
                 values,
                 next(iter(others), None),
                 *groups,
                 try_=try_ or self.see,
             )
-            return Passed(f"{len(self.form(values))} answers") if verdict == Passed("") else verdict
+            if verdict == Passed(""):
+                return Passed(f"{len(self.form(values))} answers")
+            return hinted(verdict, FILED, self.see)
 
         reads = [file, *filter(None, [about])]
         self.part.add_check(name, says, "artefact", judge, reads, needs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from autograder.checks import trace as profile
@@ -114,7 +114,8 @@ class Question:
             why = f"{trace.file} cannot say it: null is right, with a reason"
             return Failed(f"{name} is {shown(value)}", why, try_)
         if self.quantity:
-            return profile.agrees(trace, self.quantity, float(value) * self.unit, try_=try_)
+            judged = profile.agrees(trace, self.quantity, float(value) * self.unit, try_=try_)
+            return replace(judged, measured=f"{name}: {judged.measured}")
         shares = {part.name: share for part, share in parts}
         if self.slice:
             share = shares.get(self.slice, 0.0)

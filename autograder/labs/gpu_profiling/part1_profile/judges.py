@@ -19,6 +19,7 @@ from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
 from autograder.model import Failed, Passed, Text, Verdict
 from autograder.traces.record import Trace
+from autograder.traces.words import many
 
 IS = r"\W{0,9}(?:\([^)\n]{0,80}\)\W{0,9})?[:=|\uff1a][^\d\n%]{0,30}?(\d+(?:[.,]\d+)?)\s*%"  # (of the steps): about 12 %
 WITHOUT = r"(?:[^\n]*\(without a GPU:\s*)??"  # as the handout's form has it behind an empty GPU utilization
@@ -126,11 +127,11 @@ def faults_problem(findings: Findings, faults: Faults, least: int) -> str:
             lines = _listed(sorted(entry))
             return f"bottleneck {number}: nothing in {lines} costs time"
         if len(entry) > WIDEST:
-            many = f"bottleneck {number} names {len(entry)} lines"
-            return f"{many}; name the one that must change"
+            named_lines = f"bottleneck {number} names {len(entry)} lines"
+            return f"{named_lines}; name the one that must change"
     different = {name for names in named for name in names}
     if len(different) < least:
-        return f"{len(different)} different faults are named, but {least} are needed"
+        return f"the lines hold {many(len(different), 'fault')}; {least} different ones are needed"
     return ""
 
 

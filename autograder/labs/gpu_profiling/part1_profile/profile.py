@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import trace as profile
-from autograder.checks.hints import hinted
+from autograder.checks.hints import hint_for, hinted
 from autograder.claims.answers import Answers, Question, Slips, Values, percent
+from autograder.claims.claimed import joined
 from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
@@ -169,8 +170,8 @@ LINE_HINTS = {
 def _line(pair: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
     words = pair.student.values["lines"].get(name, [])
     why = problem(words, *more, pair.baseline.values["report"])
-    line = verdict(" ".join(words)[:300] or "nothing", why, NSYS)
-    return hinted(line, LINE_HINTS, NSYS)
+    try_ = joined(hint_for(why, LINE_HINTS), NSYS)  # the line itself has the words of many hints
+    return verdict(" ".join(words)[:300] or "nothing", why, try_)
 
 
 @part.check(basis="outputs")
@@ -258,12 +259,37 @@ FINDS = {
     ),
     "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
 }
-IS_WORK = dict.fromkeys(
-    ("gap_cause is 'kernels'", "gap_cause is 'copies'"),
-    "kernels, copies and memsets are work: compare only what the rest of the window is put to",
-)
+IS_WORK = "kernels, copies and memsets are work: compare only what the rest of the window is put to"
+FOUND = {
+    "whole recording": "take the time from the start of the first ProfilerStep# to the end of the last",
+    "only repeats": "take events of category user_annotation, and none of gpu_user_annotation",
+    "' is missing": "return every name of the table: with a kernel those of a GPU, else those of a CPU",
+    "None is right": "return None where the file has nothing of this kind, and say in reason why",
+    "gap_cause is 'kernels'": IS_WORK,
+    "gap_cause is 'copies'": IS_WORK,
+    "gap_cause": "put each moment to the first cause that fits, and take the largest but the work",
+    "operator_gaps": "leave out operators that begin while the loader runs, then count gaps over 1000 us",
+    "gaps_over": "count stretches over 1000 us in which no kernel, copy or memset runs",
+    "gpu_utilization": "take the time in the window in which a kernel ran, overlaps once",
+    "small_": "divide the number of those below 10 us by the number of all, in the whole file",
+    "_mean_us": "divide the sum of the durations by their number, in the whole file",
+    "operators_percent": "take the time in which an operator ran, and not the loader, overlaps once",
+    "host_to_device": "add up all Memcpy HtoD of the whole file, overlaps once",
+    "copy_overlap": "divide the time of copies in which a kernel ran, too, by the time of all copies",
+    "data_wait": "take the user_annotations that begin with enumerate(DataLoader), in the window",
+    "launching": (
+        "take operators and calls (cuda_runtime and cuda_driver), less the work and the causes "
+        "that come before"
+    ),
+    "python_percent": "take off the loader and the operators, overlaps once",
+    "host_busy": (
+        "take the time of loader, operators and calls (cuda_runtime and cuda_driver), "
+        "less the time of waiting calls"
+    ),
+    "longest_wait": "look at the waits that begin in the window, each in its whole length",
+}
 for _name, (_what, _group) in FINDS.items():
-    questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group, hints=IS_WORK)
+    questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group, hints=FOUND)
 
 
 # --- what is judged: the submitted files -----------------------------------------------------------------------------
@@ -273,7 +299,7 @@ for _name, (_what, _group) in FINDS.items():
 def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
     """The submitted baseline_profile.gz is of training_unoptimized: its steps, its ranges, its wait for data."""
     why = profile.of_another(baseline_profile, LEAST, RANGES, CONVOLUTIONS, workers=False)
-    measured = f"{baseline_profile.tool}, {len(baseline_profile.steps)} steps"
+    measured = f"{baseline_profile.tool}, {many(len(baseline_profile.steps), 'step')}"
     again = "run part1_profile.py, and submit what it wrote"
     hints = {
         "workers": f"restore given/training_unoptimized.py and {again}",

@@ -66,7 +66,7 @@ SHARE = "copy the share from the answers.json of the same run"
 FAULT_HINTS = {
     "names no line": "number each bottleneck, and begin it like this: 1. line 12: ...",
     "name the one": "keep only the line that must change",
-    "different faults": "look for faults of other kinds, instead of more lines of one",
+    "different ones": "look for faults of other kinds, instead of more lines of one",
 }
 
 
@@ -81,6 +81,7 @@ def analysis_fits_the_profile(baseline_analysis: Text, baseline_profile: Trace) 
         "no work of a GPU": 'write "Operators: ... %" instead',
         "the work of a GPU": 'write "GPU utilization: ... %" instead',
         "the potential must": "write a number between these two",
+        "cannot be recomputed": "record the profile again",
     }
     return hinted(judged, hints)
 
@@ -94,8 +95,8 @@ def names_planted_faults(baseline_analysis: Text, planted: Pair) -> Verdict:
     faults = planted.baseline.values["lines"]
     named = {name for names in judges.faults_found(findings, faults) for name in names}
     problem = judges.faults_problem(findings, faults, FAULTS)
-    listed = ", ".join(sorted(named)) or "none of the faults"
-    measured = f"{many(len(findings.entries), 'bottleneck')}; {listed}"
+    listed = ", ".join(sorted(named)) or "none"
+    measured = f"{many(len(findings.entries), 'bottleneck')}; faults in their lines: {listed}"
     judged = verdict(measured, problem, "look in the script for what each wait comes from")
     return hinted(judged, FAULT_HINTS)
 
@@ -107,9 +108,11 @@ def starts_with_the_largest(
     """The first bottleneck in baseline_analysis.txt is one that causes the most idle time in the profile."""
     findings, problem = judges.parsed(baseline_analysis)
     causes = [cause.name for cause, _ in idle(baseline_profile) if cause.name in CAUSED]
-    if findings is None or not causes:
-        why = problem or "the profile shows no cause of idle time"
-        return Failed(baseline_analysis.file, why, REPORT)
+    if findings is None:
+        return Failed(baseline_analysis.file, problem, REPORT)
+    if not causes:
+        why = "the profile shows no cause of idle time"
+        return Failed(baseline_profile.file, why, "record the profile again")
     cause = causes[0]
     first = judges.faults_found(findings, planted.baseline.values["lines"])[0]
     measured = f"first: {', '.join(first) or 'no fault'}; the profile's largest cause: {cause}"

@@ -156,7 +156,7 @@ NAMED = {
     "innocent lines": ("1. line 46\n2. lines 60, 61\n3. line 41\n", "bottleneck 2: nothing in lines 60, 61 costs time"),
     "an innocent line": ("1. line 60\n2. line 46\n3. line 41\n", "bottleneck 1: nothing in line 60 costs time"),
     "everything": ("1. lines 40-50\n2. line 46\n3. line 41\n", "bottleneck 1 names 11 lines; name the one that must change"),
-    "one fault twice": ("1. line 46\n2. line 47\n3. line 41\n", "2 different faults are named, but 3 are needed"),
+    "one fault twice": ("1. line 46\n2. line 47\n3. line 41\n", "the lines hold 2 faults; 3 different ones are needed"),
 }  # fmt: skip
 
 
