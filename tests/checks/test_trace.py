@@ -117,7 +117,7 @@ def test_a_profile_of_so_many_steps_with_these_ranges(change, words):
 
 OTHERS = {
     "nothing": ({}, False, ""),
-    "too few steps": ({"steps": WHOLE.steps[:1], "notes": ("cut short",)}, False, "1 steps, expected at least 3: cut short"),
+    "too few steps": ({"steps": WHOLE.steps[:1], "notes": ("cut short",)}, False, "1 step, expected at least 3: cut short"),
     "another range": ({"tables": {"ranges": (Row("forward", 3, 90, 50.0),)}}, False, "it holds the script's range 'backward' 0 times in 3 steps"),
     "no loader": ({"figures": ()}, False, "it holds no wait for a DataLoader"),
     "workers": ({"tables": {"ranges": (*WHOLE.tables["ranges"], Row("_MultiProcessing", 3, 9, 1.0))}}, False, "its DataLoader has workers"),
