@@ -6,9 +6,9 @@
 # and keeps them for the backward pass. At 8,192 positions one head's scores take 268 MB, while q, k, v and the result
 # take 1 MB each.
 #
-# No score is needed for long. A row of the result needs the maximum and the sum of its row of scores, and both can be
-# carried along while the scores come and go in small blocks. That is FlashAttention: the same numbers, the same amount
-# of arithmetic, and memory that grows with `length` and not with its square.
+# No score is needed for long. A row of the result needs the largest of its scores and the sum of exp(score -
+# largest), and both can be carried along while the scores come and go in small blocks. That is FlashAttention: the
+# same numbers, the same amount of arithmetic, and memory that grows with `length` and not with its square.
 #
 # You write two functions: attention, and a measurement that shows how time and memory grow.
 

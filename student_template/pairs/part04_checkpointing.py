@@ -85,7 +85,8 @@ def checkpoint_blocks(model: nn.Module, every: int) -> nn.Module:
 def recompute_cheap(layer: nn.Module, x: Tensor) -> Tensor:
     """Return layer(x); keep the results of mm, addmm, bmm and baddbmm, and compute everything else again."""
     # TODO: a policy is a function (ctx, operator, *args, **kwargs) that returns MUST_SAVE or PREFER_RECOMPUTE.
-    # create_selective_checkpoint_contexts takes it; checkpoint(..., context_fn=...) takes what makes the contexts.
+    # context_fn of checkpoint is a function without arguments that returns
+    # create_selective_checkpoint_contexts(policy); `partial` makes one.
     # YOUR CODE HERE
     raise NotImplementedError()
 

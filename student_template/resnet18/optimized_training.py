@@ -70,9 +70,9 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
     Returns a dict: loss (mean over all samples), correct and samples (numbers of samples), seconds (of the whole
     epoch), data_wait (seconds of it spent waiting for the loader).
     """
-    # TODO: the loops of parts 3 and 4 as one: forward pass and loss under autocast with options.amp, and the scaler's
-    # TODO: order; a group's gradient is the mean over its samples, and all batches of make_loader have the same size;
-    # TODO: no wait for the device in the loop.
+    # TODO: the loops of parts 3 and 4 as one: forward pass and loss under autocast with options.amp, the calls of the
+    # scaler in order. A group's gradient is the mean over its samples; all batches of make_loader have the same size.
+    # Do not wait for the device in the loop.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -1,7 +1,7 @@
 """The starting point: one process does all of it, and a clock that starts when the batch is there.
 
 Yours is compared with its loader. Its measurement is the usual one: run `python -m baseline.part2_dataloader`, and
-hold throughput against epoch_time.
+compare throughput with epoch_time.
 """
 
 from __future__ import annotations

@@ -234,7 +234,7 @@ preprocessed.same(
     gradients=(),
     dtypes=(),
     name="preprocess_is_right",
-    says="preprocess equals given.preprocess, also for no images, one pixel, grey, flipped and read-only arrays.",
+    says="preprocess equals given.preprocess, also for no images, one pixel, one colour, flipped and read-only images.",
     why={
         GREY: "if all numbers of an image are equal, max - min is 0: the result must be 0, and not NaN",
         "": "each image gets gamma 2.2, is scaled to 0 ... 1 over the whole image, and is then "
