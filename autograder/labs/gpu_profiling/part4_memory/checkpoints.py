@@ -126,6 +126,12 @@ UNWANTED = (
 )
 
 
+ORDER = (
+    "each block is a convolution, then ReLU, then the pool; the third one ends with shrink; "
+    "after them come fc1, ReLU and fc2"
+)
+
+
 def _unused(without: Sequence[str]) -> tuple[str, str]:
     """Say why weights have no gradient, and what to try: of these the classifier's never are a checkpoint's doing."""
     if any("fc" in name for name in without):
@@ -156,10 +162,18 @@ def gradients_match(network: Pair) -> Verdict:
         "gradient": "a block runs twice in one pass, or something else than SimpleNet is computed backward",
     }
     hints = {
-        "logits": "the blocks in SimpleNet's order, each with its ReLU and its pool",
+        "logits": ORDER,
         "gradient": "call checkpoint(block, x, use_reentrant=False) once for each block",
     }
     return hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints, BLOCKS)
+
+
+STILL = {
+    "no weight moved": (
+        "no weight moved, though the check calls optimizer.step(): all gradients are 0",
+        f"return the logits as they are, and detach nothing; {WRONG}",
+    )
+}
 
 
 @part.check(basis="outputs")
@@ -168,11 +182,13 @@ def every_weight_trains(training: Pair) -> Verdict:
     without = training.student.values["without"]
     count = training.baseline.values["parameters"]
     if without:
-        missing = f"{len(without)} of {count} weights have no gradient: {', '.join(without[:3])}"
+        more = f" and {len(without) - 3} more" * (len(without) > 3)
+        listed = ", ".join(without[:3]) + more
+        missing = f"{len(without)} of {count} weights have no gradient: {listed}"
         return Failed(missing, *_unused(without))
     why = "gradients or logits differ from SimpleNet's"
-    try_ = f"the blocks in their order, then the classifier; {WRONG}"
-    return numerics.same_update(training, APART, why=why, try_=try_)
+    judged = numerics.same_update(training, APART, why=why, try_=f"{ORDER}; {WRONG}")
+    return hinted(judged, STILL)
 
 
 @part.check(basis="report", needs=[gradients_match])
@@ -188,11 +204,15 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
             f"checkpoint the three blocks only; {BLOCKS}",
         )
     allowed = inputs + (whole - inputs) / 4
-    why = "" if saved <= allowed else "a block keeps what is inside it, or none is checkpointed"
-    mine, theirs, most = (f"{size / 1e6:.3f} MB" for size in (saved, whole, allowed))
-    return verdict(
-        f"{mine} of {theirs}; allowed {most}", why, f"checkpoint each of the three blocks; {BLOCKS}"
+    measured = (
+        "a forward pass keeps {:.3f} MB, SimpleNet's {:.3f} MB; allowed are {:.3f} MB".format(
+            *(size / 1e6 for size in (saved, whole, allowed))
+        )
     )
+    none = "no block is checkpointed, so all three keep what is inside them"
+    why = none if saved >= whole else "a block that is not checkpointed keeps what is inside it"
+    try_ = f"checkpoint each of the three blocks; {BLOCKS}"
+    return verdict(measured, "" if saved <= allowed else why, try_)
 
 
 @part.check(basis="outputs", needs=[gradients_match])
