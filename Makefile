@@ -48,8 +48,10 @@ check: .venv/ready
 	$(BIN)/perflab build --check
 
 fix: .venv/ready
-	$(BIN)/ruff check --fix .
+	$(BIN)/ruff check --fix --quiet reference || true
+	$(BIN)/perflab build
 	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
 	$(BIN)/perflab build
 
 fence:

@@ -177,5 +177,5 @@ def test_the_corpus_is_as_large_as_it_should_be(lab, part):
 
 
 def test_every_part_has_a_size_to_hold():
-    """A new part brings its line above."""
+    """A new part brings its line above: how many wrong, unusual and hostile entries it has at least."""
     assert set(SIZES) == {(name, part.id) for name, kit in KITS.items() for part in kit.lab.parts}

@@ -22,6 +22,7 @@ from autograder.cli.base import (
     open_course,
     seed_option,
 )
+from autograder.errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +66,12 @@ def course_group() -> None:
 
 @course_group.command(name="check")
 @click.argument("lab", required=False)
-@click.option("--only", default="", help="Only entries of the corpus whose id holds this text.")
+@click.option("--part", default="", help="Only this part of the lab.")
+@click.option(
+    "--only",
+    default="",
+    help="Only entries of the corpus whose id holds this text; no reference, no template.",
+)
 @click.option(
     "--timed",
     type=click.Choice(["few", "all", "none"]),
@@ -92,6 +98,7 @@ def course_group() -> None:
 @json_option
 def course_check(
     lab: str | None,
+    part: str,
     only: str,
     timed: Timing,
     draws: int,
@@ -108,12 +115,15 @@ def course_check(
 
     \b
     Example:  perflab course check resnet18 --timed few
+              perflab course check resnet18 --part part4
     """
     from autograder.course.proof import fair, prove
     from autograder.grading.session import open_session
 
     course, console = open_course(root), make_console()
     run_seed = seed if seed is not None else secrets.randbits(48)
+    if part and not lab:
+        raise UserError("--part wants its lab: perflab course check LAB --part PART")
     bad = count = 0
     begin = partial(open_session, course.config.tier, device, "best", rehearsal=False)
     with begin() as session:
@@ -121,9 +131,13 @@ def course_check(
     for name in [lab] if lab else course.labs:
         whole = partial(prove, seed=run_seed, timing=timed)
         look = partial(fair, seeds=range(run_seed, run_seed + draws)) if draws else whole
-        for finding in look(course, name, begin, only=only, lanes=lanes):
+        for finding in look(course, name, begin, part=part, only=only, lanes=lanes):
             count, bad = count + 1, bad + bool(finding.problems)
             _show_finding(name, finding, console, as_json=as_json)
+    if not count:
+        raise UserError(
+            f"--only {only}: no entry has such an id; tests/submissions/ has the entries"
+        )
     if not as_json:
         console.print(
             f"{count - bad} as stated, {bad} not; seed {run_seed}, isolation {isolation}",
@@ -134,7 +148,7 @@ def course_check(
                 "timed checks are owed here; --timed few runs the clock where it decides",
                 highlight=False,
             )
-    return CHECK_FAILED if bad or not count else DONE
+    return CHECK_FAILED if bad else DONE
 
 
 @cli.command()

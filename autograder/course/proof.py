@@ -56,15 +56,16 @@ def prove(
     open_: Open,
     *,
     seed: int,
+    part: str = "",
     only: str = "",
     timing: Timing = "none",
     lanes: int = 0,
 ) -> Iterator[Finding]:
-    """Yield a finding for each thing that was looked at.
+    """Yield a finding for each thing that was looked at, of one part or of all.
 
     Some are looked at side by side, and then, one by one, what is timed.
     """
-    kit = course.kit(lab_name)
+    kit = _kit(course, lab_name, part)
     cases = load_cases(course, kit.lab)
     if not only:
         yield from _before(course, kit)
@@ -79,6 +80,14 @@ def prove(
         yield from (task(remembering) for name, task in tasks.items() if name in timed)
     if not only:
         yield _every_check_fails(kit, cases, tier)
+
+
+def _kit(course: Course, lab_name: str, part: str) -> Kit:
+    """Gather what a lab is graded with, as if it had the one part alone."""
+    kit = course.kit(lab_name)
+    chosen = [kit.lab.part(part)] if part else kit.lab.parts
+    others = {other.id for other in kit.lab.parts if other not in chosen}
+    return replace(kit, lab=replace(kit.lab, parts=tuple(chosen), off=kit.lab.off | others))
 
 
 def _before(course: Course, kit: Kit) -> Iterator[Finding]:
@@ -155,11 +164,12 @@ def fair(
     open_: Open,
     *,
     seeds: range,
+    part: str = "",
     only: str = "",
     lanes: int = 0,
 ) -> Iterator[Finding]:
     """Yield a finding for each right submission and seed: a draw it cannot pass is unfair."""
-    kit = course.kit(lab_name)
+    kit = _kit(course, lab_name, part)
     cases = load_cases(course, kit.lab)
     right = [case for case in cases if not case.fails and only in case.id]
     for seed in seeds:

@@ -24,7 +24,7 @@ from given import device_name, loops, make_tables
 # %% [markdown]
 # ## 2.1 Four functions
 #
-# `given.loops` has each of them as a loop; yours must equal it for any number of rows, none included. The result is a
+# `given.loops` has each of them as a loop; yours must equal it for any number of rows, also for 0. The result is a
 # tensor on the device of the inputs. Means and distances have the dtype of the values, or float32 if these are whole
 # numbers. Do not change the inputs.
 

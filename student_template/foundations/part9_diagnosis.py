@@ -91,7 +91,7 @@ def bind_command(row, program) -> list[str]:
 
     numactl --physcpubind=<cpus> --membind=<node> <program>
     """
-    # TODO: memory belongs to a node as well: take the one of the CPUs.
+    # TODO: memory belongs to a node as well: take the node of the CPUs.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -78,6 +78,14 @@ MISTAKES = {
         ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--part", "part33"],
         "lab resnet18 has no part 'part33'",
     ),
+    "no entry of that name": (
+        ["course", "check", "resnet18", "--part", "part3", "--only", "nosuchentry"],
+        "--only nosuchentry: no entry has such an id; tests/submissions/ has the entries",
+    ),
+    "a part without its lab": (
+        ["course", "check", "--part", "part3"],
+        "--part wants its lab: perflab course check LAB --part PART",
+    ),
     "a check of another part": (
         [
             "grade",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from autograder.course import Course, proof
+from autograder.course import Course, find_root, proof
 from autograder.course.cases import Case, load_cases
 from autograder.course.expectations import (
     differences,
@@ -138,6 +138,17 @@ def test_as_many_entries_are_timed_as_is_wanted(course, monkeypatch, timing, clo
     )
 
     assert [clocked, 2] == [sum(s.clock is not None for s in sessions), len(sessions)]
+
+
+def test_one_part_is_proved_as_if_the_lab_had_no_other():
+    """Its reference, its entries; an unknown part is said."""
+    course = Course(find_root())
+    lab = proof._kit(course, "pairs", "part5").lab
+
+    assert ["part05_precision"] == [part.id for part in lab.parts]
+    assert {"part05_precision"} == {case.part for case in load_cases(course, lab)}
+    with pytest.raises(CourseError, match="no part 'part55'"):
+        proof._kit(course, "pairs", "part55")
 
 
 def test_what_must_pass_is_graded_with_each_seed(course, monkeypatch):

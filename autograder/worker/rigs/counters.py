@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
+import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -27,7 +28,7 @@ class Counter(Watch):
         """Of those that compute, and what they read and write."""
         self.made = 0
         self._layouts: collections.Counter[Any] = collections.Counter()
-        self._before = {_key(it) for it in before}
+        self._before = {_key(it) for it in tensors_in(list(before))}
         self._alive: dict[int, tuple[StorageWeakRef, int]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -73,13 +74,13 @@ class Saved:
 
     def __init__(self, inputs: Iterable[Tensor]) -> None:
         """Leave out the inputs, which are there anyway."""
-        self._before = {tensor.untyped_storage().data_ptr() for tensor in inputs}
+        self._before = {it.untyped_storage().data_ptr() for it in tensors_in(list(inputs))}
         self._sizes: dict[int, int] = {}
 
     def _pack(self, tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in self._before:
-            self._sizes[storage.data_ptr()] = storage.nbytes()
+        for storage in (it.untyped_storage() for it in tensors_in(tensor)):
+            if storage.data_ptr() not in self._before:
+                self._sizes[storage.data_ptr()] = storage.nbytes()
         return tensor.detach()  # the tensor itself would form a cycle that nothing frees
 
     def __enter__(self) -> Self:
@@ -98,10 +99,24 @@ class Saved:
         return sum(self._sizes.values())
 
 
+PIECES: dict[torch.layout, Callable[[Any], tuple[Tensor, ...]]] = {
+    torch.sparse_coo: lambda it: (it._indices(), it._values()),
+    torch.sparse_csr: lambda it: (it.crow_indices(), it.col_indices(), it.values()),
+    torch.sparse_csc: lambda it: (it.ccol_indices(), it.row_indices(), it.values()),
+}
+"""Of what a sparse tensor consists: it has no storage itself."""
+
+
 def _key(tensor: Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
 def tensors_in(values: Any) -> list[Tensor]:
-    """Return the tensors among some values, however deep."""
-    return [it for it in tree_leaves(values) if isinstance(it, Tensor)]
+    """Return the tensors among some values, however deep; of a sparse one those that hold its numbers."""
+    found = [it for it in tree_leaves(values) if isinstance(it, Tensor)]
+    return [piece for it in found for piece in _pieces(it)]
+
+
+def _pieces(tensor: Tensor) -> tuple[Tensor, ...]:
+    of_sparse = PIECES.get(tensor.layout)
+    return of_sparse(tensor) if of_sparse else (tensor,)

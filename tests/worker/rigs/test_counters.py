@@ -31,6 +31,20 @@ def test_operations_are_counted_views_included():
     assert (4, 2) == (seen.operations, seen.count)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("form", ["coo", "csr", "csc"])
+def test_a_sparse_tensor_counts_as_the_tensors_that_hold_its_numbers(form):
+    """Two numbers, and where they are; it has no storage of its own."""
+    dense = torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    sparse = getattr(dense, f"to_sparse_{form}" if form != "coo" else "to_sparse")()
+    with Counter([sparse]) as seen:
+        result = sparse @ torch.ones(3, 4)
+
+    assert (2, 4) == result.shape
+    assert seen.bytes > 2 * 4 + 2 * 8
+    assert result.untyped_storage().nbytes() <= seen.made
+
+
 def test_operations_of_a_loop_grow_with_its_rounds():
     counts = []
     for n in (5, 50):

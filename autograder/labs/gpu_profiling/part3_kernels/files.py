@@ -27,7 +27,7 @@ csv_is_consistent = study.is_consistent(
 
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def fewer_launches(kernel_results: Table) -> Verdict:
-    """In the submitted kernel_results.csv, the compiled net launches less. Owed without GPU and C++ compiler."""
+    """In the submitted kernel_results.csv, the compiled net launches less. Owed where no C++ compiler or GPU is."""
     rows = RESULTS.read(kernel_results)
     compiled = [row for row in rows if "compiled" in str(row["net"])]
     if not compiled:
