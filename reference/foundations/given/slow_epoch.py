@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 Image = np.ndarray[Any, Any]
 Preprocess = Callable[[Sequence[Image]], Tensor]
