@@ -21,7 +21,7 @@ USUAL: Hints = {
     "it was timed while": "time calls in a loop of their own, and measure all else in another call",
     "process_time()": "time.perf_counter() before and after each call",
     "time.time()": "time.perf_counter() before and after each call",
-    "the device is called": "given.device_name(device) returns the name",
+    "the device is": "put given.device_name(device) into each row",
     "no GPU was there to ask": "write None for the peak where there is no GPU",
     "folder is ignored": "write to Path(folder) / the name of the file",
     "it is in seconds": "multiply by 1e3: the column holds milliseconds",
@@ -30,6 +30,17 @@ USUAL: Hints = {
     "it is in bytes": "divide the bytes by 1e6: the column holds MB",
 }
 """For figures that are wrong in a way that is common to all studies."""
+FORMS: Hints = {
+    "there are no rows": "return the list of rows, one for each case",
+    "the table ends after row": "add a row for each case, and return after the loop",
+    "one row too many": "add one row for each case, and no other",
+    "in that order": "make one row for each case, in the order in which the cases come",
+    "' is missing": "put this column into each row",
+    "' is not expected": "leave this column out of the rows",
+    "and it must be a number": "put the number itself into the row, without a unit",
+    "the device is": USUAL["the device is"],
+}
+"""For rows that have another form than the table asks for."""
 
 
 def hinted(judged: Verdict, hints: Causes, see: str = "") -> Verdict:

@@ -31,17 +31,8 @@ FAINT = 0.01
 ASKED = ".requires_grad"
 """Ends the name of an input that was told to need a gradient."""
 TENSORS = (
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "bool",
-    "uint",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-)
+    "float16", "bfloat16", "float32", "float64", "bool", "uint", "int8", "int16", "int32", "int64"
+)  # fmt: skip
 """What the name of a tensor's dtype begins with."""
 FLOATS = {"float16": 16, "bfloat16": 16, "float32": 32, "float64": 64}
 """Bits of a dtype that rounds."""
@@ -78,7 +69,7 @@ def same(
     worst, most, of = 0.0, 0.0, ""
     cases = [each for each in paired(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
-        words, hint = cause(why, asked["case"], try_)
+        words, hint = cause(_specific(case, why), asked["case"], try_)
         keys = _wrong_keys(case, asked)
         if keys and not any("names" in it for it in why):
             words, hint = keys, f"the keys must be {_unquoted(asked)}"
@@ -134,7 +125,11 @@ def _type_hint(case: Form, asked: Form) -> str:
         return "" if _is_plain(case) else "return a plain value: .item() makes one of a tensor"
     if case["dtype"] == NOTHING:
         return f"return it as well; {NO_RETURN}"
-    same_shape = case["shape"] == asked["shape"] and not _is_plain(case)
+    if _is_plain(case):
+        return (
+            "return a tensor, as torch made it: no .item(), .numpy(), float() or int() at the end"
+        )
+    same_shape = case["shape"] == asked["shape"]
     return _conversion(case["dtype"], asked["dtype"]) if same_shape else ""
 
 
@@ -153,9 +148,15 @@ def _not_several(case: Form, asked: Form) -> Failed:
         ),
     }.get(case["dtype"], ("the type of the result is wrong", ""))
     try_ = f"return {instead}"
-    return Failed(
-        f"{case['case']}: {came} instead of {instead}", why, f"{try_}; {hint}" if hint else try_
-    )
+    measured = f"{case['case']}: {came} instead of {instead}"
+    return Failed(measured, why, f"{try_}; {hint}" if hint else try_)
+
+
+def _specific(case: Form, why: str | Causes) -> str | Causes:
+    """Leave out what is said of any case where an exception says more."""
+    if isinstance(why, str) or not case["dtype"].startswith("raised "):
+        return why
+    return {words: it for words, it in why.items() if words}
 
 
 def _wrong_keys(case: Form, asked: Form) -> str:

@@ -204,12 +204,16 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     except SubmissionError as error:
         return Failed(f"{file} cannot be read", str(error), try_)
     why = differ(written.rows, returned)
-    if len(written.rows) > len(returned):
-        try_ = "return all rows as well: the list that you write to the file"
+    if not why:
+        return Passed("as many rows and columns as were returned")
     measured = f"{_rows(written.rows)} of {len(written.columns)} columns"
-    return (
-        Failed(measured, why, try_) if why else Passed("as many rows and columns as were returned")
-    )
+    if why.endswith("must be a number"):
+        try_ = "write the number alone, without a unit"
+    elif len(written.rows) > len(returned):
+        try_ = "return all rows as well: the list that you write to the file"
+    else:
+        try_ = f"return the rows that you write, and write them once, as they are: {try_}"
+    return Failed(measured, why, try_)
 
 
 def alike(value: float, other: Any) -> bool:

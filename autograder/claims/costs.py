@@ -26,7 +26,10 @@ SAYS = {
 }
 """Measure -> what a function does, and its number in the unit."""
 COST = dict.fromkeys(SAYS, INTEGER)
-UNSEEN = "it computes where no operation is seen: in another thread or process, or without torch"
+UNSEEN = (
+    "it computes where no operation is seen: in another thread or process, or without torch",
+    "compute with torch, before your function returns, in the thread that calls it",
+)
 NEAR = 1e-3  # of a row's largest number: of sums over 262,144 numbers in float32, right ones were off by 2.4e-4
 AT_THIS_SIZE = "compare what both versions return at a large size, before you look at memory"
 
@@ -94,7 +97,7 @@ class Costs(Claimed):
             mine = pair.student.values["flops"]
             plain = pair.student.values["of"] if other else pair.baseline.values["flops"]
             if not mine:
-                return Failed("no matrix product was seen", UNSEEN, words["try_"])
+                return Failed("no matrix product was seen", *UNSEEN)
             where = other.name if other else "by the slow version"
             measured = f"{mine / MB:.2f} MFLOP, and {plain / MB:.2f} MFLOP {where}; allowed {at_most:.0%} of that"
             if mine <= at_most * plain:
@@ -260,7 +263,7 @@ class Costs(Claimed):
             mine = pair.student.values
             plain = pair.baseline.values
             if not mine["operations"]:
-                return Failed("no operation was seen", UNSEEN, words["try_"])
+                return Failed("no operation was seen", *UNSEEN)
             here = unit.format(mine[measure] / scale)
             there = unit.format(plain[measure] / scale)
             measured = f"{here} where the slow version has {there}; allowed {at_most:.0%} of it"
@@ -299,17 +302,13 @@ class Costs(Claimed):
         def judge(observation: Observation) -> Verdict:
             costs = observation.values["costs"]
             if not observation.values["seen"] or len(costs) != 1 + len(larges):
-                return Failed("no operation was seen", UNSEEN, grown["try_"])
+                return Failed("no operation was seen", *UNSEEN)
             few, *many = costs
             measured = f"{unit.format(few / scale)} for {described(small)}"
             for (kind, sizes), cost in zip(larges.items(), many, strict=True):
                 beside = f"{measured}, {unit.format(cost / scale)} for {described(sizes)}"
                 if cost > at_most * few + grown.get("more", 0):
-                    return Failed(
-                        beside,
-                        outputs.reason(grown["why"], kind),
-                        grown["try_"],
-                    )
+                    return Failed(beside, *outputs.cause(grown["why"], kind, grown["try_"]))
             return Passed(f"{measured}, {unit.format(many[0] / scale)} for {described(large)}")
 
         values = {"costs": list_of(INTEGER), "seen": INTEGER}

@@ -21,6 +21,10 @@ Slips = Mapping[str | tuple[str, str], Callable[..., Any]]
 LEFT_ALONE, GRADIENTS = "leaves_inputs_alone", "same_gradients"
 SEEN = {"changed": list_of(TEXT), "flags": list_of(TEXT)}
 FLAG = "the precision of products was lowered for the whole program; the exercise asks for full float32"
+KEPT = (
+    "earlier calls were right: a result is used again, though the numbers in the tensors changed",
+    "compute each call anew, and keep nothing between calls",
+)
 COPY = "change a copy: x.clone() of a tensor, list(x), dict(x) or copy.deepcopy(x) of others"
 
 
@@ -150,6 +154,8 @@ class Results(Claimed):
                 if isinstance(outputs.same(slipped, within, why="", try_=""), Passed):
                     told = outputs.cause({"": slip}, "", try_)
                     return Failed(verdict.measured, *told, verdict.evidence)
+            if verdict.measured.startswith("other numbers") and ": raised " not in verdict.measured:
+                return replace(verdict, why=KEPT[0], try_=KEPT[1])
             return verdict
 
         kind = claim.removeprefix("same_")

@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import Any
 
 from autograder.checks import plot, table
-from autograder.checks.hints import USUAL, hint_for
+from autograder.checks.hints import FORMS, USUAL, hint_for
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Form, Row, shown_name
 from autograder.claims.claimed import joined
@@ -47,13 +47,6 @@ DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
-ROWS = {
-    "there are no rows": "return the list of rows, a dict for each, when all are measured",
-    "; missing: ": "add a row for each that is missing",
-    "one row too many": "return only the rows that are expected",
-    ", in that order": "return the rows that are expected, in that order",
-}
-"""What to try where there are other rows than expected, by what is said of them."""
 EPOCHS = {
     "samples": INTEGER,
     "batches": INTEGER,
@@ -161,7 +154,7 @@ class Study:
             form = self.form.shape_problem if loose else self.form.problem
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
             if odd := form(rows, self._expected(evidence)):
-                return Failed(measured, odd, hint_for(odd, ROWS) or COLUMNS)
+                return Failed(measured, odd, hint_for(odd, FORMS) or COLUMNS)
             if problem := rule(evidence, *others):
                 if isinstance(problem, str):
                     problem = problem, hint_for(problem, USUAL) or try_

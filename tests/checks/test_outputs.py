@@ -150,6 +150,15 @@ def test_a_missing_key_is_named_unless_the_author_has_words_for_names():
     assert "files" == judged(other, [NAMES], why={"names": "files", "": "because"}).why
 
 
+def test_of_an_exception_only_words_for_its_case_are_said():
+    causes = {"first": ("one", "min(k, n)"), "": ("two", "topk")}
+    raised = "raised ValueError: no (a.py, line 3)"
+
+    for name, hint in {"first": "min(k, n); try", "second": "this case; try"}.items():
+        found = judged([case(name, (NAN,), raised, ())], [case(name)], why=causes)
+        assert found.try_.endswith(hint)
+
+
 def test_a_case_that_raised_says_so_and_the_ones_after_it_keep_their_numbers():
     raised = case("first", (NAN,), "raised ValueError: no (a.py, line 3)", ())
     wanted = [case("first"), case("second", (3.0, 4.0))]

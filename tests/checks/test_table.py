@@ -227,6 +227,15 @@ def test_rows_that_are_written_and_not_returned_are_to_be_returned():
     assert ("1 row in the file, 0 returned", True) == (found.why, "return all rows" in found.try_)
 
 
+@pytest.mark.parametrize(
+    ("cell", "try_"), [("2.5", "return the rows that you write"), ("2.5 x", "the number alone")]
+)
+def test_what_to_try_fits_what_is_in_the_file(cell, try_):
+    found = table.holds_the_rows(f"precision,throughput,memory\nFP32,{cell},\n", "r.csv", ROWS)
+
+    assert try_ in found.try_
+
+
 def test_a_file_with_the_rows_returned_passes_though_a_cell_is_empty():
     assert isinstance(
         table.holds_the_rows("precision,throughput,memory\nFP32,1.5,\n", "r.csv", ROWS), Passed
