@@ -10,7 +10,7 @@ import numpy as np
 from autograder.checks.outputs import Causes
 from autograder.claims.exercise import Exercise
 from autograder.claims.object_calls import Drawn, refused
-from autograder.lab import NUMBER, Failed, Observation, Passed, Student, Verdict, exactly
+from autograder.lab import BOOLEAN, NUMBER, Failed, Observation, Passed, Student, Verdict, exactly
 
 if TYPE_CHECKING:
     from autograder.labs.pairs.part12_allocator.rig import Rig
@@ -23,6 +23,7 @@ Drawing = tuple[dict[str, Any], list[Drawn]]
 ROUNDS, KINDS, MIB = 200, 12, 1 << 20
 SEE = 'see "What usually goes wrong" in the part 12 handout'
 OWN_LISTS = "make the lists of free blocks in __init__, so that each pool has its own"
+IN_USE = "raise ValueError if the address is not among the blocks in use, before anything changes"
 HINTS: Causes = {
     "were requested": (
         "the block is too small: its size was rounded down, or a smaller free block was taken",
@@ -41,15 +42,26 @@ HINTS: Causes = {
         OWN_LISTS,
     ),
     "the memory of block": (
-        "a block in use was handed out again: it is still, or twice, in a list of free blocks",
-        f"pop a block when you hand it out, and look before you free it; {OWN_LISTS}",
+        "a block in use was handed out again: it was still in a list of free blocks",
+        "pop a block from its list when you hand it out",
+    ),
+    "no limit, call 11: trim(): raised ValueError: the arena has nothing": (
+        "trim gives a block back that another pool allocated: two pools share their free blocks",
+        OWN_LISTS,
     ),
     "nothing at address": (
-        "a block goes back that went back before, or that is of another pool",
-        f"clear the lists when their blocks go back; {OWN_LISTS}",
+        "the same block goes back twice: it is twice in the lists of free blocks",
+        "pop a block from its list when you hand it out, and clear the lists in trim",
     ),
     "raised KeyError": "if the address is not in use: raise ValueError",
-    "raised MemoryError": "trim and compare again before MemoryError; a request takes a free block of its own class",
+    "a limit, call 10: allocate(4, ": (
+        "a request for half as much took the block that this request needs",
+        "hand out a free block of the request's own class, not any that is large enough",
+    ),
+    "raised MemoryError": (
+        "there is room for this block once the free blocks go back",
+        "call trim() and compare again before you raise MemoryError",
+    ),
     "is a method": (
         "held is called like an attribute, without ()",
         "write @property above def held",
@@ -94,11 +106,17 @@ pool.calls(
     says="In 400 random calls, blocks never overlap and are large enough; size 0 has address 0.",
     why={
         ", 0)": ZERO,
-        "allocate": "allocate returns the address that a raw allocation returned",
-        "": "free keeps the block for later, and nothing happens for address 0",
+        "allocate": (
+            "allocate returns the address that a raw allocation returned",
+            "return that address, or one from the list of free blocks of this size class",
+        ),
+        "": (
+            "free keeps the block for later, and nothing happens for address 0",
+            "move the address from the blocks in use to the list of free blocks of its size class",
+        ),
     },
     hints=HINTS,
-    try_=f"one dict of the blocks in use, one list of free blocks for each size class; {SEE}",
+    try_=SEE,
 )
 
 
@@ -116,17 +134,23 @@ pool.calls(
     name="refuses_misuse",
     says="A block that is freed twice, an unknown address and a negative size raise ValueError; the pool stays usable.",
     why={
-        "free(2, 8)": "the pool never returned that address",
-        "free(1)": "a block that is freed twice serves two requests: two live blocks have one address",
+        "free(2, 8)": ("the pool never returned that address", IN_USE),
+        "free(1)": (
+            "a block that is freed twice serves two requests: two live blocks have one address",
+            IN_USE,
+        ),
         ", 0)": ZERO,
         "-": (
             "a negative size is an error",
             "if size < 0: raise ValueError, and then look for size 0",
         ),
-        "": "the pool has to stay usable after an error",
+        "": (
+            "the pool has to stay usable after an error",
+            "raise the error before you change a list or a dict of the pool",
+        ),
     },
     hints=HINTS,
-    try_="raise ValueError if the address is not among the blocks in use, before anything changes",
+    try_=SEE,
 )
 
 # --- what the pool asks for -------------------------------------------------------------------------------------------
@@ -154,11 +178,14 @@ def asks_rarely(rounds: Observation) -> Verdict:
     )
     if rounds.values["asked"] <= 2 * KINDS:
         return Passed(measured)
-    why = "free blocks are not used again, or only for exactly the same size"
+    if rounds.values["asked"] >= ROUNDS * KINDS:
+        why = "no free block was used again"
+        return Failed(measured, why, "let free keep the block, and allocate look for it first")
+    why = "a free block is used again only for exactly the same size"
     return Failed(measured, why, f"round sizes up, so that sizes nearly alike share a class; {SEE}")
 
 
-@part.probe(values={"shares": exactly(23, NUMBER)})
+@part.probe(values={"shares": exactly(23, NUMBER), "new": exactly(23, BOOLEAN)})
 def blocks(student: Student, rig: Rig) -> Any:
     """Large blocks are free; then a size for which one is a third too large, one just above a power of two, others."""
     watched = rig.watched(student.PoolAllocator, {"gap": 4096})
@@ -168,9 +195,12 @@ def blocks(student: Student, rig: Rig) -> Any:
         watched.free(block)
     drawn = rig.random.integers(4097, 40_000, 9).tolist()
     huge = [(256 * MIB) + 1, int(rig.random.integers(16, 512) * MIB)]
+    new = list[bool]()
     for block, size in enumerate([50_000, *[MIB + 1] * 10, 4097, *drawn, *huge]):
+        before = watched.arena.calls
         watched.allocate(block, size)
-    return {"shares": watched.shares()}
+        new.append(watched.arena.calls > before)
+    return {"shares": watched.shares(), "new": new}
 
 
 @part.check(basis="report", needs=[asks_rarely])
@@ -180,12 +210,13 @@ def wastes_little(blocks: Observation) -> Verdict:
     measured = f"the largest block has {worst:.3f}x the requested bytes; 1.25x is allowed"
     if worst <= 1.25:
         return Passed(measured)
-    why = "powers of two double some sizes; and a free block that is larger than that must not serve a request"
-    return Failed(
-        measured,
-        why,
-        "round up to a multiple of an eighth of the largest power of two below the size",
-    )
+    both = zip(blocks.values["shares"], blocks.values["new"], strict=True)
+    if any(new for share, new in both if share > 1.25):
+        why = "sizes are rounded up too far: powers of two double some sizes"
+        try_ = "round up to a multiple of an eighth of the largest power of two below the size"
+        return Failed(measured, why, try_)
+    why = "a free block of a larger class served the request, and it is too large for it"
+    return Failed(measured, why, "take a free block of the request's own class, or a new one")
 
 
 def trimmed(random: np.random.Generator) -> Drawing:
@@ -252,7 +283,7 @@ pool.calls(
             "trim only where the raw allocation would go above the limit",
             "trim if held + block > limit, and not before each raw allocation",
         ),
-        "trim": "trim gives back each free block, no block in use, and returns how many bytes that were",
+        "trim": "trim gives back each free block and no block in use, and returns their bytes",
         "held": (
             "held is the bytes of all blocks, in use and free; a refused request adds none",
             "add a block only after its raw allocation",
