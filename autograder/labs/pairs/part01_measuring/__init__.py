@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checks.hints import hint_for
 from autograder.claims.exercise import Exercise
 from autograder.lab import (
     INTEGER,
@@ -110,7 +111,10 @@ def times_each_call(cold_and_warm_calls: Pair) -> Verdict:
         return Failed(measured, why, "put name and iterations into the result as they are")
     problem = judges.time_problem(row, script["cold"], times)
     if problem:
-        return Failed(problem, "the mean and deviation are not those of the timed calls", SEE)
+        measured, _, why = problem.partition(": ")
+        try_ = hint_for(why, judges.TIMES) or SEE
+        why = why or "it is not made of the times of the timed calls, one by one"
+        return Failed(measured, why, try_)
     return Passed(
         f"mean {row['mean_time']:.4g} s, std {row['std_time']:.4g} s of {len(times)} calls"
     )
@@ -138,9 +142,11 @@ def waits_for_the_device(queued_calls: Pair) -> Verdict:
     """The time of a call includes the work that it leaves on the device, and no work that was queued before it."""
     row, script = queued_calls.student.values["row"], queued_calls.baseline.values
     problem = judges.wait_problem(row, script["times"], script["share"], script["before"])
-    try_ = "synchronize(), read the clock, call, synchronize(), read the clock"
     if problem:
-        return Failed(problem, "the device was not idle at each reading of the clock", try_)
+        measured, _, why = problem.partition(": ")
+        try_ = hint_for(why, judges.TIMES) or f"fix times_each_call first if it fails; {SEE}"
+        why = why or "it is not the mean of the timed calls with the work that they queue"
+        return Failed(measured, why, try_)
     return Passed(f"mean {row['mean_time']:.4g} s, and {script['share']:.0%} of it was queued")
 
 
@@ -202,10 +208,9 @@ def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
     problem = judges.peak_problem(rows[0], script)
     if problem:
         measured, _, why = problem.partition(": ")
+        try_ = hint_for(why, judges.PEAKS)
         why = f"the peak is not that of the timed calls{': ' * bool(why)}{why}"
-        return Failed(
-            measured, why, f"reset the meter after the warm-up, and not in the loop; {SEE}"
-        )
+        return Failed(measured, why, try_ or f"make no other calls of fn; {SEE}")
     unknown, none = (row["memory_peak"] for row in rows[1:])
     if unknown is not None:
         measured = f"memory_peak is {unknown:.0f} where meter.peak() is None"
@@ -292,19 +297,42 @@ two.same(
     oracle=judges.compared,
     within=1e-4,
     slips={
-        "the interval takes 1.96 standard deviations, and not 2": judges.of_two_deviations,
-        "low and high are ratio * exp(-+1.96 s), and not ratio * (1 -+ 1.96 s)": judges.of_a_line,
-        "each result is divided by its iterations, and not by iterations - 1": judges.of_one_less,
+        (
+            "the interval takes 1.96 standard deviations, and not 2",
+            "put 1.96 in the place of 2",
+        ): judges.of_two_deviations,
+        (
+            "low and high are ratio * exp(-+1.96 s), and not ratio * (1 -+ 1.96 s)",
+            "ratio * math.exp(-1.96 * s), ratio * math.exp(1.96 * s)",
+        ): judges.of_a_line,
+        (
+            "each result is divided by its iterations, and not by iterations - 1",
+            "divide (std_time / mean_time) squared by iterations",
+        ): judges.of_one_less,
     },
     name="knows_the_noise",
     says='speedup returns the ratio, its interval, and "cannot tell" where 1 lies in the interval.',
     why={
-        "by chance, entry 4": "entry 4 is the verdict: 1 lies in the interval, and the ratio alone decides nothing",
-        "entry 4": "entry 4 is the verdict: faster if low > 1, slower if high < 1, else cannot tell",
-        "entry 1": "entry 1 is the ratio: the baseline's mean over the candidate's",
-        "entry": "entries 2 and 3 are low and high: s squared is the sum of "
-        "(std_time / mean_time) squared / iterations; each result has its own iterations",
-        "": "speedup returns ratio, low, high, verdict",
+        "by chance, entry 4": (
+            "entry 4 is the verdict: 1 lies in the interval, and the ratio alone decides nothing",
+            "compare low and high with 1, and not the ratio",
+        ),
+        "entry 4": (
+            "entry 4 is the verdict: faster if low > 1, slower if high < 1, else cannot tell",
+            "compare low and high with 1, in this order",
+        ),
+        "entry 1": (
+            "entry 1 is the ratio: the baseline's mean over the candidate's",
+            "baseline.mean_time / candidate.mean_time",
+        ),
+        "entry": (
+            "low or high is wrong: s or the iterations of one of the results",
+            "s squared is the sum of (std_time / mean_time) squared / iterations of each result",
+        ),
+        "": (
+            "speedup returns ratio, low, high, verdict",
+            "return these four in this order, as one tuple",
+        ),
     },
-    try_="ratio * math.exp(-1.96 * s), ratio * math.exp(1.96 * s)",
+    try_=SEE,
 )

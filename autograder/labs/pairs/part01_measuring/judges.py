@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autograder.checks.hints import Hints
 from autograder.checks.table_form import Form, Slip, count, not_negative, positive, words
 from autograder.checks.timing import JUMPS, STEADY, WALL, ratio_of_means
 
@@ -21,26 +22,49 @@ RESULT = Form(
     ),
 )
 Times = Sequence[float]
+COLD = "that is with the cold calls"
+TIMES: Hints = {
+    COLD: "make the `warmup` calls before you read the clock for the first time",
+    "the median": "take the mean of the times: statistics.mean",
+    "all calls together": "divide the sum by iterations",
+    "milliseconds": "leave out the factor 1000: the result holds seconds",
+    JUMPS: STEADY,
+    "one clock around all": "read the clock before and after each call, and keep each time",
+    "divides by n": "divide by n - 1, as statistics.stdev does",
+    "error of the mean": "leave the deviation as it is, and do not divide it by the root of n",
+    "queued before": "synchronize() before the first reading of the clock as well",
+    "queued work": "synchronize(), read time.perf_counter(), call, synchronize(), read it again",
+}
+PEAKS: Hints = {
+    "cold call": "reset the peak after the warm-up, right before the timed calls",
+    "process began": "reset the peak after the warm-up, right before the timed calls",
+    "last call's": "reset the peak once, before all timed calls, and not in the loop",
+    "before the timed calls": "subtract allocated(), read right before the timed calls",
+    "warm-up kept": "read allocated() after the warm-up, and subtract that from the peak",
+    "output of a call": "write fn() and keep no result",
+    "after the timed calls": "read allocated() before the timed calls",
+    "megabytes": "leave out the factor 1e-6: the result holds bytes",
+}
+"""What to try, by words of what is wrong."""
 
 
 def time_problem(row: Mapping[str, Any], cold: Times, times: Times) -> str:
     """Say how the mean or the deviation is not that of the timed calls, which came after the cold ones."""
     every = [*cold, *times]
-    with_cold = "that is with the cold calls; let them pass before the clock counts"
     mean = statistics.mean(times)
     means: list[Slip] = [
-        (statistics.mean(every), with_cold),
-        (sum(every) / len(times), with_cold),
-        (statistics.mean(every[: len(times)]), with_cold),
+        (statistics.mean(every), COLD),
+        (sum(every) / len(times), COLD),
+        (statistics.mean(every[: len(times)]), COLD),
         (statistics.median(times), "that is the median"),
         (sum(times), "that is the time of all calls together"),
         (mean * 1000, "that is in milliseconds"),
-        (mean * WALL, f"{JUMPS}: {STEADY}"),
+        (mean * WALL, JUMPS),
     ]
     deviations: list[Slip] = [
-        (0.0, "one clock around all calls knows no deviation: read it before and after each call"),
-        (statistics.pstdev(times), "that divides by n; divide by n - 1"),
-        (statistics.stdev(every), with_cold),
+        (0.0, "one clock around all calls knows no deviation"),
+        (statistics.pstdev(times), "that divides by n"),
+        (statistics.stdev(every), COLD),
         (statistics.stdev(times) * 1000, "that is in milliseconds"),
         (statistics.stdev(times) / math.sqrt(len(times)), "that is the error of the mean"),
     ]
@@ -51,13 +75,13 @@ def time_problem(row: Mapping[str, Any], cold: Times, times: Times) -> str:
 def wait_problem(row: Mapping[str, Any], times: Times, share: float, before: float) -> str:
     """Say how the mean leaves out the *share* that was queued, or has what was queued *before* the first call."""
     mean = statistics.mean(times)
-    early = f"{1000 * before:.0f} ms of other work had been queued before: wait before the first reading, too"
-    late = (
-        "read the clock while the device is idle, by perf_counter, which also runs while you wait"
-    )
+    early = f"it includes {1000 * before:.0f} ms of other work that was queued before"
+    late = "the clock was read before the device was idle, or it stands still while you wait"
     slips: list[Slip] = [
         (mean * (1 - share), f"the queued work is missing: {late}"),
         (mean - share * times[-1] / len(times), f"the last call's queued work is missing: {late}"),
+        (mean * 1000, "that is in milliseconds"),
+        (mean * WALL, JUMPS),
         (mean + before / len(times), early),
         (mean + (before + share * times[0]) / len(times), early),
     ]
@@ -69,20 +93,16 @@ def peak_problem(row: Mapping[str, Any], script: Mapping[str, int]) -> str:
     held, cold, kept, timed = (script[name] for name in ("held", "cold", "kept", "timed"))
     after, each = held + kept, script["each"]
     last = (timed - 3 * each) // 2 + 4 * each
-    whole = "that includes what was allocated before the timed calls: subtract it"
     slips: list[Slip] = [
-        (cold, "that is the cold call's: reset the peak after the warm-up"),
-        (cold - kept, "that is the cold call's: reset the peak after the warm-up"),
-        (held + cold, "that is the peak since the process began: reset it after the warm-up"),
-        (after + timed, whole),
-        (kept + timed, "that includes what the warm-up kept: read allocated() after it"),
-        (
-            timed + script["output"],
-            "the output of a call is kept during the next call: write fn() and keep no result",
-        ),
-        (timed - 5 * each, "read allocated() before the timed calls, and not after them"),
+        (cold, "that is the cold call's"),
+        (cold - kept, "that is the cold call's"),
+        (held + cold, "that is the peak since the process began"),
+        (after + timed, "that includes what was allocated before the timed calls"),
+        (kept + timed, "that includes what the warm-up kept"),
+        (timed + script["output"], "the output of a call is kept during the next call"),
+        (timed - 5 * each, "what was held was read after the timed calls"),
         (timed / 1e6, "that is in megabytes"),
-        (last, "that is the last call's: reset the peak once, before all timed calls"),
+        (last, "that is the last call's"),
     ]
     return RESULT.mismatch(row, "memory_peak", timed, 1e-9, slips)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import outputs
-from autograder.checks.hints import hinted
+from autograder.checks.hints import hint_for, hinted
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -91,13 +91,22 @@ def stepped(student: Student, rig: Rig) -> Any:
 
 LOOP = "for batch in batches: step(batch), then prof.step()"
 PLAN = "schedule(wait=1, warmup=1, active=active, repeat=1)"
+TRACE_HINTS = {
+    "record_shapes is": "profile(..., record_shapes=True)",
+    "profile_memory is": "profile(..., profile_memory=True)",
+    "the folder holds": "export the trace as step_trace.json, into the folder that is given",
+    "repeat=1": "repeat=1 in schedule(...)",
+    "no ProfilerStep": f"{PLAN}; {LOOP}",
+    "prof.step() ends": LOOP,
+    "wait=1": PLAN,
+}
 
 
 @part.check(basis="outputs")
 def every_batch_once(stepped: Pair) -> Verdict:
     """profile_steps calls step once for each batch, in order."""
     why: outputs.Causes = {
-        "rows of the batches, length": (
+        "rows of the batches, number of entries": (
             "step must be called once for each batch, also for batches that are not recorded",
             "call step in the loop over the batches and nowhere else",
         ),
@@ -113,9 +122,9 @@ def trace_holds_the_steps(stepped: Pair) -> Verdict:
     own, expected = stepped.student.values, stepped.baseline.values
     active = expected["active"]
     if problem := judges.trace_problem(own, expected["sizes"], active):
-        is_extra = len(own["files"]) > 1 and "step_trace.json" in own["files"]
-        try_ = "write other files elsewhere" if is_extra else f"{PLAN}; {LOOP}; {SEE}"
-        return Failed(*problem, try_)
+        if len(own["files"]) > 1 and "step_trace.json" in own["files"]:
+            return Failed(*problem, "write other files elsewhere")
+        return hinted(Failed(*problem, f"{PLAN}; {LOOP}; {SEE}"), TRACE_HINTS)
     return Passed(f"steps 2 to {active + 1}")
 
 
@@ -156,16 +165,17 @@ def modelled(student: Student, rig: Rig) -> Any:
 
 SORT = "sort by the time that you show"
 ROW_HINTS = {
-    judges.GOES_UP: SORT,
-    judges.IS_MISSING: SORT,
+    f"self_us {judges.GOES_UP}": SORT,
+    f" {judges.IS_MISSING}, with": SORT,
     "profile_model: 10 rows": "profile_model returns twenty rows, and profile_steps ten",
+    " 0 rows": f"{PLAN}: a schedule that begins again drops what it recorded",
     " rows; expected": "keep the names with aten:: first, then sort, and then take the first rows",
     judges.NO_OPERATOR: 'keep the names that begin with "aten::"',
     judges.MANY: f"{PLAN}; in profile_model model.zero_grad() begins each of three steps",
     judges.FEW: f"key_averages() without group_by_input_shape; {PLAN}",
     judges.OF_ONE_CALL: "self_cpu_time_total as it is, not divided by count",
     judges.IN_MS: "self_cpu_time_total as it is: it is in microseconds",
-    judges.OTHER_TIME: "self_cpu_time_total, not cpu_time_total; export_chrome_trace to the file's name",
+    judges.OTHER_TIME: "self_cpu_time_total, not cpu_time_total; see that the file has the right name",
 }
 
 
@@ -214,6 +224,10 @@ def leaves_no_hooks(left_behind: Observation) -> Verdict:
 # --- profile_memory ---------------------------------------------------------------------------------------------------
 
 WAY = record(peak=INTEGER, kept=INTEGER, sum=INTEGER, left=INTEGER, operators=map_of(INTEGER))
+PEAK_HINTS = {
+    "a variable keeps": "model(inputs).float().square().mean().backward(), as one expression",
+    "kilobytes": "return bytes: leave out the division",
+}
 MODEL = record(name=TEXT, peak=optional(NUMBER), calls=INTEGER, rows=ROWS, ways=list_of(WAY))
 
 
@@ -242,11 +256,13 @@ def peak_to_the_byte(remembered: Pair) -> Verdict:
     both = (side.values["models"] for side in (remembered.student, remembered.baseline))
     for own, right in zip(*both, strict=False):
         ways = right["ways"]
-        try_ = f'max(accumulate(event["args"]["Bytes"] for each [memory] event)); {SEE}'
         problem = judges.peak_problem(own["peak"], ways)
+        try_ = hint_for(problem[1], PEAK_HINTS) if problem else ""
+        try_ = try_ or f'max(accumulate(event["args"]["Bytes"] for each [memory] event)); {SEE}'
         if own["calls"] != 1:
             measured = f"the model was called {many(own['calls'], 'time')}"
             problem = measured, "rows and peak are read from one recording"
+            try_ = "record once, and read rows and peak from that recording"
         elif not problem:
             try_ = "sort by self_cpu_memory_usage, largest first"
             same = [way["operators"] for way in ways if way["peak"] == own["peak"]]

@@ -128,9 +128,12 @@ def peak_problem(peak: float | None, ways: Sequence[Mapping[str, Any]]) -> Probl
             return measured, why
     if any(peak == sum(max(0, size) for size in way["operators"].values()) for way in ways):
         return measured, SLIPS["sum"]
+    why = "it is not the largest running sum of the [memory] events"
+    if any(isclose(peak * unit, peaks[0], rel_tol=1e-3) for unit in (1e3, 2**10, 1e6, 2**20)):
+        why = "that is in kilobytes or megabytes"
     if not peak:
-        return measured, "the allocator of a GPU knows nothing of a CPU's memory"
-    return measured, "it is not the largest running sum of the [memory] events"
+        why = "the allocator of a GPU knows nothing of a CPU's memory"
+    return measured, why
 
 
 def trace_problem(own: Mapping[str, Any], sizes: Sequence[int], active: int) -> Problem:
