@@ -27,6 +27,22 @@ def averaged(*dtypes: str) -> dict[str, Any]:
     return {"values": {"ranks": exactly(WORLD, RANK)}, "arrays": arrays}
 
 
+ROUNDS = {
+    "as exact as": "convert to the dtype that is given",
+    "dtype is not used": "convert to dtype before the call, and reduce what was converted",
+    "own gradients in float32": "return what was reduced, in every process",
+    "these are sums": "divide by the number of processes before the sum",
+    "you divide twice": "divide once, before the sum",
+    "tiny gradients": "reduce in the dtype that is given: bfloat16 keeps them",
+    "infinite in float16": "divide in float32, then convert and send",
+}
+BLOCKED = {
+    "a call without": "dist.all_reduce(..., async_op=True)",
+    "a hook that waits": "return the future with .then(...), and call no wait() in the hook",
+}
+"""What to try, by words of what is wrong."""
+
+
 class Hooks(Group):
     """What a hook does in some steps; no gradient is 0, or has another sign in another process."""
 
@@ -61,7 +77,7 @@ class Hooks(Group):
                     return f"{dtype}: the processes have different means", why
             return "; ".join(measured), ""
 
-        self._claim(name, says, "outputs", problem, try_, compared="gradients")
+        self._claim(name, says, "outputs", problem, try_, compared="gradients", hints=ROUNDS)
 
     def does_not_block(self, name: str, says: str, try_: str, needs: Sequence[str] = ()) -> None:
         """Claim that a hook starts its calls asynchronously, and that nothing is waited for while it runs."""
@@ -73,12 +89,13 @@ class Hooks(Group):
                 blocking, waits = during.count(BLOCKING), during.count(WAITED)
                 measured = f"rank {rank}: {blocking} blocking calls and {waits} waits in hooks"
                 if blocking or waits:
-                    return measured, "a hook that waits blocks the backward pass: nothing overlaps"
+                    what = "a call without async_op=True" if blocking else "a hook that waits"
+                    return measured, f"{what} blocks the backward pass: nothing overlaps"
                 if BEGINS not in during:
                     return measured, "the hook was never called"
             return measured, ""
 
-        self._claim(name, says, "report", problem, try_, needs)
+        self._claim(name, says, "report", problem, try_, needs, hints=BLOCKED)
 
 
 def _rounding_reason(own: Any, expected: Any) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from autograder.checks import numerics, outputs
 from autograder.checks.hints import hinted
+from autograder.checks.outputs import Causes
 from autograder.claims.claimed import joined
 from autograder.lab import (
     BOOLEAN,
@@ -37,11 +38,30 @@ EXACT = 1e-4  # relative, of figures
 SUMS = (1.5, 2.5)
 SAVED = 1e-6  # of the largest weight
 KEPT = "kept_"
-SAMPLES_FIRST = {
-    "not those of DistributedSampler": "if divides_the_samples fails too, mend that first"
-}
 UNCOUNTED = "collectives are counted from the third step on, and optimizer.step() ends a step"
 UNSEEN = "nothing is averaged in a step, or in another thread, where no call is seen"
+REASONS = {
+    "DistributedSampler": "if divides_the_samples fails too, fix that first",
+    "ranks end with": "send the weights of rank 0 first, and average gradients before each step",
+    "a different model was": "train the model that is given, and give the optimizer its parameters",
+    "steps go twice as far": "divide by the number of processes once, where gradients are added up",
+}
+READ = {
+    "both processes read the same": "give each process the samples of its own rank",
+    "must read": "let DistributedSampler divide the set, without shuffle or drop_last in the loader",
+    "no process read": "DistributedSampler with the rank of the process in the group",
+    "every epoch has": "sampler.set_epoch(epoch) before each epoch",
+}
+WRITES = {
+    "both write": "write in rank 0 alone: if dist.get_rank() == 0",
+    "its names are": "save the state_dict() of the model itself, not of what wraps it",
+    "different weights": "save after the last step, and from the model that was trained",
+}
+SENDS = {
+    UNCOUNTED: "take the steps with the optimizer that is given",
+    UNSEEN: "call the collective operation in the thread that trains, in each step",
+}
+"""What to try, by words of what is wrong."""
 Calls = Sequence[Mapping[str, Any]]
 """Collective calls of one step: the kind and the bytes of each."""
 Orders = Sequence[Sequence[int]]
@@ -98,12 +118,13 @@ class Group:
         try_: str,
         needs: Sequence[str] = (),
         compared: str = "",
+        hints: Causes | None = None,
     ) -> None:
         """Register a check; *problem* says what was measured, and what is wrong with it."""
 
         def judge(ranks: Pair) -> Verdict:
             measured, why = problem(ranks)
-            return verdict(measured, why, joined(try_, self.see))
+            return hinted(verdict(measured, why, joined(try_, self.see)), hints or {}, self.see)
 
         self.part.add_check(name, says, basis, judge, [self.probe], needs, compared)
 
@@ -132,7 +153,7 @@ class Group:
             evidence = numerics.shares(update=moved.error / within)
             if not moved.error <= within:
                 failed = Failed(measured, self.reason(ranks, moved.ratio), self.see, evidence)
-                return hinted(failed, SAMPLES_FIRST, self.see)
+                return hinted(failed, {**REASONS, **READ}, self.see)
         return Passed(measured, evidence)
 
     def reason(self, ranks: Pair, ratio: float) -> str:
@@ -202,7 +223,7 @@ class Group:
                 why,
             )
 
-        self._claim("divides_the_samples", says, "report", problem, try_)
+        self._claim("divides_the_samples", says, "report", problem, try_, hints=READ)
 
     def new_order_each_epoch(self, name: str) -> None:
         """Claim that epochs differ."""
@@ -236,7 +257,7 @@ class Group:
             return "; ".join(written), why
 
         try_ = "in rank 0 alone, after the last step, torch.save(model.state_dict(), file), not the wrapper's"
-        self._claim(name, says, "report", problem, try_)
+        self._claim(name, says, "report", problem, try_, hints=WRITES)
 
     def leaves_no_group(self, name: str, says: str) -> None:
         """Claim that no process group is there after a training, nor after one that raised (`left_open`)."""
@@ -296,7 +317,7 @@ class Group:
                     return measured, why
             return measured, ""
 
-        self._claim(name, says, "report", problem, try_, needs)
+        self._claim(name, says, "report", problem, try_, needs, hints=SENDS)
 
     def _ordered(self, ranks: Pair) -> Pair:
         """Compare with one process that kept the first order where these did, and that has a check of its own."""

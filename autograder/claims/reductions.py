@@ -57,6 +57,10 @@ TRIES = {
     BLOCKS: "dist.all_reduce(flat, async_op=True)",
     WAITS: "call wait() in finish()",
 }
+ORDERS = {
+    "by their order": "send bucket k + 1 after bucket k, also if it is full earlier",
+    "never makes": "send each bucket in finish() that has not left, with zeros for what is missing",
+}
 """What to try, by words of what is wrong."""
 
 
@@ -182,7 +186,7 @@ class Reductions(Group):
                 return measured, "one process waits for a call that the other never makes"
             return measured, "" if first else UNSEEN
 
-        self._claim(name, says, "report", problem, try_, needs)
+        self._claim(name, says, "report", problem, try_, needs, hints=ORDERS)
 
     def overlaps(
         self,

@@ -91,11 +91,11 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
         "compile the whole model, torch.compile(model, ...), and not its layers: each is a graph of its own",
     ),
     "apart": (
-        "the processes of the group went different ways",
+        "the processes did not make the same collective calls",
         "let all processes make the same collective calls, in one order, with tensors of one size",
     ),
     "left early": (
-        "the processes of the group went different ways",
+        "a process returned, and another one still waits for it in a collective call",
         "no rank may return, or skip a collective call by an if, before all ranks have made that call",
     ),
     "unended": (
@@ -121,7 +121,7 @@ def failed_to_run(observation: Observation, hints: Mapping[str, str] | None = No
     if not observation.imported and observation.ended == "raised" and not observation.kind:
         measured, try_ = NOT_IMPORTED
     elif hints:
-        try_ = hints.get(observation.ended, try_)
+        try_ = hints.get(observation.kind) or hints.get(observation.ended, try_)
     evidence = {"log": observation.log[-LOGGED:]} if observation.log else {}
     return Failed(measured, observation.error, try_, evidence)
 

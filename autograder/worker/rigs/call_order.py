@@ -98,6 +98,12 @@ def made(calls: Calls) -> str:
     return f"{count} collective call{'s' * (count > 1)}" if count else "no collective call"
 
 
+def returned_after(calls: Calls) -> str:
+    """Say when a process has returned, by the calls that it made."""
+    any_call = any(call["kind"] != JOINS for call in calls)
+    return f"after {made(calls)}" if any_call else "before it called any collective operation"
+
+
 def words(call: Mapping[str, Any]) -> str:
     """Say what a process does in a call."""
     kind, size = call["kind"], call["bytes"]

@@ -176,8 +176,8 @@ class _Group:
         returned = [rank for rank in self._answers if rank not in failed]
         for rank in returned:
             if waits := call_order.ahead(calls, rank):
-                after = call_order.made(calls[rank])
-                raise BadReturn(f"rank {rank} returned after {after}, and {waits}", EARLY)
+                after = call_order.returned_after(calls[rank])
+                raise BadReturn(f"rank {rank} returned {after}, and {waits}", EARLY)
         over = len(failed) + len(left) + len(returned) == len(self._pids)
         if over or late:
             self._last(failed, left, calls, late and not over)

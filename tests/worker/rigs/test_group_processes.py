@@ -66,11 +66,11 @@ ENDS = {
     ),
     "it talks to nobody": (
         grouped(reduces, lambda: None, before=0),
-        "rank 1 returned after no collective call, and rank 0 waits in call 1",
+        "rank 1 returned before it called any collective operation, and rank 0 waits in call 1",
     ),
     "it never joins": (
         joins_alone,
-        "rank 1 returned after no collective call, and rank 0 waits for it in init_process_group",
+        "rank 1 returned before it called any collective operation, and rank 0 waits for it in init_process_group",
     ),
     "it leaves": (
         grouped(reduces, lambda: os._exit(0)),
@@ -105,7 +105,7 @@ def test_what_a_process_does_to_the_others_is_said(tmp_path, work, words):
     with pytest.raises(BadReturn, match=words) as ended:
         group_processes.together(2, lambda _: {}, work, tmp_path, SECONDS)
 
-    early = "left early" if "returned after" in words else "apart"
+    early = "left early" if "rank 1 returned" in words else "apart"
     assert ended.value.kind == ("" if "in the process of" in words else early)
 
 

@@ -120,8 +120,14 @@ add_norm.same(
             "addresses of what is not contiguous: a kernel reads numbers in the order of memory",
             "x.contiguous() and residual.contiguous() before the launch",
         ),
-        "eps": "where eps stands, or which eps: the argument is added to the mean, under the root",
-        "": "another function: total / sqrt(mean(total**2) + eps) * weight, with total = x + residual",
+        "eps": (
+            "where eps stands, or which eps: the argument is added to the mean, under the root",
+            "take the argument eps, in sqrt(mean(total**2) + eps)",
+        ),
+        "": (
+            "another function: total / sqrt(mean(total**2) + eps) * weight, with total = x + residual",
+            "compare with PyTorch's operators on one short row",
+        ),
     },
     try_=SEE,
 )
@@ -140,8 +146,10 @@ add_norm.same(
             "x.numel() // width programs",
         ),
         "no rows": ("a grid of 0 programs cannot be launched", "return before the launch"),
-        "": "BLOCK must be at least the width, and a mask with other=0.0 leaves out the rest; the mean is of width "
-        "numbers",
+        "": (
+            "numbers behind the end of a row are counted, or those behind BLOCK are left out",
+            "BLOCK is at least the width; load with a mask and other=0.0, and divide by the width",
+        ),
     },
     try_=SEE,
 )
@@ -275,7 +283,7 @@ def _measured(scripted_versions: Pair) -> str | tuple[str, str]:
             return timed
     file = table.holds_the_rows(values["csv"], COSTS.file, values["rows"])
     if isinstance(file, Failed):
-        return f"{file.measured}: {file.why}"
+        return f"{file.measured}: {file.why}", file.try_
     return table.other_device(values["rows"], script["device"])
 
 

@@ -39,7 +39,17 @@ def late(student: Student, rig: Rig) -> Answer:
     return rig.reduced(student, ALL, exact=True, late=True)
 
 
-@part.probe(pair=True, **reduced(), takes=["BucketedDDP"])
+@part.probe(
+    pair=True,
+    **reduced(),
+    takes=["BucketedDDP"],
+    hints={
+        "apart": "send whole buckets, bucket k + 1 after bucket k, also if it is full earlier; "
+        "a gradient that is missing counts as zeros",
+        "left early": "in finish(), send each bucket that has not left, with zeros for what is "
+        "missing",
+    },
+)
 def uneven(student: Student, rig: Rig) -> Answer:
     """The same with three processes, where rank 0 does not use all parameters in the second step."""
     return rig.reduced(student, SOME)

@@ -15,6 +15,7 @@ from autograder.claims.groups import APART, WORLD, Group, division_problem, orde
 from autograder.lab import (
     INTEGER,
     NUMBERS,
+    TEXT,
     Failed,
     Observation,
     Pair,
@@ -36,12 +37,17 @@ FIGURES = {
     "steps": "a group of batches is one step, and one that the scaler skips is none",
     "skipped": "it counts the steps that the scaler skipped: those after which its scale is smaller",
 }
+PAST = (
+    "the model inside of DistributedDataParallel was called, as by model.module(...): that goes "
+    "past the wrapper, which exchanges the gradients"
+)
 WEIGH = "multiply each loss by len(labels) / samples of its group"
 TRIES: Causes = {
     f"{SENT}: 0,": (
         "no exchange is seen: another thread makes it, or gradients are sent in another way",
         "let backward() of DistributedDataParallel exchange them, in the thread that trains",
     ),
+    PAST: "call model(inputs), the wrapper itself",
     "eval mode": "model.train() before the first batch",
     "kept for": "optimizer.zero_grad() after each step",
     "is clipped by its own": "clip_grad_norm_ once, of all of model.parameters()",
@@ -68,7 +74,7 @@ def trained(*cases: str) -> dict[str, Any]:
     """Return the form of a probe that answers with `rig.grouped`."""
     names = ["start", *(f"weights{rank}" for rank in range(WORLD))]
     arrays = {f"{case}: {name}": ("float64", 1) for case in cases for name in (*names, "slips")}
-    values = {**SLIPPED, "dtypes": map_of(exactly(WORLD, DTYPES))}
+    values = {**SLIPPED, "dtypes": map_of(exactly(WORLD, DTYPES)), "past": list_of(TEXT)}
     return {"pair": True, "values": values, "arrays": {**arrays, **NUMBERS}}
 
 
@@ -100,7 +106,9 @@ class Steps(Group):
             self._case = case
             judged = super().trained(Pair(*(_only(side, case) for side in sides)), within)
             if isinstance(judged, Failed):
-                named = replace(judged, measured=case + judged.measured)
+                is_past = case.removesuffix(": ") in ranks.student.values["past"]
+                why = PAST if is_past else judged.why
+                named = replace(judged, measured=case + judged.measured, why=why)
                 return hinted(named, TRIES)
         return judged
 

@@ -144,6 +144,8 @@ class Training:
             "scaler": scaler if plan.scale else None,
             "clip": plan.clip,
         }
+        wrapped = list[bool]()
+        model.register_forward_pre_hook(lambda *_: wrapped.append(True))
         loader = DataLoader(data, plan.batch, sampler=sampler)
         arguments = (model, loader, self.criterion, self.optimizer(model), CPU)
         with Collectives() as sent, Dtypes(model.module, self.criterion) as dtypes:
@@ -156,6 +158,7 @@ class Training:
             **{name: number(returned[name]) for name in FIGURES},
             SENT: exchanges,
             "dtypes": dtypes.values(),
+            "past": not wrapped,
             "weights": flat(dict(model.module.state_dict())).tolist(),
         }
 
@@ -204,7 +207,8 @@ class Rig(worker.Rig):
                 for name in (*FIGURES, SENT):
                     answers.add(f"{case}, rank {rank}: {name}", own[case][name])
         dtypes = {case: [own[case]["dtypes"] for own in ranks] for case in trainings if train}
-        return {**answers.values(), "dtypes": dtypes, "slips": slips, **arrays}
+        past = [case for case in trainings if train and any(own[case]["past"] for own in ranks)]
+        return {**answers.values(), "dtypes": dtypes, "past": past, "slips": slips, **arrays}
 
     def evaluated(
         self, cases: Mapping[str, tuple[int, int, int, bool]], student: Any

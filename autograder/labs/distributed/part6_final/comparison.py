@@ -9,7 +9,7 @@ from functools import partial
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from autograder.checks.hints import caused
+from autograder.checks.hints import caused, hinted
 from autograder.claims.exercise import Exercise
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
@@ -90,7 +90,6 @@ def compared(student: Student, rig: Rig) -> Answer:
     return {**script, "runs": runs[:64], **table}
 
 
-START = "begin each row with the baseline's options, and divide its batch by accumulate"
 study = Study(part, RESULTS, "compare_configurations", by=compared)
 
 
@@ -99,7 +98,7 @@ def same_work_in_every_row(compared: Pair) -> Verdict:
     """compare_configurations changes one thing in each run, all in the last; all train on equal amounts of data."""
     values, script = compared.student.values, compared.baseline.values
     why = configurations.work_problem(values["runs"], script["samples"], script["batch"])
-    return verdict(f"{len(values['runs'])} runs", why, f"{START}; {TABLE}")
+    return hinted(verdict(f"{len(values['runs'])} runs", why, TABLE), configurations.WORK, TABLE)
 
 
 study.is_measured(
@@ -152,6 +151,7 @@ study.is_drawn(
 
 # --- more processes ---------------------------------------------------------------------------------------------------
 
+LEFT = "add max(0, communication - hideable_ms) to compute_ms"
 predict = Exercise("predict_step", part)
 
 
@@ -181,19 +181,40 @@ predict.same(
     name="predicts_scaling",
     says="predict_step returns the step and both efficiencies for 1 to 64 processes, with all, some or nothing hidden.",
     why={
-        "one process": "one process sends nothing, and what could be hidden does not make its step shorter",
-        "all of it hidden": "what is hidden does not make the step shorter than compute_ms",
-        "strong_efficiency": "compute_ms / n over the step in which compute_ms and hideable_ms are divided by n",
-        "": "each bucket pays 2 (n - 1) latencies, and what backward cannot hide comes on top",
+        "one process": (
+            "one process sends nothing, and what could be hidden does not make its step shorter",
+            LEFT,
+        ),
+        "all of it hidden": ("what is hidden does not make the step shorter than compute_ms", LEFT),
+        "strong_efficiency": (
+            "strong scaling divides the work of one process by n",
+            "divide compute_ms and hideable_ms by n, and then compute_ms / n by that step",
+        ),
+        "": (
+            "each bucket pays 2 (n - 1) latencies, and what backward cannot hide comes on top",
+            "check the time of one bucket with n = 2 first",
+        ),
     },
     try_='see "More processes" in the part 6 handout',
     slips={
         words: partial(configurations.predicted, slip)
         for slip, words in {
-            "one latency": "each bucket pays 2 (n - 1) latencies, not all of them together",
-            "once around": "a ring goes round twice: 2 (n - 1) rounds",
-            "hides the whole": "in strong scaling only hideable_ms / n can hide it",
-            "hides each": "hideable_ms hides the sum of all buckets' times, and not of each bucket",
+            "one latency": (
+                "each bucket pays 2 (n - 1) latencies, not all of them together",
+                "multiply the latencies by the number of buckets",
+            ),
+            "once around": (
+                "a ring goes round twice, and here it goes round once",
+                "take 2 (n - 1) rounds for each bucket",
+            ),
+            "hides the whole": (
+                "in strong scaling only hideable_ms / n can hide it",
+                "divide hideable_ms by n there, as compute_ms",
+            ),
+            "hides each": (
+                "hideable_ms hides the sum of all buckets' times, and not of each bucket",
+                "add up the times of all buckets, and take hideable_ms off once",
+            ),
         }.items()
     },
 )

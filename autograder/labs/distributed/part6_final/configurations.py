@@ -54,6 +54,15 @@ SLIPS = {
 TRIES = {
     "epoch": "samples / statistics.median(seconds[1:])",
     "peak": 'max(result["peak_mb"])',
+    "accuracy of": 'put result["accuracy"] into the row as it is, a share',
+    "steps of": 'put result["steps"] into the row as it is',
+    "device is called": "given.device_name(device)",
+}
+WORK = {
+    "one run has": "begin each row with the baseline's options, and change one of them",
+    "no run is of": "make one run for each of the five rows",
+    "are expected": "hand the samples and epochs on as they are, to every run",
+    "another training": "divide the batch by accumulate where batches are accumulated",
 }
 """What to try, by words of what is wrong."""
 ROUNDED = 5e-3  # relative: what is left of a figure with three digits

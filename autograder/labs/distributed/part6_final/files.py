@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from autograder.checks import rendered, report
+from autograder.checks.hints import hinted
 from autograder.checks.trace import has_gpu
 from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
 from autograder.labs.distributed.part6_final import configurations
@@ -59,6 +60,15 @@ HEADINGS = {
 }
 LEAST, MOST = 800, 1300  # words
 FIGURES, ROWS, MEASURES = 6, 4, 3  # at least
+FORM = {
+    "nothing below": "write under each heading of the template",
+    "no heading": "keep the headings of the template, and write under each of them",
+    "words are expected": "write more or less under the headings, until the number of words fits",
+    "left to fill in": "put your own text in these places",
+    "is no row": "name each figure as the table does, {+ AMP.speedup}, and type none by hand",
+    "that the table does not have": "name each figure as the table does, {+ AMP.speedup}",
+}
+"""What to try, by words of what a document lacks."""
 NAMED = "write figures by their names, {+ AMP.speedup}, under the headings of the template"
 
 
@@ -74,7 +84,7 @@ def analysis_has_its_form(analysis: Text, distributed_results: Table) -> Verdict
         measured = f"{measured}, {len(named)} figures of {len(rows)} rows by their names"
         few = len(named) < FIGURES or len(rows) < ROWS
         why = f"at least {FIGURES} figures of {ROWS} rows are needed" * few
-    return verdict(measured, why, NAMED)
+    return hinted(verdict(measured, why, NAMED), FORM)
 
 
 @part.check(basis="artefact")
@@ -82,15 +92,18 @@ def recommendations_have_figures(recommendations: Text, distributed_results: Tab
     """recommendations.md has three measures, each with a figure of the table by its name."""
     named, wrong = report.figures(recommendations, distributed_results, RESULTS.units)
     if left := report.left_over(recommendations.text):
-        return Failed(f"{many(len(left), 'place')} left to fill in", report.listed(left), NAMED)
+        measured = f"{many(len(left), 'place')} left to fill in"
+        return Failed(measured, report.listed(left), "put your own text in these places")
     if wrong:
-        return Failed(*_unknown(wrong), NAMED)
+        return Failed(*_unknown(wrong), FORM["is no row"])
     cuts = report.points(recommendations.text)
     counts = (sum(bool(rendered.BRACES.search(point)) for point in cut) for cut in cuts)
     count = max(counts, default=0)
     measured = f"{count} measures with a figure, {len(named)} figures in all"
     why = f"{MEASURES} measures are needed, each with a figure" * (count < MEASURES)
-    return verdict(measured, why, NAMED)
+    return verdict(
+        measured, why, "name a figure of the table in each of three measures, {+ AMP.speedup}"
+    )
 
 
 def _unknown(wrong: list[str]) -> tuple[str, str]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from autograder.checks import outputs, slips
-from autograder.claims.groups import EXACT, Group, division_problem, order_problem, usual
+from autograder.checks.hints import hinted
+from autograder.claims.groups import EXACT, READ, Group, division_problem, order_problem, usual
 from autograder.lab import (
     INTEGER,
     NUMBERS,
@@ -89,7 +90,10 @@ WHY: outputs.Causes = {
         "padded shares count a sample twice, or a mean of shares weighs them alike",
         "all_reduce the right answers and the samples of Subset(test, range(rank, len(test), world))",
     ),
-    "file of": ("only rank 0 writes: two processes overwrite each other's file", "if rank == 0:"),
+    "file of": (
+        "only rank 0 writes: two processes overwrite each other's file",
+        "write it in rank 0 alone",
+    ),
     "group of": (
         "a process may wait for the group when it ends: destroy it",
         "dist.destroy_process_group() in finally",
@@ -102,8 +106,13 @@ WHY: outputs.Causes = {
         "each process has one: gather them in the order of the ranks",
         "dist.all_gather_object of peak_mb(device)",
     ),
-    "computes": "--amp is autocast in bfloat16 around forward pass and loss while it trains; nothing else computes in "
-    "16 bits, and parameters stay float32",
+    "computes": (
+        (
+            "--amp is autocast in bfloat16 around forward pass and loss while it trains; nothing else "
+            "computes in 16 bits, and parameters stay float32"
+        ),
+        "torch.autocast(device.type, torch.bfloat16, enabled=args.amp) around both, in training alone",
+    ),
     "steps taken": (
         "K batches are one step, and an epoch here has one step",
         "optimizer.step() after each K batches, and after the last batch",
@@ -116,8 +125,14 @@ WHY: outputs.Causes = {
         "the profiled epoch calls step() once after each step of the optimizer, and no other epoch does",
         "call it behind optimizer.step(), and not after each batch",
     ),
-    "loads": "--workers is num_workers, with persistent_workers=True; memory is pinned only with CUDA",
-    "": "samples are those of all processes, and steps those of the optimizer",
+    "loads": (
+        "--workers is num_workers, with persistent_workers=True; memory is pinned only with CUDA",
+        "num_workers=workers, persistent_workers=workers > 0, pin_memory only for a CUDA device",
+    ),
+    "": (
+        "samples are those of all processes, and steps those of the optimizer",
+        "count optimizer.step(), and add up the samples of all processes",
+    ),
 }
 PROCESS_OF = ("rank 0: ", "rank 1: ")
 WRITTEN = ("file of", "group of", "seconds", "peak_mb", "samples", "steps")
@@ -158,7 +173,8 @@ def divides_the_samples(plain: Pair) -> Verdict:
     read, samples, epochs = division(plain)
     why = division_problem(read, samples, epochs) or order_problem(read, epochs)
     measured = f"the processes read {' and '.join(str(len(each)) for each in read)} samples"
-    return verdict(measured, why, f"DistributedSampler, and sampler.set_epoch(epoch); {SEE}")
+    judged = verdict(measured, why, f"DistributedSampler, and sampler.set_epoch(epoch); {SEE}")
+    return hinted(judged, READ, SEE)
 
 
 def sent(ranks: Pair, plain: Pair) -> Verdict:
@@ -175,13 +191,22 @@ def sent(ranks: Pair, plain: Pair) -> Verdict:
     return Passed(f"{counts[0]} collective calls in a step")
 
 
+OPTION: outputs.Causes = {
+    "steps go twice as far": (
+        "without options it is right: gradients of a step's batches are added up and not averaged",
+        "weigh each batch's loss by its share of the step",
+    ),
+}
+"""What to try where only an option makes a training another one."""
+
+
 def did(ranks: Pair, plain: Pair, options: str) -> Verdict:
     """Judge a run with *options*: what it computes, sends, learns and writes."""
     update, loss = ROUGHLY if "--amp" in options else EXACTLY
     verdicts = (
         same(ranks, 0.0, *PROCESS_OF, "steps"),
         sent(ranks, plain),
-        processes.trained(ranks, update),
+        hinted(processes.trained(ranks, update), OPTION, SEE),
         same(ranks, loss, "loss"),
     )
     return all_of(verdicts, f"with {options or 'no option'}: ")
