@@ -15,6 +15,7 @@ from autograder.lab import (
     BOOLEAN,
     CASES,
     INTEGER,
+    NUMBER,
     NUMBERS,
     TEXT,
     Failed,
@@ -24,8 +25,10 @@ from autograder.lab import (
     Student,
     Verdict,
     list_of,
+    map_of,
 )
 from autograder.labs.pairs.part03_lifetimes import judges
+from autograder.traces.words import many
 
 if TYPE_CHECKING:
     from autograder.labs.pairs.part03_lifetimes.rig import Rig
@@ -68,8 +71,7 @@ summary = Exercise(
     call=summarized,
     holes=dict.fromkeys(("writes_into_its_inputs", "read_as_contiguous"), NO_TENSORS),
 )
-NEGATIVE, CANCEL, NAN = "all negative", "large numbers that cancel", "NaN in one column"
-EMPTY = "the first chunk has no rows"
+NEGATIVE, CANCEL, NAN, EMPTY = judges.NEGATIVE, judges.CANCEL, judges.NAN, judges.EMPTY
 
 
 @summary.inputs
@@ -105,23 +107,17 @@ summary.same(
     },
     gradients=(),
     dtypes=("float64", "bfloat16"),
-    slips={"chunks count by their rows: the means of chunks were averaged": judges.mean_of_means},
+    slips={
+        (
+            "the means of chunks were averaged, but a chunk with more rows counts more",
+            "add up sums and rows over all chunks, and divide once at the end",
+        ): judges.mean_of_means,
+    },
     name="summarize_is_right",
     says="summarize returns mean and maximum of each column, also with one row, empty chunks, NaN or sums that cancel.",
-    why={
-        NEGATIVE: "the maximum is that of transform(chunk), and negative here: it starts with -infinity, not with 0",
-        CANCEL: "sums in the chunks' dtype lose small numbers beside large ones",
-        NAN: "NaN in a column makes its mean and its maximum NaN",
-        EMPTY: "a chunk may have no rows, the first one as well",
-        "bfloat16": "results are in the chunks' dtype, and sums in float64",
-        "float64": "results are in the chunks' dtype",
-        "": "mean and maximum are taken over all rows of all transformed chunks",
-    },
-    hints={
-        f"{NAN}, result 1": "sum keeps a NaN, nansum drops it",
-        f"{NAN}, result 2": "torch.maximum keeps a NaN, torch.fmax drops it",
-    },
-    try_=f"total = total + values.sum(0, dtype=torch.float64), and torch.maximum; {SEE}",
+    why=judges.SUMMARIZED,
+    hints=judges.SUMMARY_HINTS,
+    try_=SEE,
 )
 summary.needs_less_memory(
     0.1,
@@ -130,7 +126,7 @@ summary.needs_less_memory(
     name="summarize_holds_one_chunk",
     says="summarize of 400 chunks needs at most 10% of the slow version's memory, measured from outside.",
     why="chunks or their results are kept until the end, in a list or by torch.cat",
-    try_="for chunk in chunks: add to the sums, and keep no chunk",
+    try_="take one chunk after the other, as the loop needs it; add it to the sums and keep none",
 )
 
 
@@ -162,13 +158,11 @@ NO_GRAPH = "with torch.no_grad(): around the loop"
 @part.check(basis="outputs")
 def evaluate_is_right(evaluated: Pair) -> Verdict:
     """evaluate returns losses and classes of eval mode, and leaves the model in the mode it was in, train or eval."""
-    why = "dropout and BatchNorm differ in train mode; return one loss for each batch, one class for each row"
-    try_ = f"model.eval(), criterion(outputs, labels), outputs.argmax(dim=1); {SEE}"
-    verdict = outputs.same(evaluated, judges.NEAR, why=why, try_=try_)
+    verdict = outputs.same(evaluated, judges.NEAR, why=judges.EVALUATED, try_=SEE)
     left = evaluated.student.values["left"]
     if isinstance(verdict, Failed) or not left:
         return verdict
-    return Failed(left[0], *judges.LEFT.get(left[0], ("the model must stay as it was", try_)))
+    return Failed(left[0], *judges.LEFT.get(left[0], ("the model must stay as it was", SEE)))
 
 
 @part.outputs
@@ -197,7 +191,10 @@ def evaluate_keeps_no_graph(many_batches: Pair, few_batches: Pair, evaluated: Pa
         NO_GRAPH,
     )
     if not any(evaluated.student.values["graphs"]):
-        why, try_ = "batches or outputs are kept until the end", "keep losses and classes alone"
+        why, try_ = (
+            "batches or outputs are kept until the end",
+            "take one batch after the other, as the loop needs it, and keep losses and classes alone",
+        )
     return judges.needs_less(many_batches, few_batches, 0.1, why, try_)
 
 
@@ -225,6 +222,7 @@ ALIVE = 2  # batches: that of the step, and one that was drawn ahead
         "fetches": FETCHES,
         "alive": INTEGER,
         "graphs": INTEGER,
+        "calls": INTEGER,
     },
     arrays={**NUMBERS, **WEIGHTS},
 )
@@ -241,6 +239,7 @@ def trained(student: Student, rig: Rig) -> Any:
         "fetches": fetches.values(),
         "alive": training.most,
         "graphs": training.net.most_alive,
+        "calls": len(training.net.graphs),
         "start": start,
         "weights": training.weights(),
     }
@@ -257,16 +256,23 @@ def train_is_right(trained: Pair) -> Verdict:
     verdict = numerics.same_update(trained, UPDATE, why=why, try_=try_)
     if isinstance(verdict, Passed):
         why = "losses are one for each batch, as the criterion returns them, in one tensor"
+        try_ = "losses.append(loss.detach()) in the loop, torch.stack(losses) after it"
         verdict = outputs.same(trained, judges.NEAR, why=why, try_=try_)
     if isinstance(verdict, Failed):
-        return verdict
+        calls = trained.student.values["calls"]
+        if calls == STEPS:
+            return verdict
+        measured = f"the model was called {many(calls, 'time')} for {STEPS} batches"
+        why = "each call of a model in train mode draws other dropout, so a second call changes it"
+        return Failed(measured, why, "call the model once for each batch, and keep that loss")
     if (alive := trained.student.values["alive"]) > ALIVE:
         measured = f"{alive} of {STEPS} batches were alive when the next one was drawn"
-        return Failed(
-            measured, "something keeps batches that are no longer needed", "keep the loss alone"
-        )
+        why = "the batches were put into a list, or something keeps them after their step"
+        try_ = "take one batch after the other, as the loop needs it, and keep its loss alone"
+        return Failed(measured, why, try_)
     if trained.student.values["keeps_graph"]:
-        return Failed("the losses that are returned have a graph", "they are not detached", STEP)
+        measured = "the losses that are returned have a graph"
+        return Failed(measured, "they are not detached", "losses.append(loss.detach())")
     return judges.retained(trained.student.values["graphs"]) or verdict
 
 
@@ -281,7 +287,7 @@ def train_waits_for_nothing(trained: Pair) -> Verdict:
 
 # --- accumulate: one graph at a time ----------------------------------------------------------------------------------
 
-ALONE, BEFORE = "a part without a label that counts", "gradients from before"
+ALONE, BEFORE = judges.ALONE, judges.BEFORE
 BATCHES = {
     # Rows, parts, and rows in a row whose labels are -100.
     "37 rows in 4 parts": (37, 4, slice(0)),
@@ -292,34 +298,43 @@ BATCHES = {
 }
 
 
-@part.probe(pair=True, values={**CASES, "calls": list_of(INTEGER)}, arrays=NUMBERS)
+@part.probe(
+    pair=True,
+    values={
+        **CASES,
+        "calls": list_of(INTEGER),
+        "steps": list_of(INTEGER),
+        "slips": map_of(NUMBER),
+    },
+    arrays=NUMBERS,
+)
 def accumulated(student: Student, rig: Rig) -> Any:
-    answers, calls = rig.answers(student), []
+    answers, calls, steps = rig.answers(student), list[int](), list[int]()
+    slips: dict[str, float] = {}
     for case, (rows, parts, ignored) in BATCHES.items():
         step = rig.one_step(rows, ignored, before=case == BEFORE)
+        if rig.side != "student" and not slips:
+            slips = step.slips(parts)
         returned = answers.tried(student.accumulate, *step.given(), parts)
         answers.add(f"{case}, loss", returned)
         answers.add(f"{case}, update", step.update())
         calls.append(len(step.net.graphs))
-    return {**answers.values(), "calls": calls}
+        steps.append(step.taken)
+    return {**answers.values(), "calls": calls, "steps": steps, "slips": slips}
 
 
 LARGE_PARTS = 16
-SUM = 'cross_entropy(model(x), y, reduction="sum") / counted, and backward() for each part'
 
 
 @part.check(basis="outputs")
 def accumulate_is_right(accumulated: Pair) -> Verdict:
     """accumulate takes the whole batch's step and returns its mean loss, also with labels of -100 and rows < parts."""
-    why = {
-        ALONE: "the mean over a part whose labels are all -100 is 0 / 0, which is NaN",
-        BEFORE: "gradients from before the call were added: zero_grad() comes before the first part",
-        "": "the loss is not the mean over all labels that count: rows are left out, or labels of -100 counted",
-    }
-    verdict = outputs.same(accumulated, judges.NEAR, why=why, try_=f"{SUM}; {SEE}")
+    verdict = outputs.same(accumulated, judges.NEAR, why=judges.ACCUMULATE, try_=SEE)
+    if isinstance(verdict, Failed):
+        return judges.slipped(accumulated) or verdict
     calls = zip(BATCHES.items(), accumulated.student.values["calls"], strict=False)
     for (case, (_, parts, _)), count in calls:
-        if isinstance(verdict, Passed) and count > parts:
+        if count > parts:
             return _too_many(case, count, parts)
     return verdict
 
@@ -354,7 +369,8 @@ def small_batch(student: Student, rig: Rig) -> Any:
 def accumulate_needs_little(large_batch: Pair, small_batch: Pair) -> Verdict:
     """accumulate of 16,384 rows in 16 parts needs at most 25% of the whole batch's memory, measured from outside."""
     why = "the graphs of several parts are alive at once: their losses are added up, and backward() comes at the end"
-    verdict = judges.needs_less(large_batch, small_batch, 0.25, why, SUM)
+    try_ = "call backward() for the loss of each part, before the next part goes forward"
+    verdict = judges.needs_less(large_batch, small_batch, 0.25, why, try_)
     calls, graphs = (large_batch.student.values[name] for name in ("calls", "graphs"))
     if calls > LARGE_PARTS:
         return _too_many("16,384 rows in 16 parts", calls, LARGE_PARTS)

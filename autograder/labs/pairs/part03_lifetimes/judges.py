@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from autograder.checks import memory, outputs
@@ -11,6 +12,45 @@ from autograder.traces.words import many
 NAMES = ("1, the mean", "2, the maximum")
 """What the results of summarize are called."""
 NEAR = 1e-5  # of a row's largest number
+NEGATIVE, CANCEL, NAN = "all negative", "large numbers that cancel", "NaN in one column"
+EMPTY = "the first chunk has no rows"
+SUMMARIZED: outputs.Causes = {
+    NEGATIVE: (
+        "the maximum is that of transform(chunk), and negative here: it must not start with 0",
+        "start the maximum with the first chunk's, or with -infinity",
+    ),
+    CANCEL: (
+        "sums in the chunks' dtype lose small numbers beside large ones",
+        "values.sum(0, dtype=torch.float64)",
+    ),
+    NAN: "NaN in a column makes its mean and its maximum NaN",
+    EMPTY: "a chunk may have no rows, the first one as well",
+    "bfloat16": "results are in the chunks' dtype, and sums in float64",
+    "float64": "results are in the chunks' dtype",
+    "mean": (
+        "the mean is not that of all rows of all transformed chunks",
+        "call transform for each chunk by itself, add up sums and rows, and divide at the end",
+    ),
+    "": (
+        "mean and maximum are taken over all rows of all transformed chunks",
+        "call transform for each chunk by itself, and return mean and maximum as a pair",
+    ),
+}
+SUMMARY_HINTS = {
+    "amax(): Expected": "leave out a chunk that has no rows",
+    f"{NAN}, result 1": "sum keeps a NaN, nansum drops it",
+    f"{NAN}, result 2": "torch.maximum keeps a NaN, torch.fmax drops it",
+}
+EVALUATED: outputs.Causes = {
+    "result 2": (
+        "the second result is the class of each row, the one with the largest output",
+        "outputs.argmax(dim=1) of each batch, and torch.cat at the end",
+    ),
+    "": (
+        "dropout and BatchNorm differ in train mode; the first result is one loss for each batch",
+        "model.eval() before the first batch, and torch.stack(losses) at the end",
+    ),
+}
 NO_GRAD = "with torch.no_grad(): around the loop, which ends with it"
 LEFT = {
     "the model is not in the mode it was in before": (
@@ -33,6 +73,62 @@ LEFT = {
     "a result has a graph": ("it was computed with autograd", NO_GRAD),
 }
 """What a model or a result must not be after evaluate -> why, and what to try."""
+
+ALONE, BEFORE = "a part without a label that counts", "gradients from before"
+SUM = 'cross_entropy(model(x), y, reduction="sum") / counted, and backward() for each part'
+ACCUMULATE: outputs.Causes = {
+    ALONE: (
+        "the mean over a part whose labels are all -100 is 0 / 0, which is NaN",
+        'take reduction="sum", and divide by the labels that count in the whole batch',
+    ),
+    BEFORE: (
+        "gradients from before the call were added",
+        "optimizer.zero_grad() before the first part",
+    ),
+    "update": (
+        "the loss is right, but the weights do not take its step",
+        "zero_grad() once before the first part, backward() for each, step() once at the end",
+    ),
+    "": ("the loss is not the mean over all labels that count", SUM),
+}
+ACCUMULATED = {
+    "parts": (
+        "each part's mean was divided by parts, but not all have as many labels that count",
+        'take reduction="sum", and divide by the labels that count in the whole batch',
+    ),
+    "rows": (
+        "each part's mean was weighted by its rows, but labels of -100 do not count",
+        'take reduction="sum", and divide by the labels that count in the whole batch',
+    ),
+    "all": (
+        "labels of -100 were counted",
+        "divide by (labels != -100).sum(), and not by the number of rows",
+    ),
+    "dropped": (
+        "the rows that are left over after equal parts were dropped",
+        "inputs.chunk(parts) and labels.chunk(parts) keep all rows: the last part is shorter",
+    ),
+}
+"""A slip of `rig.Step.slips` -> why, and what to try."""
+
+
+def slipped(accumulated: Pair) -> Failed | None:
+    """Name the usual mistake that gives the loss of the first batch, or too many steps."""
+    own, right = accumulated.student, accumulated.baseline
+    if not (own.values["steps"] and own.values["cases"] and own.arrays["numbers"].size):
+        return None
+    if (steps := own.values["steps"][0]) > 1:
+        why = "each part after the first goes through weights that have moved already"
+        measured = f"optimizer.step() was called {many(steps, 'time')} for one batch"
+        return Failed(measured, why, "call optimizer.step() once, after the last part")
+    if own.values["cases"][0]["shape"]:
+        return None
+    loss, expected = (float(side.arrays["numbers"][0]) for side in (own, right))
+    for slip, mistaken in right.values["slips"].items():
+        if math.isclose(loss, mistaken, rel_tol=NEAR) and loss != expected:
+            measured = f"the loss of 37 rows in 4 parts is {loss:.6g}, and {expected:.6g} is right"
+            return Failed(measured, *ACCUMULATED[slip])
+    return None
 
 
 def mean_of_means(rows: Any, sizes: Any, repeats: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn import functional
 from torch.utils._pytree import tree_leaves
 
 from autograder.worker import rig as worker
@@ -91,13 +92,31 @@ class Step:
     labels: Tensor
 
     def __post_init__(self) -> None:
-        """Make the optimizer."""
-        self.start = flat(list(self.net.parameters()))
+        """Note the weights."""
+        self.start, self.taken = flat(list(self.net.parameters())), 0
 
     def given(self) -> tuple[Any, ...]:
         """Return what accumulate is called with, but for the parts."""
         optimizer = torch.optim.SGD(self.net.parameters(), lr=1.0)
+        optimizer.register_step_post_hook(Hook(self._step_taken))
         return self.net, optimizer, self.inputs, self.labels
+
+    def _step_taken(self, *_: Any) -> None:
+        self.taken += 1
+
+    def slips(self, parts: int) -> dict[str, float]:
+        """Return the losses that usual mistakes give; the judge has the words for them."""
+        rows, kept = len(self.labels), len(self.labels) // parts * parts
+        with torch.no_grad():
+            outputs = self.net(self.inputs)
+        self.net.graphs.clear()
+        pieces = outputs.chunk(parts), self.labels.chunk(parts)
+        means = [functional.cross_entropy(*both) for both in zip(*pieces, strict=True)]
+        weighted = sum(mean * len(it) for mean, it in zip(means, pieces[1], strict=True))
+        summed = functional.cross_entropy(outputs, self.labels, reduction="sum")
+        dropped = functional.cross_entropy(outputs[:kept], self.labels[:kept])
+        losses = {"parts": sum(means) / parts, "rows": weighted / rows, "all": summed / rows}
+        return {name: float(it) for name, it in {**losses, "dropped": dropped}.items()}
 
     def update(self) -> Tensor:
         """Return how far the weights went."""
