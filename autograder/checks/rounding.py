@@ -7,21 +7,33 @@ from collections.abc import Iterator
 import numpy as np
 
 from autograder.checks.numerics import Array, norm, share, shares
-from autograder.checks.outputs import Why, misfit, paired, reason, width
+from autograder.checks.outputs import Causes, cause, misfit, paired, width
 from autograder.model import Failed, Pair, Passed
 from autograder.traces.words import many
 
+TWICE = 2.2
+"""As many times as large is an error whose numbers have one bit less, and a little more."""
+
 
 def between(
-    pair: Pair, low: float, high: float, *, why: Why, exact: str, try_: str
+    pair: Pair,
+    low: float,
+    high: float,
+    *,
+    why: str | Causes,
+    exact: str | tuple[str, str],
+    coarse: str | tuple[str, str] = "",
+    try_: str,
 ) -> Passed | Failed:
     """Pass when the relative error of each case lies between both bounds, with its largest row and without.
 
-    The error is |result - right| / |right|; *exact* is the why of one that is too small.
+    The error is |result - right| / |right|; *exact* is the why of one that is too small, *coarse* of one up to TWICE
+    *high*.
     """
     errors = [0.0]
     for case, asked, got, want in paired(pair):
-        if problem := misfit(case, asked, got, why, try_):
+        words, hint = cause(why, asked["case"], try_)
+        if problem := misfit(case, asked, got, words, hint):
             return problem
         assert got is not None
         for rows, error in _errors(got, want, width(asked["shape"])):
@@ -29,9 +41,12 @@ def between(
             if not error <= high:
                 measured = f"{place}; at most {high:.0e} is allowed"
                 evidence = shares(error=share(error, high))
-                return Failed(measured, reason(why, asked["case"]), try_, evidence)
+                if coarse and error <= TWICE * high:
+                    words, hint = cause({"": coarse}, "", try_)
+                return Failed(measured, words, hint, evidence)
             if error < low:
-                return Failed(f"{place}; at least {low:.0e} is expected", exact, try_)
+                words, hint = cause({"": exact}, "", try_)
+                return Failed(f"{place}; at least {low:.0e} is expected", words, hint)
             errors.append(error)
     measured = f"{many(len(errors) - 1, 'error')}, {max(errors):.1e} at most"
     return Passed(measured, shares(error=share(max(errors), high)))

@@ -53,7 +53,7 @@ class Reaches(Claimed):
             calls, others = (observation.values[name] for name in ("calls", "others"))
             kind, measured = _problem(calls, operators, others, dtype, layout, without)
             if kind:
-                return Failed(measured, outputs.reason(words["why"], kind), words["try_"])
+                return Failed(measured, *outputs.cause(words["why"], kind, words["try_"]))
             return Passed(measured)
 
         probe = self.add_probe(

@@ -16,8 +16,10 @@ from autograder.model import Failed, Pair, Verdict
 class Between(Words):
     """What claims about rounding are told as well."""
 
-    exact: NotRequired[str]
-    """Why an error is too small."""
+    exact: NotRequired[str | tuple[str, str]]
+    """Why an error is too small, and perhaps what to try."""
+    coarse: NotRequired[str | tuple[str, str]]
+    """The same of an error that is at most twice as large as it may be."""
 
 
 class Rounds(Results):
@@ -48,12 +50,10 @@ class Rounds(Results):
         def judge(pair: Pair) -> Verdict:
             why, try_ = words["why"], words["try_"]
             left = left_alone(pair.student, try_)
-            exact = words.get("exact", "")
-            return (
-                left
-                if isinstance(left, Failed)
-                else rounding.between(pair, low, high, why=why, exact=exact, try_=try_)
-            )
+            if isinstance(left, Failed):
+                return left
+            exact, coarse = words.get("exact", ""), words.get("coarse", "")
+            return rounding.between(pair, low, high, why=why, exact=exact, coarse=coarse, try_=try_)
 
         claim = GRADIENTS if gradients else SAME
         probe = self.add_probe(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import numerics, precision, speedup
+from autograder.checks.hints import hint_for
 from autograder.checks.outputs import same_calls
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
@@ -102,7 +103,8 @@ def _apart(run: Pair, *, clipped: bool) -> tuple[str, str]:
         return "the weights hardly move: gradients were clipped while they were still scaled", CLIP
     if clipped and ratio > 1.5:
         return f"the weights move {ratio:.1f} times as far: gradients were not clipped", CLIP
-    return precision.why_apart(run, FOLLOWS), f"compare your loop step by step; {WRONG}"
+    why = precision.why_apart(run, FOLLOWS)
+    return why, hint_for(why, slips.APART) or f"compare your loop step by step; {WRONG}"
 
 
 @part.probe(
@@ -129,11 +131,18 @@ def rounds_as_half(rounding: Pair) -> Verdict:
     try_ = f"torch.autocast(device.type, dtype) around the forward pass and the loss; {WRONG}"
     for dtype in HALVES:
         halves = {dtype: right[dtype]}
-        verdict = precision.rounded_as(
-            rounding.student.arrays[dtype], right["plain"], halves, try_=try_
-        )
-        if not isinstance(verdict, Passed):
-            return verdict
+        losses = rounding.student.arrays[dtype]
+        verdict = precision.rounded_as(losses, right["plain"], halves, try_=try_)
+        if isinstance(verdict, Passed):
+            continue
+        for other in set(HALVES) - {dtype}:
+            halves = {other: right[other]}
+            alike = precision.rounded_as(losses, right["plain"], halves, try_=try_)
+            if isinstance(alike, Passed):
+                why = f"the losses are rounded as {other}, and {dtype} was asked for"
+                try_ = "hand the dtype that train_mixed gets to torch.autocast"
+                return Failed(alike.measured, why, try_)
+        return verdict
     return verdict
 
 
@@ -264,17 +273,9 @@ counts.same(
     name="counts_kept_bytes",
     says="kept_bytes returns exactly the bytes that are kept, with autocast and without.",
     slips={why: partial(counted, slip=slip) for slip, (why, _) in slips.SLIPS.items()},
-    why={
-        "batch norm": ("buffers were counted: they are there anyway", slips.NOT_KEPT),
-        "halves": (
-            "two views of one storage are kept: it counts once and whole, by its own address and size",
-            slips.STORAGE,
-        ),
-        "autocast": "autocast keeps 16-bit copies of inputs and weights, and the float32 copy of the output",
-        "": "each storage that is kept counts once and whole; those of parameters, buffers and inputs do not",
-    },
+    why=slips.KEPT,
     hints=dict(slips.SLIPS.values()),
-    try_=f"return tensor.detach() from the hook, so that no other storage gets its address; {WRONG}",
+    try_=WRONG,
 )
 
 
@@ -327,7 +328,6 @@ SKIPPED = {
     "one row times 10000": HUGE,
     "a constant row": "with a scale of its own it is not rounded at all",
 }
-SCALE = f"tensor.abs().amax() / 448, at least some tiny number; {WRONG}"
 fp8.error_between(
     1e-2,
     6e-2,
@@ -336,21 +336,19 @@ fp8.error_between(
     skip_families=SKIPPED,
     name="fp8_is_fp8",
     says="fp8_linear has the error of FP8, 1e-2 to 6e-2, for large and small numbers; zeros stay 0.",
-    why={
-        "zeros": "the scale of zeros is 0, and 0 / 0 is NaN",
-        "a row of x": "numbers above 448 do not fit into float8_e4m3fn: scale them by their own largest number",
-        "a transposed x": "x may be any view: x.view() refuses one whose rows are scattered, and reshape copies it",
-        "rows is 0": "a tensor without numbers has no largest one",
-        "times 0.001": "numbers below 0.001 become 0 in float8_e4m3fn: they were not scaled",
-        "times 1000": "numbers above 448 do not fit into float8_e4m3fn: scale them by their own largest number",
-        "": "operands are not divided by their scales, or the product is not multiplied by both; "
-        "or operands are float8_e5m2, which keeps fewer digits than float8_e4m3fn",
-    },
-    exact="that is more exact than FP8: the product was computed in 16 or 32 bits",
+    why=slips.RESULTS,
+    exact=(
+        "that is more exact than FP8: the product was computed in 16 or 32 bits",
+        "hand both operands to torch._scaled_mm in float8_e4m3fn",
+    ),
+    coarse=(
+        "an operand is float8_e5m2, which has one bit less for digits than float8_e4m3fn",
+        "convert both operands to torch.float8_e4m3fn",
+    ),
     hints={
         "dtype of the result": f"it has the dtype of x: convert it at the end by .to(x.dtype); {WRITE}"
     },
-    try_=SCALE,
+    try_=WRONG,
 )
 fp8.error_between(
     0.0,
@@ -362,13 +360,8 @@ fp8.error_between(
     name="fp8_gradients",
     needs=[],
     says="x, weight and bias get gradients with an error of at most 6e-2.",
-    why={
-        "gradient of weight": "the gradient of weight is gradient.t() @ x, "
-        "where x is the FP8 tensor times its scale",
-        "gradient of x": "the gradient of x is gradient @ weight, by the weight that was multiplied",
-        "": "the gradient of bias is the sum over all rows",
-    },
-    try_=f"mend fp8_is_fp8 first if it fails; an autograd.Function whose backward returns both gradients; {WRONG}",
+    why=slips.GRADIENTS,
+    try_=WRONG,
 )
 fp8.reaches(
     ("aten::_scaled_mm", "aten::_scaled_mm_v2"),
@@ -378,13 +371,8 @@ fp8.reaches(
     without=("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv", "aten::dot"),
     name="fp8_reaches_the_product",
     says="The product is computed by torch's scaled product of two float8_e4m3fn matrices, the second column-major.",
-    why={
-        "layout": "a GPU takes only a row-major first and a column-major second operand, "
-        "also where x and weight are transposed views",
-        "dtype": "both operands have to be float8_e4m3fn",
-        "": "numbers were rounded to FP8 and back, and multiplied in 16 or 32 bits",
-    },
-    try_="torch._scaled_mm(xq, wq.t(), scale_a=sx, scale_b=sw, out_dtype=x.dtype), with xq and wq contiguous",
+    why=slips.PRODUCT,
+    try_=WRONG,
 )
 fp8.keeps_less(
     0.4,  # the reference 28 %, copies in bfloat16 50 %

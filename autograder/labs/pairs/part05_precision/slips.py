@@ -1,6 +1,8 @@
-"""Usual mistakes about bytes that are kept: why, and what to try."""
+"""Usual mistakes: why, and what to try."""
 
 from __future__ import annotations
+
+from autograder.checks.outputs import Causes
 
 STORAGE = "a dict of storage.data_ptr() -> storage.nbytes(), of each tensor.untyped_storage()"
 NOT_KEPT = "leave out the storages of model.parameters(), of model.buffers() and of inputs"
@@ -25,3 +27,100 @@ SLIPS = {
     ),
 }
 """A slip of `rig.counted` -> why, and what to try."""
+
+APART = {
+    "the weights are right": (
+        "take the loss inside of autocast, and return it as loss.detach().float(), not scaled"
+    ),
+    "the first loss differs": "criterion(model(inputs), targets) of each batch as it comes",
+    "the first loss is near": (
+        "optimizer.zero_grad() first in each step, then one backward(), unscale_(), clipping, "
+        "step() and update()"
+    ),
+    "infinite or NaN": "call scaler.step(optimizer), which skips such a batch",
+}
+"""What to try, by words of what sets a training apart."""
+KEPT: Causes = {
+    "batch norm": ("buffers were counted: they are there anyway", NOT_KEPT),
+    "halves": (
+        "two views of one storage are kept: it counts once and whole, by its own address and size",
+        STORAGE,
+    ),
+    "autocast": (
+        "autocast keeps 16-bit copies of inputs and weights, and the float32 copy of the output",
+        "run the model under torch.autocast(inputs.device.type, dtype) where dtype is given",
+    ),
+    "": (
+        (
+            "each storage that is kept counts once and whole; those of parameters, buffers and "
+            "inputs do not"
+        ),
+        "return tensor.detach() from the hook, so that no other storage gets its address",
+    ),
+}
+SCALE = "divide each operand by a scale of its own: tensor.abs().amax() / 448"
+OVERFLOW = "numbers above 448 do not fit into float8_e4m3fn", SCALE
+CASES_OF_FP8: Causes = {
+    "zeros": (
+        "the scale of zeros is 0, and 0 / 0 is NaN",
+        "let the scale be at least some tiny number",
+    ),
+    "a row of x": OVERFLOW,
+    "a transposed x": (
+        "x may be any view: x.view() refuses one whose rows are scattered",
+        "x.reshape(-1, x.shape[-1]), which copies such a view",
+    ),
+    "rows is 0": (
+        "a tensor without numbers has no largest one",
+        "look at tensor.numel() before amax()",
+    ),
+    "times 0.001": (
+        "numbers below 0.001 become 0 in float8_e4m3fn: they were not scaled",
+        SCALE,
+    ),
+    "times 1000": OVERFLOW,
+}
+"""What goes wrong with the operands of a case, in results and in gradients."""
+RESULTS: Causes = {
+    **CASES_OF_FP8,
+    "": (
+        "operands are not divided by their scales, or the product is not multiplied by both",
+        "divide each operand by its scale, and hand both scales to torch._scaled_mm",
+    ),
+}
+GRADIENTS: Causes = {
+    **CASES_OF_FP8,
+    "rows is 0": (
+        "x has no rows, so the gradient of weight is 0, and that of x is empty",
+        "take neither amax() nor a product in FP8 of a tensor without numbers",
+    ),
+    "gradient of weight": (
+        "the gradient of weight is gradient.t() @ x, where x is the FP8 tensor times its scale",
+        "return it from backward of an autograd.Function that gets weight as it came",
+    ),
+    "gradient of x": (
+        "the gradient of x is gradient @ weight, by the weight that was multiplied",
+        "return it from backward of an autograd.Function that gets x as it came",
+    ),
+    "": (
+        "the gradient of bias is the sum over all rows",
+        "add bias outside of the autograd.Function, or return gradient.sum(0) for it",
+    ),
+}
+PRODUCT: Causes = {
+    "layout": (
+        (
+            "a GPU takes only a row-major first and a column-major second operand, "
+            "also where x and weight are transposed views"
+        ),
+        "make both FP8 tensors contiguous, and hand over the second one as wq.t()",
+    ),
+    "dtype": (
+        "both operands have to be float8_e4m3fn",
+        "convert both to torch.float8_e4m3fn",
+    ),
+    "": (
+        "numbers were rounded to FP8 and back, and multiplied in 16 or 32 bits",
+        "torch._scaled_mm(xq, wq.t(), scale_a=sx, scale_b=sw, out_dtype=x.dtype)",
+    ),
+}
