@@ -237,10 +237,23 @@ mlp.same(
     name="mlp_gradients_match",
     says="mlp and all its gradients match the plain MLP, also where x needs no gradient.",
     why={
-        "x needs": "w1 and b1 have no gradient, so they never train: use_reentrant=True makes none where x needs none",
-        "": "linear, ReLU, linear; each of the five inputs has a gradient",
+        "x needs no gradient: gradient": (
+            (
+                "w1 and b1 have no gradient, so they never train: "
+                "use_reentrant=True makes none where x needs none"
+            ),
+            "checkpoint(function, x, w1, b1, w2, b2, use_reentrant=False)",
+        ),
+        "gradient": (
+            "each of the five inputs has a gradient, and one of them is lost or changed on the way",
+            "hand all five to checkpoint() as they came, without detach()",
+        ),
+        "": (
+            "the result is that of a linear layer, ReLU and a linear layer",
+            "compare with the slow version on one row",
+        ),
     },
-    try_="checkpoint(function, x, w1, b1, w2, b2, use_reentrant=False)",
+    try_=SEE,
 )
 mlp.keeps_less(
     0.05,
@@ -275,8 +288,12 @@ blocks.trains_alike(
     name="blocks_train_alike",
     says="After 5 AdamW steps with dropout the weights are those of the plain model, under the same names; "
     "the model still takes caches.",
-    why="a block is computed again with the forward of a different block, or with different random numbers",
-    try_="give each chosen block functools.partial(checkpoint, block.forward, use_reentrant=False) as its forward",
+    why="a block is computed again with different random numbers, or with a different block's forward",
+    hints={
+        "did not move": "give each chosen block functools.partial(checkpoint, block.forward, "
+        "use_reentrant=False) as its forward: a lambda in a loop calls the last block",
+    },
+    try_="leave preserve_rng_state at True, and give each block its own forward",
 )
 
 
@@ -307,12 +324,13 @@ def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
     for every, mine, whole in zip(EVERY, kept, plain, strict=True):
         others = 1 - ceil(BLOCKS / every) / BLOCKS
         measured = f"every={every}: {mine / MB:.1f} of {whole / MB:.1f} MB are kept"
-        try_ = "for block in list(model.blocks)[::every]"
         if mine > (others + 0.1) * whole:
             count = f"{ceil(BLOCKS / every)} of {BLOCKS} whole blocks should be"
+            try_ = "checkpoint the whole forward of each block in list(model.blocks)[::every]"
             return Failed(measured, f"{TOO_LITTLE}: {count}", try_)
         if mine < (others - 0.05) * whole:
-            return Failed(measured, "more blocks are computed again than `every` says", try_)
+            why = "more blocks are computed again than `every` says"
+            return Failed(measured, why, "leave the blocks between 0, every, 2 * every, ... alone")
     return Passed(measured)
 
 

@@ -74,13 +74,31 @@ swiglu.same(
     says="swiglu and its gradients match the slow version: any layout, float64, bfloat16, "
     "gates from -30 to 30 and of some thousands.",
     why={
-        "is frozen": "an input that needs a gradient gets one, also where the other one needs none",
-        "gradient of up": "the gradient of up is the gradient of the result times silu(gate)",
-        "gradient of gate": "silu(x) = x * s has the slope s * (1 + x * (1 - s)), s = sigmoid(x); "
-        "it is multiplied by up and by the gradient of the result",
-        "": "silu(gate) * up, in the dtype of the inputs",
+        "is frozen": (
+            "an input that needs a gradient gets one, also where the other one needs none",
+            "ask ctx.needs_input_grad for each input by itself",
+        ),
+        "times 1000": (
+            "exp of some hundreds is infinite, and infinity / infinity is NaN",
+            "take torch.sigmoid(gate), which is right for large gates as well",
+        ),
+        "gradient of up": (
+            "the gradient of up is the gradient of the result times silu(gate)",
+            "multiply silu(gate) by the gradient that backward gets",
+        ),
+        "gradient of gate": (
+            (
+                "silu(x) = x * s has the slope s * (1 + x * (1 - s)), s = sigmoid(x); "
+                "it is multiplied by up and by the gradient of the result"
+            ),
+            "check each of these factors, the gradient that backward gets among them",
+        ),
+        "": (
+            "the result is silu(gate) * up, in the dtype of the inputs",
+            "compare with torch.nn.functional.silu(gate) * up",
+        ),
     },
-    try_="compare with torch.nn.functional.silu(gate) * up",
+    try_=SEE,
 )
 
 
@@ -91,9 +109,15 @@ twice.same_gradients(
     name="swiglu_twice",
     says="The gradients of swiglu have the right gradients themselves.",
     needs=["swiglu_matches"],
-    why="the backward pass has no graph of its own, or one that leaves out what it was computed from",
-    try_="use mul, sigmoid and silu, which have gradients; no torch.no_grad() and no detach(); "
-    "take gate and up from ctx.saved_tensors",
+    why="the graph of the backward pass leaves out what its results were computed from",
+    hints={
+        "nothing instead of": (
+            "the backward pass has no graph of its own",
+            "compute without torch.no_grad() in backward, by mul, sigmoid and silu",
+        ),
+        "once_differentiable": "leave out @once_differentiable",
+    },
+    try_="take gate and up from ctx.saved_tensors without detach(), and compute all else of them",
 )
 swiglu.keeps_less(
     0.05,
@@ -102,7 +126,7 @@ swiglu.keeps_less(
     says="swiglu keeps nothing for the backward pass but its two inputs.",
     why="something that was computed is kept, by save_for_backward or as an attribute of ctx, "
     "or contiguous copies of inputs that are views",
-    try_="save gate and up alone, and compute the sigmoid again in backward",
+    try_="save gate and up alone, as they came, and compute all else again in backward",
 )
 swiglu.refuses(
     {f"{name} is changed before the backward pass": {"then": name} for name in INPUTS},
@@ -180,17 +204,44 @@ head.same(
     name="head_matches",
     says="head_loss and its gradients match the slow version, also with -100 labels, large logits or one frozen input.",
     why={
-        SOME: "labels of -100 do not count: divide by the number of the others, not by n",
-        CHUNK: "labels of -100 do not count, and a chunk may have no others: add up sums, not means",
-        HUNDREDS: "exp of some hundreds is infinite: take the largest logit of each row off first",
-        SECOND: "the first backward pass changed in place what forward had saved",
-        NONE: "where no label counts the loss is 0 / 0, NaN, and no error",
-        "float64": f"{MEAN}; in float64, a step computed in float32 shows: the share 1 / count, perhaps",
-        "gradient": "softmax(logits) - onehot, over the number of labels that count, "
-        "times the gradient of the loss: 3 times the loss has 3 times the gradient",
-        "": MEAN,
+        f"{SOME}: gradient": (
+            "rows with a label of -100 have the gradient 0",
+            "set their rows of the gradient to 0, and divide by the number of the others",
+        ),
+        SOME: (
+            "labels of -100 do not count for the mean",
+            "divide by the number of the other labels, not by n",
+        ),
+        CHUNK: (
+            "labels of -100 do not count, and a chunk may have no others: its mean is 0 / 0",
+            "add up the sums of all chunks, and divide once at the end",
+        ),
+        HUNDREDS: (
+            "exp of some hundreds is infinite",
+            "take the largest logit of each row off first",
+        ),
+        SECOND: (
+            "the first backward pass changed in place what forward had saved",
+            "multiply into a new tensor, without mul_ or *=",
+        ),
+        NONE: (
+            "where no label counts the loss is 0 / 0, NaN, and no error",
+            "divide by the number of labels that count, also where it is 0",
+        ),
+        "float64": (
+            f"{MEAN}; in float64, a step that was computed in float32 shows",
+            "convert nothing to float32 on the way: the share 1 / count, perhaps",
+        ),
+        "gradient": (
+            (
+                "the gradient of the logits is softmax(logits) - onehot, over the number of labels "
+                "that count, times the gradient of the loss"
+            ),
+            "multiply by the gradient that backward gets: 3 times the loss has 3 times the gradient",
+        ),
+        "": (MEAN, "compare with F.cross_entropy(hidden @ weight.T, labels)"),
     },
-    try_=f"compare with F.cross_entropy(hidden @ weight.T, labels); {SEE}",
+    try_=SEE,
 )
 head.needs_less_memory(
     0.2,

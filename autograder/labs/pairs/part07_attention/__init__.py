@@ -70,18 +70,36 @@ masks.same(
     SIZES,
     oracle=of(lambda i, j, window: (i >= j) & (i - j < window)),
     slips={
-        "one key too many: i - j < window": of(lambda i, j, window: (i >= j) & (i - j <= window)),
-        "a position must not see a later one": of(lambda i, j, window: abs(i - j) < window),
-        "every earlier position counts, not only the window": of(lambda i, j, _: i >= j),
-        "a position must see itself": of(lambda i, j, window: (i > j) & (i - j < window)),
+        ("each position sees one key too many", "put i - j < window in the place of <="): of(
+            lambda i, j, window: (i >= j) & (i - j <= window)
+        ),
+        ("a position must not see a later one", "ask for i >= j as well"): of(
+            lambda i, j, window: abs(i - j) < window
+        ),
+        (
+            "every earlier position counts, not only the window",
+            "ask for i - j < window as well",
+        ): of(lambda i, j, _: i >= j),
+        ("a position must see itself", "put i >= j in the place of i > j"): of(
+            lambda i, j, window: (i > j) & (i - j < window)
+        ),
     },
     name="mask_is_the_window",
     says="window_mask lets position i see j when i - window < j <= i, and skips each block without such a pair.",
     why={
-        "pairs": "i must see j when i - window < j <= i",
-        "": "a block is empty when none of its pairs counts, and no other is",
+        "pairs": ("i must see j when i - window < j <= i", "(i >= j) & (i - j < window)"),
+        "": (
+            "a block of 128 x 128 is empty when none of its pairs counts, and no other is",
+            "let create_block_mask find the empty blocks, without BLOCK_SIZE",
+        ),
     },
-    try_="(i >= j) & (i - j < window), and create_block_mask without BLOCK_SIZE, for blocks of 128 x 128",
+    hints={
+        "a BlockMask is expected": (
+            "the mask has another type, which names no block that can be skipped",
+            "return what create_block_mask returns",
+        )
+    },
+    try_=WRONG,
 )
 
 
@@ -127,6 +145,14 @@ def draw_heads(
     )
 
 
+def without_slopes(**given: Any) -> Any:
+    """Return what somebody returns who leaves the slopes out."""
+    from autograder.labs.pairs.part07_attention import rig
+
+    return rig.attended_by_hand(**given)
+
+
+WITH_SLOPES = "slopes are given in this case"
 LARGE = "a score of thousands keeps no digits behind the point in float32"
 windowed.same(
     {
@@ -141,15 +167,28 @@ windowed.same(
     gradients=(),
     dtypes=("float64", "bfloat16"),
     skip_families=dict.fromkeys(("times 1000", "one row times 10000", "heavy tails"), LARGE),
+    slips={
+        (
+            "slopes are given in most cases, and they are left out",
+            "hand a score_mod to flex_attention where slopes are given",
+        ): without_slopes,
+    },
     name="flex_matches",
     says="windowed_attention returns attention over the keys that its mask shows, with slopes and without.",
     why={
-        "without slopes": "with slopes it is right: without them scores stay as they are",
-        "": "each score is q k / sqrt(d), less slopes[head] * (i - j) where slopes are given; "
-        "softmax runs over the keys that the mask shows",
+        "without slopes": (
+            "with slopes it is right: without them scores stay as they are",
+            "call flex_attention without score_mod where slopes is None",
+        ),
+        "": (
+            (
+                f"{WITH_SLOPES}: each score is q k / sqrt(d) - slopes[head] * (i - j), and softmax "
+                "runs over the keys that the mask shows"
+            ),
+            "score_mod(score, batch, head, i, j): take the slope of this head, and subtract",
+        ),
     },
-    try_="flex_attention(q, k, v, score_mod=score_mod, block_mask=mask); "
-    "score_mod(score, batch, head, i, j) returns the new score",
+    try_=WRONG,
 )
 
 
@@ -230,18 +269,26 @@ banded.same(
     name="banded_matches",
     says="banded_attention returns the attention of the window, and the gradients of q, k and v.",
     why={
-        "gradient": "the result is right, and a gradient is not: something is detached, or keys that two "
-        "blocks of rows share get only one of two shares",
-        "257": "the last block of rows is shorter, and must not be left out",
-        "": "position i must see j when i - window < j <= i, and no other",
+        "gradient": (
+            (
+                "the result is right, and a gradient is not: something is detached, or keys that two "
+                "blocks of rows share get only one of two shares"
+            ),
+            "use the slices of q, k and v as they are, without detach() or .data",
+        ),
+        "": (
+            "position i must see j when i - window < j <= i, and no other",
+            f"{CUT}; compare with the baseline at 5 positions and a window of 2",
+        ),
     },
     hints={
         "dimension 2 is too short": (
             "positions are missing: most likely the last block of rows, which is shorter",
             f"for start in range(0, n, rows): stop = min(start + rows, n); {WRONG}",
-        )
+        ),
+        "must match the size of tensor": f"{CUT}: a slice never begins below 0",
     },
-    try_=f"{CUT}; compare with the baseline at 5 positions and a window of 2",
+    try_=WRONG,
 )
 
 LONG: Sizes = {"batch": 1, "heads": 4, "size": 32, "window": 128, "trains": False}
@@ -264,10 +311,16 @@ banded.operations_do_not_grow(
     says="The operations of banded_attention grow by less than one for each position that is added.",
     needs=["banded_needs_little"],
     why={
-        "narrow": "the loop takes as few rows at a time as the window is wide",
-        "": "a loop over positions: each row needs its own calls",
+        "narrow": (
+            "the loop takes as few rows at a time as the window is wide",
+            "take as many rows at a time whatever the window is, 64 to 256",
+        ),
+        "": (
+            "a loop over positions: each row needs its own calls",
+            "take 64 to 256 rows at a time",
+        ),
     },
-    try_="64 to 256 rows at a time",
+    try_=WRONG,
 )
 
 # --- what the clock decides -------------------------------------------------------------------------------------------
