@@ -116,7 +116,7 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
 
 def _type_hint(case: Form, asked: Form) -> str:
     """Say what to do about a result of another type; nothing where the check's own words fit better."""
-    is_number = asked["dtype"] in {"bool", *WHOLE_OR_NOT}
+    is_number = asked["dtype"] in WHOLE_OR_NOT
     if (_is_plain(asked) and not is_number) or _has_no_gradient(case):
         return ""
     if case["dtype"] == HAS_ENTRIES:
@@ -126,8 +126,9 @@ def _type_hint(case: Form, asked: Form) -> str:
     if case["dtype"] == NOTHING:
         return f"return it as well; {NO_RETURN}"
     if _is_plain(case):
+        either = asked["dtype"] == "bool"  # of a tensor, or Python's
         return (
-            "return a tensor, as torch made it: no .item(), .numpy(), float() or int() at the end"
+            "" if either else "return a tensor: no .item(), .numpy(), float() or int() at the end"
         )
     same_shape = case["shape"] == asked["shape"]
     return _conversion(case["dtype"], asked["dtype"]) if same_shape else ""

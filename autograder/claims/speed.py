@@ -15,6 +15,7 @@ from autograder.model import Bar, Timed, Verdict
 from autograder.probe import TIMED_ARRAYS, Close
 
 OTHERS = "the timed calls return different numbers from the slow version"
+COMPARE = "compare what both versions return at this size, before you look at the time"
 
 
 class Speed(Claimed):
@@ -72,7 +73,7 @@ class Speed(Claimed):
 
         def judge(timed: Timed, bar: Bar) -> Verdict:
             why, try_ = words["why"], words["try_"]
-            same = outputs.same_calls(timed, close, why=OTHERS, try_=try_)
+            same = outputs.same_calls(timed, close, why=OTHERS, try_=COMPARE)
             return speedup.at_least(timed, bar, why=why, try_=try_, same=same, slower=slower)
 
         probe = Probe(

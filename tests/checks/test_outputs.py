@@ -123,6 +123,12 @@ IN_PLACE = {
         "x: float32 () instead of float",
         ".item() makes one of a tensor",
     ),
+    "numbers for bool": (
+        [case("x", (1.0, 0.0), "int64")],
+        [case("x", (1.0, 0.0), "bool")],
+        "x: int64 (2,) instead of bool (2,)",
+        ".to(torch.bool)",
+    ),
     "another key": (
         [case("x, names", (NAN,), "'high, middle'", ())],
         [NAMES],
