@@ -18,7 +18,7 @@ from autograder.checks.table_form import DEVICE, Form, chosen, positive, words
 from autograder.claims.exercise import Exercise
 from autograder.claims.several import Several
 from autograder.claims.studies import Study
-from autograder.lab import Pair, Part, Rig, Student, Verdict
+from autograder.lab import Failed, Pair, Part, Rig, Student, Verdict
 from autograder.labs.foundations.part8_benchmark import judges
 
 RESULTS = Form(
@@ -120,34 +120,13 @@ def queued_work(student: Student, rig: Rig) -> Any:
 @part.check(basis="report")
 def warms_up_and_counts(counted_calls: Pair) -> Verdict:
     """benchmark calls the function warmup + repeats times, with the same inputs, and times the last ones only."""
-    why = {
-        "calls for": "the function must be called warmup times, and then repeats times more",
-        "other inputs": "some calls have inputs other than those that benchmark was given",
-        "slow first": "calls that warm up are timed as well",
-    }
-    return outputs.same(
-        counted_calls, 0.0, why=why, try_=f"write two loops, one after the other; {WRONG}"
-    )
-
-
-STATISTICS: outputs.Causes = {
-    "runs": (
-        "runs are the times of the calls in ms, each measured alone by time.perf_counter()",
-        "start = time.perf_counter(); call; 1000 * (time.perf_counter() - start)",
-    ),
-    "std": "the standard deviation is that of the runs, with n or n - 1",
-    "p50": "np.percentile interpolates between neighbours, as runs[int(0.5 * n)] does not",
-    "p9": "np.percentile interpolates between neighbours, as runs[int(0.99 * n)] does not",
-    "per_second": "it is repeats / the sum of the seconds, not a mean of rates",
-    "": "the mean of the runs, in ms",
-}
+    return outputs.same(counted_calls, 0.0, why=judges.CALLS, try_=WRONG)
 
 
 @part.check(basis="scripted")
 def statistics_are_right(scripted_runs: Pair) -> Verdict:
     """benchmark returns mean, standard deviation, percentiles, rate and runs of calls whose times are known."""
-    try_ = f"numpy has the statistics; {WRONG}"
-    return outputs.same(scripted_runs, ONE_PERCENT, why=STATISTICS, try_=try_)
+    return outputs.same(scripted_runs, ONE_PERCENT, why=judges.STATISTICS, try_=WRONG)
 
 
 @part.check(basis="scripted")
@@ -175,6 +154,7 @@ def waits_for_the_device(queued_work: Pair) -> Verdict:
 PAIRS, WARMUP = 30, 3
 SIDES = ("baseline", "candidate")
 FIRST = ", first of each pair"
+RATIO = "drift without noise, ratio"
 SLOWER = 0.5 / (2 * (PAIRS + WARMUP))  # for each call: by half until the end
 
 
@@ -240,52 +220,40 @@ def comparisons(student: Student, rig: Rig) -> Any:
 FIGURES = (FIRST, ", ratio", ", low", ", high", ", verdict", ", names")
 
 
-CALLED = {
-    ", calls": (
-        "each function is called warmup times, and then once in each pair",
-        "call both functions in the loop of the warm-up, and both in each pair",
-    )
-}
-
-
-def _of(
-    pair: Pair, cases: str, figures: tuple[str, ...], why: dict[str, str], try_: str
-) -> Verdict:
+def _of(pair: Pair, cases: str, figures: tuple[str, ...], why: outputs.Causes) -> Verdict:
     others = [it for it in ("drift", "interval", "verdict of") if it != cases]
     without = [*others, *(it for it in FIGURES if it not in figures)]
-    return outputs.same(pair, COMPARED, why={**CALLED, **why}, try_=try_, without=without)
-
-
-DRIFT = {
-    "without noise": "pairs 1, 3, 5, ... begin with the baseline, and pairs 2, 4, 6, ... with the candidate: "
-    "the machine gets slower meanwhile, and whatever is always timed later pays for it",
-    "": "one call in thirty takes four times as long, and decides a mean: take the median of the pairs' ratios",
-}
+    verdict = outputs.same(
+        pair, COMPARED, why={**judges.CALLED, **why}, try_=WRONG, without=without
+    )
+    _, _, got, want = next(it for it in outputs.paired(pair) if it[1]["case"] == RATIO)
+    inverted = got is not None and close(float(got[0] * want[0]), 1.0, COMPARED)
+    wrong_number = isinstance(verdict, Failed) and not any(
+        it in verdict.measured for it in (*judges.CALLED, FIRST, ": raised ")
+    )
+    return Failed(verdict.measured, *judges.INVERTED) if inverted and wrong_number else verdict
 
 
 @part.check(basis="scripted")
 def compares_in_pairs(comparisons: Pair) -> Verdict:
     """compare finds the ratio although calls take 1.5 times as long at the end, and two calls four times as long."""
-    try_ = "baseline, candidate; candidate, baseline; and so on, a ratio for each pair"
-    return _of(comparisons, "drift", (FIRST, ", ratio"), DRIFT, try_)
+    return _of(comparisons, "drift", (FIRST, ", ratio"), judges.DRIFT)
 
 
 @part.check(basis="scripted")
 def interval_is_right(comparisons: Pair) -> Verdict:
     """low and high are the k-th smallest and the k-th largest ratio, for 6, 10, 30 and 50 pairs."""
-    why = {"": "k is 1, 2, 10 and 18: the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %"}
-    try_ = "add up math.comb(pairs, i) / 2**pairs for i = 0, 1, ... while the sum is at most 0.025"
-    return _of(comparisons, "interval", (", low", ", high"), why, try_)
+    why = (
+        "k is 1, 2, 10 and 18: the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %",
+        "add up math.comb(pairs, i) / 2**pairs for i = 0, 1, ... while the sum is at most 0.025",
+    )
+    return _of(comparisons, "interval", (", low", ", high"), {"": why})
 
 
 @part.check(basis="scripted")
 def verdict_follows_the_interval(comparisons: Pair) -> Verdict:
     """The verdict is "faster" or "slower" only where the whole interval is on one side of 1."""
-    why = {
-        "equal times": "an interval that begins or ends at 1 exactly is on neither side of 1",
-        "": "a ratio above 1 may be chance: the interval decides",
-    }
-    return _of(comparisons, "verdict of", (", verdict",), why, "look at low and high, not at ratio")
+    return _of(comparisons, "verdict of", (", verdict",), judges.VERDICTS)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------

@@ -177,3 +177,86 @@ MEMORY = {
         "parameters times the number in the recipe's row, not divided by processes",
     ),
 }
+
+
+CALLS = {
+    "calls for": (
+        "the function must be called warmup times, and then repeats times more",
+        "write two loops, one after the other",
+    ),
+    "other inputs": (
+        "some calls have inputs other than those that benchmark was given",
+        "function(*inputs), for calls that warm up as well",
+    ),
+    "slow first": (
+        "calls that warm up are timed as well",
+        "begin the list of runs after the loop of the warm-up",
+    ),
+}
+
+
+STATISTICS = {
+    "runs": (
+        "runs are the times of the calls in ms, each measured alone by time.perf_counter()",
+        "start = time.perf_counter(); call; 1000 * (time.perf_counter() - start)",
+    ),
+    "std": (
+        "the standard deviation is that of the runs, in ms, with n or n - 1",
+        "np.std(runs)",
+    ),
+    "p50": (
+        "np.percentile interpolates between neighbours, as runs[int(0.5 * n)] does not",
+        "np.percentile(runs, 50)",
+    ),
+    "p9": (
+        "np.percentile interpolates between neighbours, as runs[int(0.99 * n)] does not",
+        "np.percentile(runs, [95, 99])",
+    ),
+    "per_second": (
+        "it is repeats / the sum of the seconds, not a mean of rates",
+        "divide once, by the sum of all calls",
+    ),
+    "": ("mean_ms is the mean of the runs, in ms", "np.mean(runs)"),
+}
+
+
+CALLED = {
+    ", calls": (
+        "each function is called warmup times, and then once in each pair",
+        "call both functions in the loop of the warm-up, and both in each pair",
+    )
+}
+
+
+INVERTED = (
+    "this is candidate over baseline, and ratio says how many times as fast the candidate is",
+    "seconds of the baseline / seconds of the candidate, in each pair",
+)
+
+
+DRIFT = {
+    ", first of each pair": (
+        "the machine gets slower, and whatever is always timed later pays for it",
+        "begin pairs 1, 3, 5, ... with the baseline, and pairs 2, 4, 6, ... with the candidate",
+    ),
+    "without noise": (
+        "calls get slower one after the other, so only the two calls of one pair can be compared",
+        "a ratio for each pair, and the median of these ratios",
+    ),
+    "": (
+        "one call in thirty takes four times as long, and decides a mean",
+        "the median of the pairs' ratios, not the ratio of two means or sums",
+    ),
+}
+
+
+VERDICTS = {
+    "equal times": (
+        "an interval that begins or ends at 1 exactly is on neither side of 1",
+        "compare with > and <, not with >= and <=",
+    ),
+    "": (
+        "a ratio that is not 1 may be chance: the interval decides",
+        "look at low and high, not at ratio",
+    ),
+}
