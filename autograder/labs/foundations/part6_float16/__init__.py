@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
+from autograder.checks.hints import hinted
+from autograder.checks.outputs import Causes
 from autograder.lab import (
     BOOLEAN,
     INTEGER,
@@ -78,8 +80,8 @@ def shares(student: Student, rig: Rig) -> Any:
         ("small values", small, "float16", 1.0),
         ("small values, scaled", small, "float16", 1024.0),
         ("half of them zero", sparse, "float16", 1.0),
-        ("large values", large, "float16", 4.0),
         ("at the line", line, "float16", 1.0),
+        ("large values", large, "float16", 4.0),
         ("small and large values", np.append(small, large), "float16", 1.0),
         ("bfloat16", small, "bfloat16", 1024.0),
         ("float8_e5m2", 1e3 * small, "float8_e5m2", 2.0),
@@ -198,6 +200,11 @@ def scale_follows_the_rules(script: Pair) -> Verdict:
             "after an overflow the scale is halved, and the count begins at 0",
             "return scale / 2, 0",
         ),
+        "1/2": ("a scale below 1 is halved as well", "return scale / 2, without a lower limit"),
+        "126": (
+            "twice this scale is finite in float32, so the scale is doubled",
+            "compare 2 * scale with torch.finfo(torch.float32).max, and with no other limit",
+        ),
         "127": (
             "twice this scale is infinite in float32, so it stays, and the count is 0",
             "compare 2 * scale with torch.finfo(torch.float32).max",
@@ -274,17 +281,25 @@ def overflowing(student: Student, rig: Rig) -> Any:
     return trained(student, rig, factors, 0.1)
 
 
-MASTERS = (
-    "half.zero_grad() for each batch; master.grad = half.grad.float() / scale, then optimizer.step(), "
-    "then copy the masters back"
-)
+MASTERS = "after each step copy the masters back into the copy"
+MOVED: Causes = {
+    "times as far": (
+        "gradients are not divided by `scale`, or the copy adds them up from batch to batch",
+        "master.grad = half.grad.float() / scale, and half.zero_grad() for each batch",
+    ),
+    "NaN": (
+        "the masters are NaN or infinite, so a gradient was too, or was not divided by `scale`",
+        "master.grad = half.grad.float() / scale",
+    ),
+}
 
 
 @part.check(basis="outputs", compared="weights")
 def follows_float32(plain: Pair) -> Verdict:
     """train_half moves the masters as a float32 training does, and returns its losses."""
     why = "the weights differ from those of a float32 training"
-    moved = numerics.same_update(plain, NEAR, why=why, try_=f"{MASTERS}; {SEE}")
+    update = numerics.same_update(plain, NEAR, why=why, try_=f"{MASTERS}; {SEE}")
+    moved = hinted(update, MOVED, SEE)
     if isinstance(moved, Failed):
         return moved
     own, expected = plain.student.arrays["losses"], plain.baseline.arrays["losses"]
@@ -304,33 +319,39 @@ def follows_float32(plain: Pair) -> Verdict:
 def small_gradients_survive(faint: Pair) -> Verdict:
     """Gradients of 1e-7 and less reach the masters with all of their digits."""
     why = "small gradients are lost: without a scale, or divided by it in float16, they are rounded away"
-    return numerics.same_update(faint, WITHIN, why=why, try_=MASTERS)
+    try_ = (
+        "multiply the loss by `scale`, and divide by it after .float(): half.grad.float() / scale"
+    )
+    return numerics.same_update(faint, WITHIN, why=why, try_=try_)
 
 
 @part.check(basis="outputs", compared="weights", needs=[follows_float32])
 def small_updates_survive(slow: Pair) -> Verdict:
     """Steps that are smaller than the last digit of a float16 weight add up."""
     why = "small steps are lost: 1 + 1e-4 is 1 in float16, so the optimizer needs float32 masters"
-    return numerics.same_update(slow, WITHIN, why=why, try_=MASTERS)
+    try_ = "let the optimizer step the parameters of `model`, which stay float32"
+    return numerics.same_update(slow, WITHIN, why=why, try_=try_)
 
 
 @part.check(basis="outputs", compared="weights", needs=[follows_float32])
 def overflow_skips_the_step(overflowing: Pair) -> Verdict:
     """A batch whose gradients are not finite moves nothing, and is counted as skipped."""
-    skipped = overflowing.student.values["skipped"]
-    try_ = (
-        "fix computes_in_half first if it fails; "
-        "look at all gradients with isfinite() before the first master gets one"
-    )
+    values = overflowing.student.values
+    skipped = values["skipped"]
+    try_ = "look at all gradients with isfinite() before the first master gets one"
     why = (
         "the batch was not skipped: a step was taken with gradients that are not finite, "
         "or with zeros in their place, where momentum moves the weights"
     )
+    if values["products"] != ["float16"]:
+        why = "the copy does not compute in float16, so nothing overflows"
+        try_ = "fix computes_in_half first"
     moved = numerics.same_update(overflowing, NEAR, why=why, try_=try_)
     if isinstance(moved, Failed):
         return moved
     if skipped != 2:
-        return Failed(f"skipped is {skipped}; expected 2", "a skipped batch is counted", try_)
+        why = "each batch that is skipped counts once, and no other"
+        return Failed(f"skipped is {skipped}; expected 2", why, "add 1 where the step is left out")
     losses = len(overflowing.student.arrays["losses"])
     if losses != 8:
         why = "a skipped batch has a loss as well"
