@@ -28,11 +28,16 @@ attention.keeps_at_most(
     name="keeps_little_for_backward",
     says="What autograd keeps grows with the length, not with its square; also where q's last dimension is strided.",
     why={
-        "strided": "the fused kernel falls back to the formula for such a q, and its matrix is kept",
-        "": "scores or weights of all positions are kept, or what goes from one block of keys to the next",
+        "strided": (
+            "the fused kernel falls back to the formula for such a q, and its matrix is kept",
+            "q.contiguous() where the last dimension of q is strided",
+        ),
+        "": (
+            "scores or weights of all positions are kept, or what goes from one block of keys to the next",
+            "checkpoint a block of rows with all its keys, or keep one number per row and recompute",
+        ),
     },
-    try_="checkpoint a block of rows with all its keys, or keep one number per row and recompute; "
-    f"q.contiguous() where q is strided; {BLOCKS}",
+    try_=BLOCKS,
 )
 attention.needs_less_memory(
     0.5,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import table
+from autograder.checks.hints import caused
 from autograder.checks.slips import median_problem
 from autograder.checks.table_form import Row
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
@@ -78,7 +79,13 @@ def scripted_growth(student: Student, rig: Rig) -> Answer:
     }
 
 
-def _measured(scripted_growth: Pair) -> str:
+SLOPES = {
+    "and the rows give": "fit a line to np.log of the lengths and np.log of the figures, all rows of a version",
+    "at one length": "measure each version at each of the lengths",
+}
+
+
+def _measured(scripted_growth: Pair) -> str | tuple[str, str]:
     rows, script = scripted_growth.student.values["rows"], scripted_growth.baseline.values
     in_mib = "it is in MiB, and a MB is 1e6 bytes"
     problems = (
@@ -86,7 +93,7 @@ def _measured(scripted_growth: Pair) -> str:
         or GROWTH.mismatch(row, "memory_mb", size / MB, 0.01, [(size / 2**20, in_mib)])
         for row, seconds, size in zip(rows, script["seconds"], script["bytes"], strict=True)
     )
-    wrong = next(filter(None, problems), "") or judges.exponents_problem(rows)
+    wrong = next(filter(None, problems), "") or caused(judges.exponents_problem(rows), SLOPES)
     return wrong or table.other_device(rows, script["rows"][0]["device"])
 
 

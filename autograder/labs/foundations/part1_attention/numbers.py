@@ -87,8 +87,8 @@ alike(
     name="matches_by_hand",
     says="attention returns what the formula gives, for lengths that are multiples of 256.",
     why="softmax over the keys (the last dimension) of q k^T / sqrt(head_dim), then the product with v, "
-    "gives a different number",
-    try_="compare with given.attention_by_hand on one small shape; 1e-2 is the rounding of bfloat16, 1e-3 of float16",
+    "gives a different number; an error of 1e-2 is the rounding of bfloat16, and 1e-3 that of float16",
+    try_="compare with given.attention_by_hand on one small shape",
 )
 alike(
     causal(FORMULA),
@@ -104,11 +104,20 @@ alike(
     name="takes_any_shape",
     says="Any length works, also one that is no multiple of a block; there may be more or fewer keys than positions.",
     why={
-        f"keys, {ODD}": f"{RIGHT}; k and v have their own length, which may be no multiple of the block either",
-        "keys": f"{RIGHT}; k and v have their own length: blocks of keys are counted by k",
-        "": f"{RIGHT}: the last block is left out, or what fills it up takes a share of softmax",
+        f"keys, {ODD}": (
+            f"{RIGHT}; k and v have their own length, which may be no multiple of the block either",
+            "take the number of keys from k.shape[-2], and let the last block of keys be shorter",
+        ),
+        "keys": (
+            f"{RIGHT}; k and v have their own length: blocks of keys are counted by k",
+            "take the number of keys from k.shape[-2]",
+        ),
+        "": (
+            f"{RIGHT}: the last block is left out, or what fills it up takes a share of softmax",
+            "let the last block be shorter, or give padded keys the score -inf",
+        ),
     },
-    try_="let the last block be shorter, or give padded keys the score -inf; try lengths 1, 5 and 70 with 20 keys",
+    try_="try lengths 1, 5 and 70 with 20 keys",
 )
 alike(
     LAYOUTS | causal(LAYOUTS),
@@ -116,10 +125,16 @@ alike(
     name="takes_any_layout_and_dtype",
     says="Inputs may be bfloat16, or views that are not contiguous; the result has their dtype and the shape of q.",
     why={
-        "bfloat16": "more than the rounding of bfloat16: carry maximum and sums in float32, and round once, at the end",
-        "": "the numbers were taken in the order of memory, and not of the tensor's dimensions",
+        "bfloat16": (
+            "more than the rounding of bfloat16: carry maximum and sums in float32, and round once, at the end",
+            "q.float(), k.float() and v.float() at the start, .to(q.dtype) at the end",
+        ),
+        "": (
+            "the numbers were taken in the order of memory, and not of the tensor's dimensions",
+            "reshape instead of view, and leave strides to torch",
+        ),
     },
-    try_="reshape instead of view, leave strides to torch; q.float() at the start, .to(q.dtype) at the end",
+    try_="compare with given.attention_by_hand on such inputs",
 )
 alike(
     LOGITS | causal(LOGITS),
@@ -128,11 +143,20 @@ alike(
     name="survives_large_logits",
     says="Scores of some thousands, or all far below zero, give numbers and not NaN.",
     why={
-        "causal": "without causal they are right: hidden scores are -inf, as any other number may be the largest",
-        "below": "large scores are right; a row whose scores are all below zero has a maximum below zero as well",
-        "": "softmax is the same for scores moved by a constant, but exp is not: exp(89) is infinite in float32",
+        "causal": (
+            "without causal they are right: hidden scores are -inf, as any other number may be the largest",
+            "fill hidden scores with -inf before the maximum is taken",
+        ),
+        "below": (
+            "large scores are right; a row whose scores are all below zero has a maximum below zero as well",
+            "let a running maximum start at -inf, not at 0",
+        ),
+        "": (
+            "softmax is the same for scores moved by a constant, but exp is not: exp(89) is infinite in float32",
+            "subtract each row's own maximum before exp, as torch.softmax does",
+        ),
     },
-    try_="subtract each row's own maximum before exp, as torch.softmax does; a running maximum starts at -inf",
+    try_="compare with torch.softmax on one row of such scores",
 )
 attention.same_gradients(
     GRADIENTS,
@@ -141,14 +165,32 @@ attention.same_gradients(
     name="gradients_match",
     says="The gradients with respect to q, k and v are those of the formula.",
     why={
-        ODD: "for multiples of 64 they are right: backward leaves the last block out, or fills it up with numbers",
-        VIEW: "for contiguous inputs they are right: backward reads memory in a different order from the dimensions",
-        "causal": "without causal they are right: backward forgets the mask",
-        "gradient of v": "the gradient of v is weights^T times that of the result",
-        "gradient of k": "that of q is right; the gradient of k is d_scores^T q, divided by sqrt(head_dim) as well",
-        "": "weights and their gradient meet in softmax's: d_scores = weights * (d_weights - row sum)",
+        ODD: (
+            "for multiples of 64 they are right: backward leaves the last block out, or fills it up with numbers",
+            "let the last block of backward be shorter, as in forward",
+        ),
+        VIEW: (
+            "for contiguous inputs they are right: backward reads memory in a different order from the dimensions",
+            "reshape instead of view in backward as well",
+        ),
+        "causal": (
+            "without causal they are right: backward forgets the mask",
+            "hide the same scores when backward computes them again",
+        ),
+        "gradient of v": (
+            "the gradient of v is weights^T times that of the result, unless v is cut off from autograd",
+            "look at what becomes of v: .detach(), .data and no_grad() cut it off",
+        ),
+        "gradient of k": (
+            "that of q is right; the gradient of k is d_scores^T q, divided by sqrt(head_dim) as well",
+            "look at what becomes of k: .detach(), .data and no_grad() cut it off",
+        ),
+        "": (
+            "weights and their gradient meet in softmax's: d_scores = weights * (d_weights - row sum)",
+            "look for .detach(), .data and no_grad(), or at a backward of your own",
+        ),
     },
-    try_="torch.autograd.gradcheck in float64 tells which input is wrong; .detach() and .data cut gradients off",
+    try_="torch.autograd.gradcheck in float64 tells which input is wrong",
 )
 attention.leaves_inputs_alone(
     {},

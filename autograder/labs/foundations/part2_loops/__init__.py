@@ -18,6 +18,17 @@ from autograder.claims.families import Sizes
 from autograder.claims.several import Several
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import INTEGER, NUMBER, TEXT, Answer, Close, Pair, Part, Rig, Student, list_of
+from autograder.labs.foundations.part2_loops.judges import (
+    FAR_OFF,
+    FIRST,
+    HITS,
+    HOLES,
+    MASKED,
+    MEANS,
+    MIRRORED,
+    NAN,
+    NONE,
+)
 
 FUNCTIONS = ("running_clipped_mean", "masked_mean", "pairwise_distances", "top_k_hits")
 SPEEDUPS = Form(
@@ -42,11 +53,6 @@ def by_position(function: Any, given: Mapping[str, Any]) -> Any:
 
 
 means, masked, distances, hits = (Exercise(name, part, call=by_position) for name in FUNCTIONS)
-HOLES, NAN, NONE = (
-    "NaN and infinity where the mask is False",
-    "NaN where the mask is True",
-    "a row without any True",
-)
 
 
 def numbers(random: np.random.Generator, shape: tuple[int, ...], whole: bool) -> Any:
@@ -106,7 +112,7 @@ def draw_points(
     if kind == "far from zero":
         points += random.uniform(2000, 5000)
         centers[:] = points[:others]
-    if kind == "centers that are points in the first half":
+    if kind == MIRRORED:
         centers[: others // 2] = points[: others // 2]
     return {"points": points, "centers": centers}
 
@@ -129,8 +135,6 @@ def draw_logits(
 
 # --- what is claimed of each function ---------------------------------------------------------------------------------
 
-FIRST = "compare with given.loops on a few rows"
-DIGITS = "some step is computed in float32: a sum, a bound or a divisor; only whole numbers become float32"
 SOME: Sizes = {"length": (20, 200)}
 FULL: Sizes = {"rows": (5, 40), "columns": (3, 17)}
 ROWS: Sizes = {"rows": (20, 60)}
@@ -149,17 +153,8 @@ means.same(
     gradients=(),
     name="running_mean_is_right",
     says="running_clipped_mean equals the loop, also for no value, one value, whole numbers and NaN.",
-    why={
-        "NaN": "from the first NaN on, every mean is NaN, and before it none",
-        "infinity": "infinity is clipped as any other number; infinity * 0 is NaN",
-        "float64": (
-            DIGITS,
-            "values if values.is_floating_point() else values.float()",
-        ),
-        "whole": "whole numbers are clipped and averaged as float32: bounds are no whole numbers",
-        "": "each value is clipped, to low ... high as they are; their running sum divided by i + 1 is the mean",
-    },
-    try_=f"clamp, cumsum, and divide by 1 ... n; {FIRST}",
+    why=MEANS,
+    try_=FIRST,
 )
 masked.same(
     {
@@ -172,17 +167,10 @@ masked.same(
     gradients=(),
     name="masked_mean_is_right",
     says="masked_mean equals the loop, also for rows without any True, NaN behind the mask and whole numbers.",
-    why={
-        HOLES: "what is masked out has an influence: 0 * NaN is NaN, and 0 * infinity as well",
-        NAN: "a NaN that counts makes the mean of its row NaN",
-        NONE: "a row without any True has no mean: NaN",
-        "columns is 0": "a row without any True has no mean: NaN",
-        "float64": DIGITS,
-        "": "the values whose mask is True are added up, and divided by their number, not by the number of columns",
-    },
-    try_=f"masked_fill(~mask, 0), sum, and divide by mask.sum; {FIRST}",
+    why=MASKED,
+    try_=FIRST,
 )
-MIRRORED, SMALL = "centers that are points in the first half", ("times 0.001", "zeros")
+SMALL = ("times 0.001", "zeros")
 distances.same(
     {
         "one column": {**PAIRS, "size": 1},
@@ -194,8 +182,14 @@ distances.same(
     skip_families=dict.fromkeys(SMALL, "distances_keep_digits tries them"),
     name="distances_are_right",
     says="pairwise_distances equals the loop, also without points or centers.",
-    why="entry (i, j) is the root of the sum of squares of points[i] - centers[j]",
-    try_=f"points[:, None, :] - centers[None, :, :]; {FIRST}",
+    why={
+        "whole": ("whole numbers become float32 first", "convert them before you subtract"),
+        "": (
+            "entry (i, j) is the root of the sum of squares of points[i] - centers[j]",
+            "points[:, None, :] - centers[None, :, :], for all pairs",
+        ),
+    },
+    try_=FIRST,
 )
 FAR: Sizes = {"others": 5, "size": 3, "kind": "far from zero"}
 distances.same(
@@ -208,12 +202,8 @@ distances.same(
     gradients=(),
     name="distances_keep_digits",
     says="Distances keep their digits, also for points close together and far from zero.",
-    why={
-        "float64": f"{DIGITS}; or an eps is added, as F.pairwise_distance does",
-        "": "|a|^2 + |b|^2 - 2ab takes two large numbers off each other, as torch.cdist does above 25 rows by default; "
-        "or an eps is added under the root",
-    },
-    try_='subtract first, or torch.cdist(..., compute_mode="donot_use_mm_for_euclid_dist")',
+    why=FAR_OFF,
+    try_=FIRST,
 )
 TIES = "of equal logits any may come first"
 hits.same(
@@ -235,36 +225,45 @@ hits.same(
     skip_families={"a constant row": TIES, "zeros": TIES},
     name="hits_are_right",
     says="top_k_hits equals the loop, also for negative labels and k above the number of classes.",
-    why={
-        "negative": "a negative label is no hit: clamped it would be class 0, and as an index the last class",
-        "": "a row counts when its label is among its k largest logits",
-    },
-    try_=f"topk, compare with labels[:, None], and sum; {FIRST}",
+    why=HITS,
+    try_=FIRST,
 )
 
 # --- what is claimed of all four --------------------------------------------------------------------------------------
 
 SHORT, LONG = 48, 432  # rows
-# A few rows, many rows, and what TIMES as many are counted with.
-GROWN: dict[str, tuple[Sizes, Sizes, str]] = {
-    "running_clipped_mean": ({"length": SHORT}, {"length": LONG}, "values"),
-    "masked_mean": ({"rows": SHORT, "columns": 6}, {"rows": LONG, "columns": 6}, "columns"),
+# A few rows, many rows, what WIDE times as many are counted with, and what to try.
+GROWN: dict[str, tuple[Sizes, Sizes, str, str]] = {
+    "running_clipped_mean": (
+        {"length": SHORT},
+        {"length": LONG},
+        "values",
+        "cumsum adds up all values in one call",
+    ),
+    "masked_mean": (
+        {"rows": SHORT, "columns": 6},
+        {"rows": LONG, "columns": 6},
+        "columns",
+        "sum(dim=1) adds up all rows in one call",
+    ),
     "pairwise_distances": (
         {"rows": SHORT, "others": 4, "size": 3},
         {"rows": LONG, "others": 4, "size": 3},
         "centers and columns",
+        "points[:, None, :] - centers[None, :, :] takes all pairs in one call",
     ),
     "top_k_hits": (
         {"rows": SHORT, "classes": 10, "k": 3},
         {"rows": LONG, "classes": 10, "k": 3},
         "classes and k",
+        "topk takes all rows in one call, and == compares all of the k best at once",
     ),
 }
 WIDE = 24  # times as many
 
 
 def do_not_grow(exercise: Exercise) -> None:
-    short, long, wide = GROWN[exercise.function]
+    short, long, wide, at_once = GROWN[exercise.function]
     kept = ("rows", "length")
     exercise.operations_do_not_grow(
         short,
@@ -276,7 +275,7 @@ def do_not_grow(exercise: Exercise) -> None:
             wide: f"a Python loop over {wide}: each round pays for a call",
             "": "a Python loop over rows or elements: each round pays for a call",
         },
-        try_=WRONG,
+        try_=f"{at_once}; {WRONG}",
     )
 
 

@@ -100,9 +100,10 @@ ranked.same(
     families=("sizes drawn at random", "count is 1"),
     oracle=ranking,
     slips={
-        "the rows are sorted by own time: sort them by the seconds with callees": (
-            lambda **given: ranking(**given, by="own_seconds")
-        ),
+        (
+            "the rows are sorted by own time",
+            "sort by the seconds with callees, the fourth number of an entry",
+        ): lambda **given: ranking(**given, by="own_seconds"),
         (
             "the folders are missing in the names: src/train.py and lib/train.py are two files",
             "leave strip_dirs() out",
@@ -112,32 +113,7 @@ ranked.same(
     },
     name="ranks_by_total_time",
     says="rank_functions returns the rows of the profile, the one with the most seconds first.",
-    why={
-        "number of entries": (
-            "each function has one row, and at most count rows are returned",
-            "go through all of stats and cut with [:count]; get_stats_profile() merges functions of one name",
-        ),
-        "calls": (
-            "recursive calls count, too: calls is the second number of an entry, not the first",
-            "_, calls, own, total, _ = stats[key]",
-        ),
-        "own_share": (
-            "own_share is own_seconds over the own seconds of all functions of the file",
-            "sum them before you cut with [:count]",
-        ),
-        "equal seconds": (
-            "rows with equal seconds are in the order of their names",
-            "sort by (-seconds, function), and name it by pstats.func_std_string(key)",
-        ),
-        "function": (
-            "the row with the most seconds comes first, or a name is not as pstats prints it, with file and line",
-            "pstats.func_std_string(key), for the keys as they are, without strip_dirs()",
-        ),
-        "": (
-            "a row is not the entry of the file: get_stats_profile() rounds times, and merges functions of one name",
-            "pstats.Stats(file).stats",
-        ),
-    },
+    why=judges.RANKED,
     try_=WRONG,
 )
 gains.same(
@@ -151,12 +127,14 @@ gains.same(
     oracle=gain,
     within=1e-6,
     slips={
-        "only the function's own seconds became less: what it calls is faster too": (
-            lambda **given: gain(**given, of="own_seconds")
-        ),
-        "the factor has no influence: this is the gain without the function": (
-            lambda **given: gain(**{**given, "factor": math.inf})
-        ),
+        (
+            "only the function's own seconds became less: what it calls is faster too",
+            "take the row's seconds, not its own_seconds",
+        ): lambda **given: gain(**given, of="own_seconds"),
+        (
+            "the factor has no influence: this is the gain without the function",
+            "take off seconds * (1 - 1 / factor), not all of the seconds",
+        ): lambda **given: gain(**{**given, "factor": math.inf}),
         (
             "it is the share of the time that is saved, not how many times as fast the program is",
             "old time / new time",
@@ -164,8 +142,8 @@ gains.same(
     },
     name="predicts_the_gain",
     says="speedup_if returns the speedup of the whole program, also for an infinite factor.",
-    why="the new time is total - seconds * (1 - 1 / factor), and total is the sum of own seconds",
-    try_=f"divide the old time by the new one; {WRONG}",
+    why=judges.GAINED,
+    try_=WRONG,
 )
 gains.refuses(
     {
@@ -235,12 +213,8 @@ preprocessed.same(
     dtypes=(),
     name="preprocess_is_right",
     says="preprocess equals given.preprocess, also for no images, one pixel, one colour, flipped and read-only images.",
-    why={
-        GREY: "if all numbers of an image are equal, max - min is 0: the result must be 0, and not NaN",
-        "": "each image gets gamma 2.2, is scaled to 0 ... 1 over the whole image, and is then "
-        "resized: bilinear with antialias",
-    },
-    try_=f"begin with a copy of given.preprocess, and change only the slow line; {WRONG}",
+    why=judges.IMAGES,
+    try_=WRONG,
 )
 preprocessed.leaves_inputs_alone(
     SOME,
@@ -295,7 +269,7 @@ lines.same(
     slips={
         (
             "no line added a byte: tracemalloc sees the memory of Python, and not that of torch",
-            "Allocations of given",
+            "watch the call with given.Allocations",
         ): partial(made.memory, watch="nothing"),
         (
             "a line of a loop has the bytes of its last hit, not those added up over all hits",
@@ -304,16 +278,8 @@ lines.same(
     },
     name="bytes_of_each_line",
     says="memory_by_line returns the result, and the hits and added bytes of each line.",
-    why={
-        "result": "the first of the two results is what the function returned",
-        "number of entries": "each line that ran has one row, in the order of the lines; another function has none, "
-        "also where it has the same name",
-        "hits": "a line of a loop runs more than once",
-        "": "a line has the bytes that are alive after it, minus those before it, over all hits. "
-        "Views and writes in place add nothing, del frees, a helper's tensors belong to the line "
-        "that calls it, and backward frees about as much as it makes",
-    },
-    try_=f"close a line at the next line or return event, and read Allocations.live; {WRONG}",
+    why=judges.BYTES,
+    try_=WRONG,
 )
 PEAK = {"figure": "peak_bytes"}
 lines.same(
@@ -348,8 +314,13 @@ lines.same(
     },
     name="peaks_within_a_line",
     says="memory_by_line returns the most bytes that were alive while each line ran.",
-    why="a peak counts all bytes that are alive at one time, also those from before the line",
-    try_=f"Allocations.peak when a line ends, then restart(); {WRONG}",
+    why={
+        "": (
+            "a peak counts all bytes that are alive at one time, also those from before the line",
+            "Allocations.peak when a line ends, then restart()",
+        )
+    },
+    try_=WRONG,
 )
 
 
@@ -368,10 +339,20 @@ def tracers(student: Student, rig: Rig) -> Any:
 def stops_tracing(tracers: Pair) -> Verdict:
     """After memory_by_line, sys.gettrace() is what it was; an exception reaches the caller."""
     why = {
-        "exception": "an exception that the function raises must reach the caller",
-        "": "the caller's trace function is not in place again; yours, where it stays, slows down all that runs later",
+        "exception, exception": (
+            "an exception that the function raises must reach the caller",
+            "try and finally, without except",
+        ),
+        "exception": (
+            "after an exception the caller's trace function is not in place again",
+            "sys.settrace(before) in finally",
+        ),
+        "": (
+            "the caller's trace function is not in place again; yours slows down all that runs later",
+            "keep sys.gettrace() before the call, and set it again in finally",
+        ),
     }
-    try_ = "keep sys.gettrace() before the call, and set it again in finally, without except"
+    try_ = WRONG
     return outputs.same(tracers, 0.0, why=why, try_=try_)
 
 

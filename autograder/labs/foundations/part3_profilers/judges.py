@@ -59,3 +59,92 @@ def _not_restarted(rows: Sequence[Row], highest: float) -> str:
         f"the line '{same[1][:60]}' has the very peak of '{same[0][:60]}': "
         "without restart() a peak is that of all lines so far"
     )
+
+
+# --- words of failures, and what to try ---------------------------------------------
+
+RANKED = {
+    "number of entries": (
+        "each function has one row, and at most count rows are returned",
+        "go through all of stats and cut with [:count]; get_stats_profile() merges functions of one name",
+    ),
+    "calls": (
+        "recursive calls count, too: calls is the second number of an entry, not the first",
+        "_, calls, own, total, _ = stats[key]",
+    ),
+    "own_share": (
+        "own_share is own_seconds over the own seconds of all functions of the file",
+        "sum them before you cut with [:count]",
+    ),
+    "equal seconds": (
+        "rows with equal seconds are in the order of their names",
+        "sort by (-seconds, function), and name it by pstats.func_std_string(key)",
+    ),
+    "function": (
+        "the row with the most seconds comes first, or a name is not as pstats prints it, with file and line",
+        "pstats.func_std_string(key), for the keys as they are, without strip_dirs()",
+    ),
+    "": (
+        "a row is not the entry of the file: get_stats_profile() rounds times, and merges functions of one name",
+        "pstats.Stats(file).stats",
+    ),
+}
+
+GAINED = {
+    "infinity": (
+        "of an infinite factor nothing is left: 1 / factor is 0",
+        "1 / math.inf is 0.0, so infinity needs no branch of its own",
+    ),
+    "last of 30": (
+        "the file has more functions than the 20 that a report shows",
+        "look the function up in all rows",
+    ),
+    "": (
+        "the new time is total - seconds * (1 - 1 / factor), and total is the sum of own seconds",
+        "divide the old time by the new one",
+    ),
+}
+
+IMAGES = {
+    "grey": (
+        "if all numbers of an image are equal, max - min is 0: the result must be 0, and not NaN",
+        "keep the branch of given.preprocess for such an image",
+    ),
+    "flipped": (
+        "an array may have negative strides, and torch takes none",
+        "copy the array before it becomes a tensor",
+    ),
+    "read-only": ("an array may be read-only", "work on a copy of it"),
+    "images is 0": (
+        "a batch without images has a result as well",
+        "torch.stack needs at least one tensor",
+    ),
+    "": (
+        (
+            "each image gets gamma 2.2, is scaled to 0 ... 1 over the whole image, and is then "
+            "resized: bilinear with antialias"
+        ),
+        "begin with a copy of given.preprocess, and change only the slow line",
+    ),
+}
+
+BYTES = {
+    "result": (
+        "the first of the two results is what the function returned",
+        "keep what the call returns, and return it beside the rows",
+    ),
+    "number of entries": (
+        "each line that ran has one row; another function has none, also where it has the same name",
+        "trace the frame of the function itself and no other: compare code objects, not names",
+    ),
+    "hits": ("a line of a loop runs more than once", "add 1 at each line event"),
+    ", line": ("rows are in the order of the lines", "sort the rows by line"),
+    "": (
+        (
+            "a line has the bytes that are alive after it, minus those before it, over all hits. "
+            "Views and writes in place add nothing, del frees, a helper's tensors belong to the line "
+            "that calls it, and backward frees about as much as it makes"
+        ),
+        "close a line at the next line or return event, and read Allocations.live",
+    ),
+}

@@ -17,7 +17,7 @@ from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.lab import CASES, INTEGER, NUMBERS, Failed, Pair, Part, Passed, Student, Verdict
 from autograder.labs.foundations.part5_augmentation import judges
-from autograder.labs.foundations.part5_augmentation.judges import NAMES, SAMPLES, SEEDS
+from autograder.labs.foundations.part5_augmentation.judges import FOR_EACH, NAMES, SAMPLES, SEEDS
 
 if TYPE_CHECKING:
     from autograder.labs.foundations.part5_augmentation.rig import Rig
@@ -31,7 +31,7 @@ SEE = 'see "What usually goes wrong" in the part 5 handout'
 
 # --- what is drawn ----------------------------------------------------------------------------------------------------
 
-FOR_EACH = "torch.rand(batch, generator=generator), torch.randint(..., (batch,), ...)"
+SEEDS_NOTHING = "call neither manual_seed nor torch.seed"
 
 
 @part.probe(
@@ -59,8 +59,8 @@ def draws_for_each_sample(draws: Pair) -> Verdict:
     if isinstance(drawn, Failed):
         return drawn
     of_a_seed = np.array([drawn[f"{name} of {SEEDS[0]}"] for name in NAMES])
-    measured, why = judges.draw_problem(draws.baseline.values["pad"], of_a_seed)
-    return Failed(measured, why, FOR_EACH) if measured else Passed(f"{SAMPLES} samples, all even")
+    problem = judges.draw_problem(draws.baseline.values["pad"], of_a_seed)
+    return Failed(*problem) if problem else Passed(f"{SAMPLES} samples, all even")
 
 
 @part.check(basis="outputs", needs=[draws_for_each_sample])
@@ -69,21 +69,25 @@ def follows_its_generator(draws: Pair) -> Verdict:
     drawn = judges.drawn(draws, FOR_EACH)
     if isinstance(drawn, Failed):
         return drawn
-    try_ = "give generator=generator to each call that draws, and call no manual_seed"
+    given = "give generator=generator to each call that draws"
     for name in NAMES:
         first, again, other, later = (drawn[f"{name} of {seed}"] for seed in SEEDS)
         if not np.array_equal(first, again):
             why = "it is drawn from another generator"
-            return Failed(f"{name} differs for the same seed", why, try_)
+            return Failed(f"{name} differs for the same seed", why, given)
         if np.array_equal(first, other):
             why = "your code sets a seed of its own"
-            return Failed(f"{name} is the same for another seed", why, try_)
+            return Failed(f"{name} is the same for another seed", why, SEEDS_NOTHING)
         if np.array_equal(other, later):
             why = "each batch starts from the seed again, so all batches are augmented alike"
-            return Failed(f"{name} is the same in a second call with one generator", why, try_)
+            return Failed(
+                f"{name} is the same in a second call with one generator",
+                why,
+                "draw from the generator as it is; a copy or a new one begins at the seed",
+            )
     if not np.array_equal(drawn["global"], draws.baseline.arrays["numbers"][-4:]):
         why = "your code draws from it, or sets its seed"
-        return Failed("the global generator moved", why, try_)
+        return Failed("the global generator moved", why, f"{given}, and {SEEDS_NOTHING}")
     return Passed("the same for the same seed")
 
 
@@ -215,7 +219,11 @@ augment.stays_on_the_device(
     name="stays_on_the_device",
     says="augment makes all tensors on the device of the images, and no shape depends on a value.",
     why="tensors were made on the CPU and copied: MEAN and STD have 24 bytes, and nothing else has to cross",
-    try_="device=images.device, MEAN.to(images.device), and torch.where in place of a mask as an index",
+    hints={
+        "a mask as an index": "torch.where(flip[:, None], ...) in place of the mask",
+        "host asks for a value": "keep top, left, flip and gain as tensors: no .item(), if or .cpu()",
+    },
+    try_="device=images.device in each call that makes a tensor, and MEAN.to(images.device)",
 )
 augment.faster(
     {**SMALL, "batch": 256},

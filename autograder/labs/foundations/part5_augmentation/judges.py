@@ -14,6 +14,8 @@ from autograder.model import Failed, Pair
 NAMES = ("flip", "top", "left", "gain")
 PAD = 4  # where nobody says another
 SAMPLES, SIGMAS = 4000, 6
+FOR_EACH = "torch.rand(batch, generator=generator), torch.randint(..., (batch,), ...)"
+ENDS = "torch.randint(2 * pad + 1, (batch,), ...) for offsets: it leaves out its upper end; rand is in 0 ... 1"
 SEEDS = ("a seed", "the same seed", "another seed", "a second call")
 
 
@@ -29,8 +31,8 @@ def drawn(draws: Pair, try_: str) -> dict[str, Array] | Failed:
     return values
 
 
-def draw_problem(pad: int, drawn: Array) -> tuple[str, str]:
-    """Return what was measured and why it is wrong, or two empty texts."""
+def draw_problem(pad: int, drawn: Array) -> tuple[str, str, str] | None:
+    """Return what was measured, why it is wrong and what to try, or nothing."""
     flip, top, left, gain = drawn
     with np.errstate(all="ignore"):  # a draw may be any number
         quarter = np.floor((gain - 1) * 9.99999 + 2)  # of 0.8 ... 1.2, both ends included
@@ -46,22 +48,30 @@ def draw_problem(pad: int, drawn: Array) -> tuple[str, str]:
         allowed = SIGMAS * (expected * (1 - 1 / many)) ** 0.5
         if counts.sum() < SAMPLES:
             outside = f"{name} is out of range for {SAMPLES - counts.sum()} of {SAMPLES} samples"
-            return outside, f"with pad={pad}, offsets are 0 ... {2 * pad}; gains are 0.8 ... 1.2"
+            why = f"with pad={pad}, offsets are 0 ... {2 * pad}; gains are 0.8 ... 1.2"
+            return outside, why, ENDS
         if counts.max() == SAMPLES:
-            return f"{name} is the same for {SAMPLES} samples", "one number was drawn for the batch"
+            measured = f"{name} is the same for {SAMPLES} samples"
+            return measured, "one number was drawn for the batch", FOR_EACH
         if abs(counts - expected).max() > allowed:
             measured = f"{name}: the values come {', '.join(map(str, counts))} times"
             return (
                 f"{measured}; expected {expected:.0f} +- {allowed:.0f}",
                 "each value of the range has to be equally likely",
+                ENDS,
             )
     with np.errstate(all="ignore"):
         correlations = np.triu(np.corrcoef(drawn), 1)
     a, b = np.unravel_index(np.argmax(abs(correlations)), correlations.shape)
     if abs(correlations[a, b]) > SIGMAS / SAMPLES**0.5:
         measured = f"{NAMES[a]} and {NAMES[b]} have a correlation of {correlations[a, b]:.2f}"
-        return f"{measured}; expected 0 +- 0.09", "one draw is used for two things"
-    return "", ""
+        why = "one draw is used for two things"
+        return (
+            f"{measured}; expected 0 +- 0.09",
+            why,
+            "draw anew for each of flip, top, left and gain",
+        )
+    return None
 
 
 def augmented(

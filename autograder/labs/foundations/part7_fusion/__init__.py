@@ -110,6 +110,10 @@ def of_kinds(*kinds: str, **sizes: int) -> dict[str, dict[str, Any]]:
     return {kind: {"kind": kind, **sizes} for kind in kinds}
 
 
+FOLDED = (
+    "factor = norm.weight / sqrt(running_var + eps); "
+    "weight * factor; (bias - running_mean) * factor + norm.bias"
+)
 fold.same(
     of_kinds(
         "a convolution without a bias",
@@ -150,10 +154,12 @@ fold.same(
             "a norm inside of a block is folded in a wrong way, or its layers are not found by name",
             "get_submodule(node.target) takes names with dots",
         ),
-        "": "eps belongs under the root, the norm's own and not 1e-5, "
-        "and the bias of the convolution is multiplied as well",
+        "": (
+            "eps belongs under the root, the norm's own; the bias of the convolution is multiplied as well",
+            FOLDED,
+        ),
     },
-    try_="factor = norm.weight / sqrt(running_var + eps); weight * factor; (bias - running_mean) * factor + norm.bias",
+    try_=SEE,
 )
 fold.same(
     of_kinds(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks.table_form import Row
+from autograder.traces.words import many
 
 Asked = Mapping[str, Any]
 """The arguments of one call of torch.compile, as text, and the options that its mode means."""
@@ -89,7 +90,9 @@ def purpose_problem(purpose: str, asked: Mapping[str, Any]) -> tuple[str, str, s
     if asked["raised"]:
         return f'"{purpose}": {asked["raised"]}', wanted.why, wanted.try_
     if len(calls) != 1 or not asked["is_made"]:
-        measured = f'"{purpose}": torch.compile was called {len(calls)} times'
+        times = f"torch.compile was called {many(len(calls), 'time')}"
+        lost = ", and its result was not returned" * (len(calls) == 1)
+        measured = f'"{purpose}": {times}{lost}'
         why = "compile_for returns what one call of torch.compile returns"
         return measured, why, "return torch.compile(model, ...)"
     if wanted.fits(calls[0]):
