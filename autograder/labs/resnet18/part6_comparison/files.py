@@ -59,8 +59,9 @@ def report_agrees_with_csv(optimization_report: Text, optimization_results: Tabl
         return Failed(measured, report.listed(wrong), BY_NAME)
     summary = report.below(optimization_report.text, HEADINGS["Executive Summary"])
     if why := _summary_problem(summary, figures, optimization_results):
-        return Failed(f"{len(figures)} figures of the table", why, SUMMED_UP)
-    return Passed(f"{len(figures)} figures, all of them of the table")
+        measured = f"the report has {many(len(figures), 'figure')}, all of them in the table"
+        return Failed(measured, why, SUMMED_UP)
+    return Passed(f"{many(len(figures), 'figure')}, all of them in the table")
 
 
 def _summary_problem(summary: str, figures: Sequence[Named], results: Table) -> str:
