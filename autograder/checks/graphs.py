@@ -5,6 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from autograder.checks.hints import Hints
+
+GRAPHS: Hints = {
+    "Python has to look": "leave the value in a tensor: no .item(), float() or `if` on it",
+    "no compiled graph ran": "call what torch.compile returns, with the backend that is given",
+    "built again": "put a number that changes into a tensor",
+    "in pieces": "torch.compile(model, ..., fullgraph=True) of the whole model, and not of its layers",
+    "some calls ran no": "call the compiled model for every batch, the first and the last too",
+    "only a part": "torch.compile(model, ...) of the whole model, and not of one of its layers",
+    "serves several sizes": "dynamic=False: each size gets a graph of its own",
+    "a break goes unnoticed": "fullgraph=True: a break is then an error",
+}
+"""What to try, by what is said of the graphs."""
+
 Seen = Mapping[str, Any]
 """What a recording backend noted: `built`, a list of {kind, batch, half}; `runs` by kind; `parameters`; `breaks`."""
 
@@ -26,7 +40,8 @@ def graph_problem(
     measured = f"{ran} graphs ran in {calls} calls" + f", {built} were built" * (builds > 0)
     took = f"; a graph takes {noted['parameters']} of {parameters} parameters"
     eager = "no compiled graph ran: the model is used uncompiled, or with a different backend"
-    pieces = "the model is compiled in pieces, or a part of the batches is not"
+    pieces = "the model is compiled in pieces: several graphs ran in a call"
+    left_out = "some calls ran no compiled graph"
     problems = (
         (
             noted["breaks"],
@@ -37,7 +52,8 @@ def graph_problem(
             built > builds,
             "it is built again: a number of Python's that changes is in the graph",
         ),
-        (set(runs.values()) != {calls}, pieces),
+        (max(runs.values()) > calls, pieces),
+        (set(runs.values()) != {calls}, left_out),
         (
             noted["parameters"] < parameters,
             f"only a part of the model is compiled{took}",

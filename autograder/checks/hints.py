@@ -35,6 +35,7 @@ FORMS: Hints = {
     "the table ends after row": "add a row for each case, and return after the loop",
     "one row too many": "add one row for each case, and no other",
     "in that order": "make one row for each case, in the order in which the cases come",
+    "it is in percent": "leave out the factor 100",
     "' is missing": "put this column into each row",
     "' is not expected": "leave this column out of the rows",
     "and it must be a number": "put the number itself into the row, without a unit",

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, Unpack
 
 from autograder.checks import outputs
-from autograder.checks.graphs import graph_problem
+from autograder.checks.graphs import GRAPHS, graph_problem
+from autograder.checks.hints import hint_for
 from autograder.claims.claimed import Claimed, Words
 from autograder.claims.families import Case, Sizes
 from autograder.lab import (
@@ -288,7 +289,7 @@ class Compiled:
             if not (why or refusal):
                 measured = "a net that does not fit into one graph ran"
                 why = "a break goes unnoticed"
-            try_ = f"torch.compile(net, backend=backend, fullgraph=True, dynamic=False); {self.see}"
+            try_ = f"{hint_for(why, GRAPHS)}; {self.see}"
             return Failed(measured, why, try_) if why else Passed(f"a break raises {refusal}")
 
         return self.part.add_check("is_one_graph", says, "report", judge, ["compiled"], needs)

@@ -8,6 +8,7 @@ from typing import Any
 
 from autograder.checks import plot, slips, speedup
 from autograder.checks.comparison import EPOCHS as SAMPLES
+from autograder.checks.hints import hint_for
 from autograder.checks.numerics import close, explained
 from autograder.checks.slips import PACE, Epoch, epochs
 from autograder.checks.table_form import Row, Slip, samples_problem
@@ -42,6 +43,7 @@ HALVED = 2  # batches
         **EPOCHS,
         "seen": NOTED,
         "began": list_of(NUMBER),
+        "parameters": INTEGER,
         **dict.fromkeys(("fetch", "forward", "backward"), NUMBER),
     },
 )
@@ -70,6 +72,7 @@ def comparison(student: Student, rig: Rig) -> Answer:
         **builds,
         "seen": compiler.values(),
         "began": began[:1] + began[-1:],
+        "parameters": len(list(window.model.parameters())),
         "samples": len(window.loader.dataset),
         "batches": len(window.loader),
         "wait": sum(waits),
@@ -121,14 +124,19 @@ def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
 
 
 def time_problem(
-    rows: Sequence[Row], epochs: Sequence[Epoch], script: Mapping[str, Any], built: bool = True
+    rows: Sequence[Row], epochs: Sequence[Epoch], script: Mapping[str, Any], whole: float = 1.0
 ) -> str:
-    """Say how throughput or epoch_time differ from what the clock showed; a script says what a build takes."""
+    """Say how throughput or epoch_time differ from what the clock showed; a script says what a build takes.
+
+    *whole* is the share of the model's parameters that the largest graph takes.
+    """
     eager, compiled = epochs
     otherwise = ""
     if rows[1]["throughput"] < compiled.rate / 2:
         otherwise = "it includes builds: warm up first"
-    if not built:
+    if whole < 1:
+        otherwise = f"a graph takes {whole:.0%} of the parameters: the model is compiled in pieces"
+    if not whole:
         otherwise = "the backend argument built nothing: pass it on to compile_model"
     of_eager = [(compiled.rate, "it is the speed of Compiled"), *_builds(eager, script)]
     of_compiled = [(eager.rate, "it is the speed of Eager"), *_builds(compiled, script)]
@@ -198,10 +206,29 @@ loop.keeps_an_honest_clock()
 
 
 ROWS = "train both models from fresh weights, and report compile_s for Compiled only"
-LOSSES = "loss of an epoch from fresh weights, by train_epoch_compiled"
-TIMED = "fix honest_throughput first if it fails; warm up, then time one whole epoch"
+LOSSES = (
+    "if follows_eager, warm_up_leaves_no_trace or returns_the_metrics fails, fix that first; "
+    "then call make_training for each row, and take the loss that train_epoch_compiled returns"
+)
+TIMED = "call warm_up, then time one whole epoch of the model of that row"
+TIMES = {
+    "compiled in pieces": "fix one_graph_a_batch first: compile_model must compile the whole model",
+    "the backend argument": "compile_model(model, backend), and train the model that it returns",
+    "the backward graph": "call loss.backward() in each step of warm_up, in train()",
+    "with every shape": "take steps with a batch of each size in warm_up, in train()",
+    "it includes builds": "take complete steps in warm_up, in train(), before the clock starts",
+    "the slow first pass": "call warm_up for both models before the clock starts",
+    "it is the speed of Eager": "train the model that compile_model returns in the second row",
+    "it is the speed of Compiled": "leave the model of the first row as make_training returns it",
+    "the wait for data": (
+        "if honest_throughput fails, fix that first; the time of an epoch has the waits in it"
+    ),
+}
 COLD = "read the clock before and after warm_up of the compiled model"
-MODES = "pass use_amp on to warm_up and to train_epoch_compiled, for both models"
+MODES = (
+    "if one_graph_a_batch fails in AMP, fix that first; "
+    "then pass use_amp on to warm_up and to train_epoch_compiled, for both models"
+)
 
 
 def _measured(comparison: Pair, comparison_amp: Observation) -> tuple[str, str] | None:
@@ -209,10 +236,12 @@ def _measured(comparison: Pair, comparison_amp: Observation) -> tuple[str, str] 
     rows, built = observed["rows"], observed["seen"]["built"]
     began = max(observed["began"], default=0.0)
     both, halved = epochs(script), comparison_amp.values
+    whole = observed["seen"]["parameters"] / script["parameters"] if built else 0.0
+    timed = time_problem(rows, both, script, whole)
     problems = (
         (row_problem(rows), ROWS),
         (figure_problem(rows, script["rows"][0]), LOSSES),
-        (time_problem(rows, both, script, bool(built)), TIMED),
+        (timed, hint_for(timed, TIMES) or TIMED),
         (cold_problem(rows[1]["compile_s"], both[0], script, built, began), COLD),
         (mode_problem(halved["eager"], halved["seen"]["built"], HALVED), MODES),
     )

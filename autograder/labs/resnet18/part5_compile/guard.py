@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.checks import outputs
-from autograder.checks.graphs import graph_problem
+from autograder.checks.graphs import GRAPHS, graph_problem
+from autograder.checks.hints import hint_for
 from autograder.checks.numerics import shown
 from autograder.claims.graphs import NOTED
 from autograder.lab import (
@@ -97,6 +98,12 @@ def guard_answers_alike(guard: Pair) -> Verdict:
     return Failed(measured, counted, "self.spikes += size > limit")
 
 
+OF_THE_GUARD = {
+    "Python has to look": "no .item(), float(), print or `if` on a tensor: torch.where chooses",
+    "built again": "count in a tensor, and not in a number of Python's",
+}
+
+
 @part.check(basis="report", needs=[guard_answers_alike])
 def guard_is_one_graph(guard: Pair) -> Verdict:
     """Compiled, SpikeGuard is one graph, which stays the same for any data."""
@@ -104,5 +111,5 @@ def guard_is_one_graph(guard: Pair) -> Verdict:
     runs = {"forward": noted["runs"].get("forward", 0)}
     built = sum(graph["kind"] == "forward" for graph in noted["built"])
     measured, why = graph_problem(noted, runs, calls, built=built, builds=1)
-    try_ = f"count in a tensor; no .item(), float(), print or `if` on a tensor; {BREAKS}"
+    try_ = f"{hint_for(why, {**OF_THE_GUARD, **GRAPHS})}; {BREAKS}"
     return Failed(measured, why, try_) if why else Passed(f"one graph in {calls} calls")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
-from autograder.checks.graphs import Seen, graph_problem
+from autograder.checks.graphs import GRAPHS, Seen, graph_problem
+from autograder.checks.hints import hint_for
 from autograder.claims.graphs import NOTED
 from autograder.lab import (
     INTEGER,
@@ -222,7 +223,7 @@ def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> 
     runs = {kind: noted["runs"][kind] for kind in ("forward", "backward")}
     measured, why = graph_problem(noted, runs, batches, parameters=parameters)
     if not why and half != any(graph["half"] for graph in noted["built"]):
-        state = "in float32, or in float16" if half else "in half precision"
+        state = "not in bfloat16" if half else "in bfloat16"
         why = "autocast must follow use_amp, in the warm-up and in the epoch"
         measured = f"{runs['forward']} graphs ran; convolutions {state}"
     return measured, why
@@ -254,7 +255,6 @@ def one_graph_a_batch(training: Pair) -> Verdict:
     """Each batch runs one forward and one backward graph, of the whole model, in the precision of use_amp."""
     batches = training.baseline.values["batches"]
     parameters = training.baseline.values["parameters"]
-    try_ = f"torch.compile(model, backend=backend, fullgraph=True) on the whole model; {BUILT}"
     for mode, half in PRECISIONS.items():
         epoch, warm = (training.student.values[f"{mode}_{when}"] for when in ("epoch", "warm"))
         noted = {
@@ -264,8 +264,8 @@ def one_graph_a_batch(training: Pair) -> Verdict:
         }
         measured, why = whole_problem(noted, batches, parameters, half=half)
         if why:
-            try_ = BFLOAT16 if "autocast" in why else try_
-            return Failed(f"{mode.upper()}: {measured}", why, try_)
+            try_ = BFLOAT16 if "autocast" in why else hint_for(why, GRAPHS)
+            return Failed(f"{mode.upper()}: {measured}", why, f"{try_}; {BUILT}")
     return Passed(f"{batches} forward and backward graphs for as many batches, in each precision")
 
 
