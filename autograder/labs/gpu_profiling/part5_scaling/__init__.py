@@ -29,6 +29,7 @@ from autograder.lab import (
     record,
 )
 from autograder.labs.gpu_profiling.part5_scaling import judges
+from autograder.traces.words import many
 
 if TYPE_CHECKING:
     from autograder.labs.gpu_profiling.part5_scaling.rig import Rig
@@ -238,7 +239,7 @@ def joins_the_group(places: Pair) -> Verdict:
 
 def _joined(answer: Mapping[str, Any]) -> str:
     joined = answer["joined"]
-    groups = f"device {answer['device']}, {len(joined)} groups joined"
+    groups = f"device {answer['device']}, {many(len(joined), 'group')} joined"
     if len(joined) != 1:
         return groups
     backend = joined[0]["backend"] or "any backend"
@@ -344,13 +345,9 @@ def refuses_what_says_nothing(refused: Observation) -> Verdict:
             return Failed(
                 f"{case}: {LATE}", why, f"look at processes and batch_size first; {SCALE}"
             )
-        if taken.get(case, "nothing") != "":
-            why = "a table made of this would look valid, or a division by zero would end the measurement"
-            return Failed(
-                f"{case}: {taken.get(case, 'nothing')}, and no ValueError",
-                why,
-                f"raise ValueError; {SCALE}",
-            )
+        if (came := taken.get(case, "nothing")) != "":
+            why, try_ = judges.WHY_REFUSED[case]
+            return Failed(f"{case}: {came}, and no ValueError", why, f"{try_}; {SCALE}")
     return Passed(f"{len(REFUSED)} cases raise ValueError")
 
 

@@ -37,6 +37,29 @@ RESULTS = Form(
 MOST = 2.0  # efficiency: caches make a share of the work faster than the whole of it, but not that much
 EXACT = 0.005  # relative: nothing but rounding is between the seconds that are handed over and what is made of them
 
+NO_SECONDS = (
+    "an epoch took 0 seconds, and samples / 0 seconds is no throughput",
+    "raise ValueError after a run if min(seconds[1:]) is 0",
+)
+NO_FIRST = (
+    "speedup is relative to one process, and that run does not come first",
+    "raise ValueError before the first run if processes[0] is not 1",
+)
+WHY_REFUSED = {  # case: why it must be refused, and what to try
+    "epochs of 0 seconds": NO_SECONDS,
+    "one epoch of 0 seconds among others": NO_SECONDS,
+    "a run of one epoch": (
+        "only epochs after the first count, and there are none",
+        "raise ValueError after a run if len(seconds) is 1",
+    ),
+    "5 processes for a batch of 12": (
+        "5 does not divide 12, so the processes cannot have equal shares of the batch",
+        "raise ValueError before the first run if batch_size % n is not 0 for an n in processes",
+    ),
+    "no run of one process": NO_FIRST,
+    "one process after two": NO_FIRST,
+}
+
 Run = tuple[int, int, int]
 """Processes, samples in all, batch of a process."""
 
