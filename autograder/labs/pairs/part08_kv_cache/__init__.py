@@ -50,6 +50,7 @@ def script(
     return inputs, [*calls, ("length",)]
 
 
+OF_WEIGHTS = "make each buffer with the dtype and the device that the cache is given"
 AFTER_KEEP = (
     "appends were right until keep, and the first one after it is not: keep left other sequences than rows names",
     'index by rows: that keeps order and repetitions, a mask does not; see "What to write" in the part 8 handout',
@@ -62,12 +63,25 @@ cache.calls(
     name="follows_the_script",
     says="append returns the keys and values of all positions so far; keep picks, moves and repeats sequences.",
     why={
-        "keep(": "keep returns nothing",
-        "length": "length is the number of positions, so n more after an append of n",
-        "": "the keys and values of all positions so far are returned, of the sequences that were kept, in their order",
+        "keep(": ("keep returns nothing", "leave out its return, or return None"),
+        "length": (
+            "length is the number of positions, so n more after an append of n",
+            "add keys.shape[2] in each append",
+        ),
+        "": (
+            (
+                "append returns the keys and values of all positions so far, of the sequences that were "
+                "kept, in their order"
+            ),
+            "buffer[:, :, start:start + n] = keys, and then return buffer[:, :, :start + n]",
+        ),
     },
-    hints=dict.fromkeys(("call 8: append", "call 13: append"), AFTER_KEEP),
-    try_=f"buffer[:, :, start:start + n] = keys, and a larger buffer before it is full; {WRONG}",
+    hints={
+        **dict.fromkeys(("call 8: append", "call 13: append"), AFTER_KEEP),
+        **dict.fromkeys(("dtype of the result is", "its buffer is on another"), OF_WEIGHTS),
+        "must match": "double the room until the new positions fit, before you write them",
+    },
+    try_=WRONG,
 )
 cache.calls(
     script,
@@ -78,10 +92,16 @@ cache.calls(
     says="The caller may write over its tensors after an append, and earlier results keep their values.",
     needs=["follows_the_script"],
     why={
-        "at the end": "what was returned earlier has changed: a later call wrote over it",
-        "": "the caller's own tensor is kept instead of a copy, and the caller has written over it",
+        "at the end": (
+            "what was returned earlier has changed: a later call wrote over it",
+            "write behind what was returned, and let keep make new tensors",
+        ),
+        "": (
+            "the caller's own tensor is kept instead of a copy, and the caller has written over it",
+            "copy keys and values into the buffer, also in the first append",
+        ),
     },
-    try_="copy keys and values into the buffer; write behind what was returned, never over it",
+    try_=WRONG,
 )
 
 
@@ -208,8 +228,8 @@ HINTS: Causes = {
         "tokens are the prompt and `count` new tokens",
         "torch.cat([prompt, *new_tokens], dim=1)",
     ),
-    "logits": "mend KVCache first if follows_the_script fails; take no softmax; else compare "
-    "the logits of the second token with those of one call with all tokens before it",
+    "logits": "fix follows_the_script first if it fails; else compare the logits of the second token, "
+    "without softmax, with those of one call with all tokens before it",
 }
 text.same(
     {

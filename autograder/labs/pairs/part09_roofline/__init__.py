@@ -232,10 +232,16 @@ product.same(
     name="product_matches",
     says="product returns a @ b with all digits of its dtype, empty matrices included.",
     why={
-        "is 0": "a sum over nothing is 0, and the product of empty matrices is empty",
-        "": "products or sums are rounded more than float32 rounds them",
+        "is 0": (
+            "a sum over nothing is 0, and the product of empty matrices is empty",
+            f"{MM}, which needs no special case for it",
+        ),
+        "": (
+            "products or sums are rounded more than the dtype of a and b rounds them",
+            "convert neither a nor b to fewer bits, and leave the precision of torch as it is",
+        ),
     },
-    try_=MM,
+    try_=WRONG,
 )
 product.fewer_operations(
     0.02,  # of 129: two operations
@@ -290,11 +296,23 @@ epilogue.same(
     name="epilogue_matches",
     says="epilogue returns (relu(x @ weight.T + bias) + residual) * scale and changes none of its inputs.",
     slips={
-        "relu comes before the residual is added, and not after it": relu_last,
-        "scale multiplies the residual as well, and not the relu alone": scale_first,
+        (
+            "relu comes before the residual is added, and not after it",
+            "relu_() first, then add_(residual)",
+        ): relu_last,
+        (
+            "scale multiplies the residual as well, and not the relu alone",
+            "add_(residual) first, then mul_(scale)",
+        ): scale_first,
     },
     why="the result is relu(x @ weight.T + bias), plus the residual, times scale",
-    try_=IN_PLACE,
+    hints={
+        "second call": (
+            "the result of an earlier call has changed: both calls use one buffer",
+            "let each call make a result of its own",
+        ),
+    },
+    try_="compare with the slow version, one operation after the other",
 )
 epilogue.allocates_less(
     0.25,

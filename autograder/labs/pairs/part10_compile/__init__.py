@@ -52,6 +52,7 @@ ATTENTION = "scaled_dot_product_attention"
         **CASES,
         "names": list_of(TEXT),
         "itself": BOOLEAN,
+        "nothing": BOOLEAN,
         "operations": INTEGER,
         "calls": list_of(TEXT),
         "built": INTEGER,
@@ -88,14 +89,28 @@ def regions(student: Student, rig: Rig) -> Answer:
     with rig.no_grad():
         answers.add("logits in eval mode", run(rig.tokens(3, 11)).logits)
     names = list(run.state_dict()) if rig.side == "student" else plain
-    return {**answers.values(), **noted, "names": names, "itself": returned is model}
+    kind = {"itself": returned is model, "nothing": returned is None}
+    return {**answers.values(), **noted, **kind, "names": names}
 
 
 @part.check(basis="outputs", compared="logits and gradients")
 def regions_answer_alike(regions: Pair) -> Verdict:
     """The model returns the same logits and gradients as before, for each length, in train and eval mode."""
-    why = "the compiled model gives different results"
-    return outputs.same(regions, 1e-4, why=why, try_=REGION)
+    why: outputs.Causes = {
+        "eval mode": (
+            "the results of eval mode are different, and those of train mode are right",
+            "compile the module in place, so that model.eval() reaches it",
+        ),
+        "logits": (
+            "the compiled model gives different results, as with a mode that was changed",
+            "call neither model.eval() nor model.train(), and compile block.mlp itself",
+        ),
+        "": (
+            "the logits are right, and gradients are not",
+            "compile block.mlp itself, without no_grad() or detach()",
+        ),
+    }
+    return outputs.same(regions, 1e-4, why=why, try_=SEE)
 
 
 @part.check(basis="outputs", compared="names")
@@ -108,8 +123,12 @@ def regions_keep_names(regions: Pair) -> Verdict:
         measured = f"state_dict has {wrong}" if wrong else f"{len(names)} names in state_dict"
         why = f"torch.compile(module) wraps the module; checkpoints need {expected[-1]} and others"
         return Failed(measured, why, try_)
+    if regions.student.values["nothing"]:
+        why = "the model was compiled in place, and the function has no return"
+        return Failed("nothing was returned", why, "return model at the end")
     if not regions.student.values["itself"]:
-        return Failed("a different model is returned", "return the model that was given", try_)
+        why = "compile_regions must return the model that it was given"
+        return Failed("a different model is returned", why, "compile in place, and make no copy")
     return Passed(f"{len(names)} names")
 
 

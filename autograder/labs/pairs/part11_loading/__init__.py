@@ -113,7 +113,7 @@ def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
     """Rows has a length, and Rows[i] is row i, transformed, and its label."""
     why = {
         "length": "the length is the number of rows",
-        "changed": "call the transform when a row is fetched, and not before",
+        "changed": "a result of an earlier transform was kept: call it when a row is fetched",
         "": "transform takes rows, so one row is a batch of one, of which the first is returned",
     }
     try_ = "self.transform(self.features[index : index + 1])[0], self.labels[index]"

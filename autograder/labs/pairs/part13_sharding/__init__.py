@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import numerics, outputs
+from autograder.checks.hints import hinted
 from autograder.claims.shards import Shards, sharded
 from autograder.lab import (
     INTEGER,
@@ -141,7 +142,8 @@ def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
     for rank, each in enumerate(halved.student.values["ranks"]):
         if each["dtypes"] != ["float32"]:
             measured = f"rank {rank}: parameters are {', '.join(each['dtypes'])}"
-            return Failed(measured, "the optimizer needs float32 parameters", POLICY)
+            why = "the model was converted, and the optimizer needs float32 parameters"
+            return Failed(measured, why, f"leave the model as it is: {POLICY}")
         reported, expected = (
             side.arrays[f"losses{rank}"] for side in (halved.student, halved.baseline)
         )
@@ -153,15 +155,18 @@ def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
         if moved < LEAST:
             measured = f"{measured}, and the update is apart by {moved:.1e}"
             why = "the model computes in float32, and only the losses are rounded"
-            return Failed(measured, why, POLICY)
+            try_ = f"leave the losses as they are, and let the model compute in dtype: {POLICY}"
+            return Failed(measured, why, try_)
         if not (apart <= OWN and moved <= HALF):
             measured = f"{measured}, and the update is off by {moved:.1e} (allowed {HALF:g})"
-            return Failed(measured, "that is more than bfloat16 rounds", POLICY)
+            why = "that is more than bfloat16 rounds: something else than rounding differs"
+            return Failed(measured, why, "compare one step with dtype and without, rank by rank")
     logits = (side.arrays["logits"] for side in (in_float16.student, in_float16.baseline))
     apart, (least, most) = outputs.furthest(*logits), FLOAT16
     if not least <= apart <= most:
         measured = f"with dtype=torch.float16 logits are {apart:.1e} from those of float32"
-        return Failed(measured, "that is not how float16 rounds: dtype is not used", POLICY)
+        why = "that is not how float16 rounds, though bfloat16 is right: dtype is not used there"
+        return Failed(measured, why, "give MixedPrecisionPolicy the dtype that shard is given")
     return Passed(f"{measured} ({low:g} to {high:g} are expected)")
 
 
@@ -210,6 +215,14 @@ def _weights_problem(ranks: Any, expected: Any) -> tuple[str, str]:
     return f"rank 1 has {len(second['names'])} weights", why
 
 
+SAVING = {
+    "would hold the whole": "return {} where dist.get_rank() is not 0",
+    "holds the whole model from": "leave the model sharded: gather copies, by get_model_state_dict",
+    "weights of now": "gather the weights anew in each call",
+}
+"""What to try, by words of what is wrong."""
+
+
 @part.check(basis="outputs", needs=[part.checks["holds_its_share"].judge], compared="weights")
 def saves_whole_weights(saved: Pair) -> Verdict:
     """whole_weights returns the whole weights as plain tensors on the CPU in rank 0, and {} in rank 1."""
@@ -219,7 +232,8 @@ def saves_whole_weights(saved: Pair) -> Verdict:
     if not why and not apart <= 1e-6:
         measured, why = "rank 0 has other values", "these are not the weights of now"
     try_ = f"get_model_state_dict with full_state_dict=True and cpu_offload=True; {SEE}"
-    return verdict(measured if why else f"{len(expected['names'])} whole weights", why, try_)
+    judged = verdict(measured if why else f"{len(expected['names'])} whole weights", why, try_)
+    return hinted(judged, SAVING)
 
 
 Shards(part, offloaded, SEE).trains_as_one(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import table
+from autograder.checks.hints import USUAL, hint_for
 from autograder.claims.exercise import Exercise
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
@@ -102,7 +103,8 @@ def _measured(scripted_pairs: Pair) -> str | tuple[str, ...]:
         for at, (row, name) in enumerate(zip(rows, script["names"], strict=True)):
             sides = (it[2 * at : 2 * at + 2] for it in two)
             if problem := rule(row, KINDS[name][0], *sides):
-                return problem, try_, judges.shown_row(row)
+                tried = hint_for(problem, judges.TRIES) or hint_for(problem, USUAL) or try_
+                return problem, tried, judges.shown_row(row)
     return table.other_device(rows, script["rows"][0]["device"])
 
 
@@ -187,15 +189,39 @@ tables.same(
     says="regressions names the pairs whose optimized side got worse at its goal, and refuses tables of two devices.",
     needs=[],
     why={
-        "one row": "each row of both tables has to name the same device, not only the first: ValueError",
-        "two devices": "times of two machines say nothing about the code: ValueError",
-        "new and missing": "a pair that only one table has did not get worse",
-        "below the tolerance": "no pair got worse by more than the tolerance that is given",
-        "just above the tolerance": "the tolerance is a share of the figure before, not of the one after",
-        "at the tolerance": "more than the tolerance is worse, exactly the tolerance is not",
-        "": "optimized_ms decides for time and optimized_mb for memory; the baseline's figures decide nothing",
+        "one row": (
+            "each row of both tables has to name the same device, not only the first: ValueError",
+            "look at the device of every row",
+        ),
+        "two devices": (
+            "times of two machines say nothing about the code: ValueError",
+            "raise ValueError where the rows of both tables have more than one device",
+        ),
+        "new and missing": (
+            "a pair that only one table has did not get worse",
+            "compare only pairs that both tables have",
+        ),
+        "below the tolerance": (
+            "no pair got worse by more than the tolerance that is given",
+            "use the argument tolerance, and no number of your own",
+        ),
+        "just above the tolerance": (
+            "the tolerance is a share of the figure before, not of the one after",
+            "after > before * (1 + tolerance)",
+        ),
+        "at the tolerance": (
+            "more than the tolerance is worse, exactly the tolerance is not",
+            "compare by > and not by >=",
+        ),
+        "": (
+            (
+                "optimized_ms decides for time and optimized_mb for memory, with a tolerance of 0.05 "
+                "if none is given; the baseline's figures decide nothing"
+            ),
+            "after > before * (1 + tolerance), for the column of the goal",
+        ),
     },
-    try_="after > before * (1 + tolerance), for the column of the goal",
+    try_=SEE,
 )
 
 # --- what is handed in ------------------------------------------------------------------------------------------------

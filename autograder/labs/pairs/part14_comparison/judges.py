@@ -58,6 +58,20 @@ TABLE = Form(
     ),
 )
 
+TRIES = {
+    "other work was timed": "call live_peak after the timed calls, and wait before the first of them",
+    "includes cold calls": "make ten calls before those that are timed, on each side",
+    "it is the median": "take the mean of the times",
+    "half of the work": "synchronize() before each reading of the clock",
+    "divides by n": "divide by n - 1, as statistics.stdev does",
+    "each call separately": "read the clock before and after each call, and keep each time",
+    "a MB is": "divide the bytes by 1e6",
+    "and it is for": "hand on the goal of the pair as it comes",
+    "the interval is that of 100": "use `iterations`, the number of calls that were timed",
+    "from 1.05 on": "for memory, compare memory_ratio with 1.05 and 1 / 1.05",
+}
+"""What to try, by words of what is wrong."""
+
 
 def figures_problem(
     row: Row, goal: str, seconds: Sequence[Sequence[float]], sizes: Sequence[int]
