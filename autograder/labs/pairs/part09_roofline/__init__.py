@@ -238,7 +238,7 @@ product.same(
         ),
         "": (
             "products or sums are rounded more than the dtype of a and b rounds them",
-            "convert neither a nor b to fewer bits, and leave the precision of torch as it is",
+            "convert neither a nor b to fewer bits, and leave the precision flags alone",
         ),
     },
     try_=WRONG,
