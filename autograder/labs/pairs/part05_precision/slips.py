@@ -90,10 +90,6 @@ RESULTS: Causes = {
 }
 GRADIENTS: Causes = {
     **CASES_OF_FP8,
-    "rows is 0": (
-        "x has no rows, so the gradient of weight is 0, and that of x is empty",
-        "take neither amax() nor a product in FP8 of a tensor without numbers",
-    ),
     "gradient of weight": (
         "the gradient of weight is gradient.t() @ x, where x is the FP8 tensor times its scale",
         "return it from backward of an autograd.Function that gets weight as it came",
