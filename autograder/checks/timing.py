@@ -51,6 +51,7 @@ JUMPS = "its clock is time.time(), which jumps when it is set"
 STEADY = "time.perf_counter() for every reading"
 ARRIVED = "read the clock as soon as the batch is there, before it is moved to the device"
 MOVED = "(on a clock that the grader moves)"
+WHOLE = "take every batch of the loader, to its end"
 AGAIN = "read the clock again when the iteration ends"
 
 
@@ -140,6 +141,10 @@ def _waits(script: Script) -> list[Story]:
     again = "its clock is never started again, so each wait holds all that was before it"
     return [
         (waited - script.waits[0], "the first fetch is left out", SUM),
+        *(
+            (sum(script.waits[:n]), f"it holds the waits of the first {n} batches alone", WHOLE)
+            for n in range(1, len(script.waits))
+        ),
         (
             waited / len(script.waits),
             "it is the mean, and must be the sum",

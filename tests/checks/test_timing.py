@@ -94,6 +94,7 @@ def test_work_of_a_device_counts_once_the_host_waited_for_it(throughput, data_wa
         pytest.param(None, 6.0, "differs from samples / seconds", id="no number"),
         pytest.param(RATE, 3.0, "the first fetch is left out", id="wait without the first"),
         pytest.param(RATE, 2.0, "it is the mean", id="mean wait"),
+        pytest.param(RATE, 5.0, "of the first 2 batches alone", id="a batch left out"),
         pytest.param(RATE, 0.5, "it is a share", id="share"),
         pytest.param(RATE, 6000.0, "it is in milliseconds", id="milliseconds"),
         pytest.param(RATE, 12.0, "it holds the work as well", id="everything"),
