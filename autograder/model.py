@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
 Kind = Literal[
-    "", "unwritten", "missing module", "syntax", "missing function", "no figures", "wrong type",
+    "", "unwritten", "missing module", "syntax", "missing function", "no figures", "failed program", "wrong type",
     "reused context", "changed segment", "recompiled", "unended", "apart", "left early", "other results",
     "ruled out", "bad return",
 ]  # fmt: skip

@@ -61,11 +61,10 @@ class Grammar:
         begun = [word.rsplit("/", 1)[-1] for word in rest[:1]] + rest[1 : len(named)]
         if begun != named:
             begins = " ".join(begun)[:60] or "nothing"
-            return Line(
-                {},
-                (),
-                f"it begins with {begins}; it must be {' '.join(named)}",
-            )
+            why = f"it begins with {begins}; it must be {' '.join(named)}"
+            if begins.startswith(f"{self.tool} "):
+                why = "one word of the list holds several: each option and each value is a word"
+            return Line({}, (), why)
         del rest[: len(named)]
         options: dict[str, list[str]] = {}
         files = list[str]()

@@ -27,7 +27,7 @@ REFUSED = (
 )
 REASONS: Mapping[str, str] = {
     "num_workers": "the caller decides how many there are",
-    "pin_memory": "only a GPU fetches pinned batches by itself; the argument device decides, not what this machine has",
+    "pin_memory": "only a GPU fetches pinned batches by itself",
     "persistent_workers": "workers that end with an epoch start again in the next; without workers it is an error",
 }
 

@@ -394,4 +394,4 @@ def cause(why: str | Causes, case: str, try_: str) -> tuple[str, str]:
     if isinstance(why, str):
         return why, try_
     said = next((words for part, words in why.items() if part in case), "")
-    return (said, try_) if isinstance(said, str) else (said[0], f"{said[1]}; {try_}")
+    return (said, try_) if isinstance(said, str) else said

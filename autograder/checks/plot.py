@@ -129,11 +129,16 @@ def shows_the_rows(
         )
     if not isinstance(drawn, Passed):
         return drawn
-    measured = f"{many(len(panels), 'panel')}: {', '.join(panel['label'] or 'no label' for panel in panels[:4])}"
+    places = {panel["place"] for panel in panels}
+    axes = f" with {len(panels)} axes" if len(panels) > len(places) else ""
+    labels = ", ".join(panel["label"] or "no label" for panel in panels[:4])
+    measured = f"{file}: {many(len(places), 'panel')}{axes}: {labels}"
     rows = observation.values["rows"]
     why = unshown(panels, rows, units, key) or (
         crowded(panels, rows, units, apart) if apart else ""
     )
+    if "in one panel" in why:
+        try_ = "plt.subplots(1, 2), one panel for each quantity, and no twinx()"
     return verdict(measured, why, try_)
 
 
@@ -185,7 +190,8 @@ def crowded(
             None,
         )
         if place is None:
-            return f"{name} and {taken[showing[0]['place']]} are in one panel, and each has its own unit and scale"
+            other = taken[showing[0]["place"]]
+            return f"{name} and {other} are in one panel: each wants one of its own"
         taken[place] = name
     return ""
 

@@ -278,11 +278,8 @@ class TrainingLoop:
             samples = sum(trusted["sizes"])
             if reported["handed_on"] != trusted["handed_on"]:
                 measured = f"{len(reported['handed_on'])} samples of {samples}, or in another order"
-                return Failed(
-                    measured,
-                    "each batch is to be handed on once, as it comes",
-                    see,
-                )
+                why = "each batch is to be handed on once, as it comes"
+                return Failed(measured, why, joined("take every batch of the loop once", see))
             work = trusted["work"][
                 : max(reported["passes"], 0) or None
             ]  # who joins batches takes fewer

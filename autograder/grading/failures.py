@@ -11,7 +11,7 @@ ENDS: Mapping[str, tuple[str, str]] = {
     "raised": (
         "your code raised an exception",
         (
-            "look at the line that is named, or if none is, at what your function returned; "
+            "look at the line that is named; if none is, fix the checks that fail above first; "
             "the same calls at the end of your file show you the whole traceback"
         ),
     ),
@@ -66,6 +66,10 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     "no figures": (
         "the program printed no figures",
         "print(json.dumps(figures)) as the last line of its output",
+    ),
+    "failed program": (
+        "the program ended with an error",
+        "run it with these options in a terminal: status 2 is argparse's, which refused them",
     ),
     "wrong type": (
         "something else was returned",

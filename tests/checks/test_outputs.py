@@ -160,7 +160,7 @@ def test_of_an_exception_only_words_for_its_case_are_said():
     causes = {"first": ("one", "min(k, n)"), "": ("two", "topk")}
     raised = "raised ValueError: no (a.py, line 3)"
 
-    for name, hint in {"first": "min(k, n); try", "second": "this case; try"}.items():
+    for name, hint in {"first": "min(k, n)", "second": "this case; try"}.items():
         found = judged([case(name, (NAN,), raised, ())], [case(name)], why=causes)
         assert found.try_.endswith(hint)
 
@@ -197,7 +197,7 @@ def test_a_fraction_in_percent_is_told():
 @pytest.mark.parametrize(
     ("name", "why", "try_"),
     [
-        pytest.param("NaN inside", "one", "drop it; try", id="with what to try there"),
+        pytest.param("NaN inside", "one", "drop it", id="with what to try there"),
         pytest.param("a case", "two", "try", id="without"),
     ],
 )

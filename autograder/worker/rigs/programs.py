@@ -66,7 +66,7 @@ class Ran:
         words = f"the last line is {text(last[0], 60)!r}" if last else "nothing was printed"
         raise BadReturn(
             f"{self.program} ended with status {self.status}; {words}, and there is no JSON object",
-            "no figures",
+            "failed program" if self.status else "no figures",
         )
 
     def after(self) -> str:

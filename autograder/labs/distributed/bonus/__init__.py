@@ -256,7 +256,7 @@ def scripted_versions(student: Student, rig: Rig) -> Answer:
     seconds = [rig.seconds(0.01, 0.09, 2) for _ in rows]  # of both versions, at each shape
     timed = [dict(zip(rows, own, strict=True)) for own in zip(*seconds, strict=True)]
     versions = {
-        f"with {few} exp": rig.scripted_version(own, few, REPEATS)
+        f"version {few}": rig.scripted_version(own, few, REPEATS)
         for few, own in enumerate(timed, 1)
     }
     shapes = list(zip(rows, widths, strict=True))
@@ -271,7 +271,7 @@ def _measured(scripted_versions: Pair) -> str | tuple[str, str]:
     expected = {COSTS.name(row): row for row in script["rows"]}
     if rows.keys() != expected.keys():
         return (
-            f"rows are of {'; '.join(rows)}; expected {'; '.join(expected)}",
+            f"the rows are those of {'; '.join(rows)}; expected {'; '.join(expected)}",
             "a row for each version at each shape; width is the last number of a shape",
         )
     for (name, right), seconds in zip(expected.items(), script["seconds"], strict=True):

@@ -158,7 +158,7 @@ def state_problem(own: Case, _: Case) -> tuple[str, str]:
             measured = f"rank {rank}: {each['gradients']} parameters have a gradient"
             return (
                 measured,
-                "a gradient is None only after zero_grad() with set_to_none=True; zeros are left",
+                "those of the last backward pass were left, or set to 0 and not to None",
             )
     return "weights as before, no gradients", ""
 

@@ -58,7 +58,8 @@ def each_rank_writes_its_share(resumed: Pair) -> Verdict:
     measured = f"rank {rank} wrote {share:.0%} of the bytes"
     why = "one process writes all, so it needs memory and time for all" * (share > SHARE)
     try_ = (
-        "in all processes, give dcp.save what get_state_dict(model, optimizer) returns without "
+        "in all processes, give torch.distributed.checkpoint.save what "
+        "get_state_dict(model, optimizer) returns without "
         f"full_state_dict=True: each process then writes its own shards; {WRITE}"
     )
     return verdict(measured, why, try_)

@@ -101,7 +101,7 @@ GAINED = {
     ),
     "": (
         "the new time is total - seconds * (1 - 1 / factor), and total is the sum of own seconds",
-        "divide the old time by the new one",
+        "put seconds and factor into this formula, and divide total by the new time",
     ),
 }
 

@@ -245,7 +245,10 @@ def interval_is_right(comparisons: Pair) -> Verdict:
     """low and high are the k-th smallest and the k-th largest ratio, for 6, 10, 30 and 50 pairs."""
     why = (
         "k is 1, 2, 10 and 18: the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %",
-        "add up math.comb(pairs, i) / 2**pairs for i = 0, 1, ... while the sum is at most 0.025",
+        (
+            "k is how many terms math.comb(pairs, i) / 2**pairs, from i = 0, add up to at most 0.025; "
+            "in a sorted list, the k-th smallest is ratios[k - 1]"
+        ),
     )
     return _of(comparisons, "interval", (", low", ", high"), {"": why})
 

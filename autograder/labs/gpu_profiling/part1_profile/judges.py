@@ -125,7 +125,7 @@ def faults_problem(findings: Findings, faults: Faults, least: int) -> str:
             return f'bottleneck {number} names no line: "line 12: ..."'
         if not names:
             lines = _listed(sorted(entry))
-            return f"bottleneck {number}: nothing in {lines} costs time"
+            return f"bottleneck {number}: nothing in {lines} is a fault: that is work of the training itself"
         if len(entry) > WIDEST:
             named_lines = f"bottleneck {number} names {len(entry)} lines"
             return f"{named_lines}; name the one that must change"

@@ -101,6 +101,7 @@ def reports(student: Student, rig: Rig) -> Answer:
 
 
 COMMAND_HINTS = {
+    "one word of the list": "return a list such as ['ncu', '--set', 'full', ...]",
     "it begins with": 'the first word is "ncu"',
     "it runs": "end the list with python and the script",
     "--set is": "add --set full",

@@ -258,7 +258,8 @@ def _place_problem(
         why = (
             "torchrun has put rank and size into the environment; join exactly one group with them"
         )
-        return why, f"dist.init_process_group(backend), without a rank; {START}"
+        once = f"call it once, and not {len(groups)} times" if len(groups) > 1 else START
+        return why, f"dist.init_process_group(backend), without a rank; {once}"
     backend = answer["joined"][0]["backend"]
     if backend and ("nccl" if expected["gpus"] else "gloo") not in backend:
         why = "nccl moves tensors from GPU to GPU and needs GPUs; without GPUs, only gloo works"
@@ -282,7 +283,7 @@ group.same(
     "loss_is_of_all",
     "The losses are means over the samples of all processes, the same in each of them.",
     "each loss is that of this process alone or of one batch, or batches count alike, although their sizes differ",
-    "dist.all_reduce the sum of the losses and the number of samples",
+    "add up loss * len(labels) and len(labels), dist.all_reduce both, then divide",
 )
 group.same(
     "seconds",

@@ -191,7 +191,9 @@ def ranges_problem(own: Mapping[str, Any], expected: Mapping[str, Any]) -> Probl
     for name, right in expected["modules"].items():
         if names.count(name) != right:
             measured = f"{names.count(name)} ranges '{name}' for {right} calls of it"
-            return measured, "each call of a submodule is a range, called as in named_modules()"
+            last = name.rpartition(".")[2]
+            named = f": there are ranges '{last}'" if last != name and last in names else ""
+            return measured, f"each call of a submodule is a range with its whole name{named}"
         if sum(it["name"] == name for it in inside) != right:
             return f"'{name}' is not inside of 'forward'", "the model is called in that range"
     return _work_problem(own, {"backward", *expected["computing"]})

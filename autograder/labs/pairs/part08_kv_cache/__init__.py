@@ -163,7 +163,7 @@ def write(written: Any, inputs: Mapping[str, Any]) -> Any:
     calls = rig.lengths_of_calls(model)
     grad = inputs["grad"]
     tokens, logits, mode = rig.called(written, model, prompt, inputs["count"], grad=grad)
-    noted = {"calls": calls} if inputs["counted"] else {}
+    noted = {"calls of the model": calls} if inputs["counted"] else {}
     return {**noted, "mode": mode, "logits": logits, "tokens": tokens}
 
 
@@ -173,7 +173,7 @@ def expected(**inputs: Any) -> Any:
 
     prompt, count = inputs["prompt"], inputs["count"]
     returned = write(rig.continued, inputs)
-    return {**returned, "calls": [prompt.shape[1], *[1] * (count - 1)]}
+    return {**returned, "calls of the model": [prompt.shape[1], *[1] * (count - 1)]}
 
 
 text = Exercise("generate", part, call=write)
@@ -216,11 +216,11 @@ HINTS: Causes = {
         "train or eval mode has changed",
         "call neither model.eval() nor model.train()",
     ),
-    "calls, number of entries": (
+    "calls of the model, number of entries": (
         "the model is called `count` times in all: the first call gets the prompt and chooses the first token",
         "for _ in range(count): one call, one new token",
     ),
-    "calls": (
+    "calls of the model": (
         "the first call gets the prompt, and each later call gets the newest token alone",
         "latest = logits.argmax(-1, keepdim=True) is what the next call gets",
     ),

@@ -138,6 +138,7 @@ def decorator_times_honestly(decorator_times: Pair) -> Verdict:
 
 
 FAINT = 1e-3  # of the seconds is none of them: what the code itself takes on a real clock
+NO_END = "its end was not seen: of the last line that runs it is the event 'return'"
 OTHER_CLOCK = (
     "nothing was counted, or the clock is not time.perf_counter: "
     "use cProfile.Profile(time.perf_counter)"
@@ -189,7 +190,7 @@ def _profile_reason(figure: str, reported: Any, row: Row) -> str:
     if swapped := next((name for name in others if close(reported, row[name], 1e-3)), ""):
         return f"that is its {swapped}"
     if "seconds" in figure and reported < FAINT * row[figure]:
-        return OTHER_CLOCK
+        return NO_END if "hits" in row else OTHER_CLOCK
     if "calls" in row and "seconds" not in row:
         return (
             "the function calls itself, and each of its calls counts; "

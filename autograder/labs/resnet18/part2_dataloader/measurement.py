@@ -62,7 +62,9 @@ def moves_without_waiting(moves: Observation) -> Verdict:
     devices = set(moves.values["devices"])
     if devices == {"meta"}:
         return loaders.copied(moves.values["moved"], moves.values["waited"])
-    where = ", ".join(sorted(devices)) or "nowhere"
+    if not devices:
+        return Failed("step was never called", "it gets each batch", "call step for each batch")
+    where = ", ".join(sorted(devices))
     why = "batches were not moved to device"
     try_ = "move images and labels by .to(device, non_blocking=True)"
     return Failed(f"step got tensors on: {where}", why, try_)

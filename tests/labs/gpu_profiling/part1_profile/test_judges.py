@@ -153,8 +153,8 @@ def test_its_numbers_are_those_of_the_profile(found, trace, why):
 NAMED = {
     "three faults": (THREE, ""),
     "no line": ("1. line 46\n2. slow\n3. line 41\n", 'bottleneck 2 names no line: "line 12: ..."'),
-    "innocent lines": ("1. line 46\n2. lines 60, 61\n3. line 41\n", "bottleneck 2: nothing in lines 60, 61 costs time"),
-    "an innocent line": ("1. line 60\n2. line 46\n3. line 41\n", "bottleneck 1: nothing in line 60 costs time"),
+    "innocent lines": ("1. line 46\n2. lines 60, 61\n3. line 41\n", "bottleneck 2: nothing in lines 60, 61 is a fault: that is work of the training itself"),
+    "an innocent line": ("1. line 60\n2. line 46\n3. line 41\n", "bottleneck 1: nothing in line 60 is a fault: that is work of the training itself"),
     "everything": ("1. lines 40-50\n2. line 46\n3. line 41\n", "bottleneck 1 names 11 lines; name the one that must change"),
     "one fault twice": ("1. line 46\n2. line 47\n3. line 41\n", "the lines hold 2 faults; 3 different ones are needed"),
 }  # fmt: skip
