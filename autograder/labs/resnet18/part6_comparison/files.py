@@ -77,9 +77,10 @@ def _summary_problem(summary: str, figures: Sequence[Named], results: Table) -> 
         return f"{names}, but at least {least} are needed"
     if not speedups:
         return "the summary names no speedup"
-    if alone or speedups & (rates - {first}):
+    after = rates - {first}
+    if not after or speedups & (rates if alone else after):
         return ""
-    return f"the summary names no speedup of {' or '.join(sorted(rates - {first}))}"
+    return f"the summary names no speedup of {' or '.join(sorted(after))}"
 
 
 def _first_is_fastest(results: Table) -> bool:
