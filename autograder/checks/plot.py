@@ -201,11 +201,17 @@ def drawn_as(panel: Mapping[str, Any], wanted: Any) -> list[str]:
 
     That a row must not hold a text, the judge of the rows says.
     """
+    decimals = 9
     if isinstance(wanted, str) and (figure := FIGURE.match(wanted)):
         wanted = float(figure[0])
+        decimals = len(figure[0].partition(".")[2])
     if not isinstance(wanted, float | int):
         return []
-    return [drawn["name"] for drawn in panel["values"] if close(drawn["value"], wanted, 0.01)]
+    return [
+        drawn["name"]
+        for drawn in panel["values"]
+        if close(drawn["value"], wanted, 0.01) or round(drawn["value"], decimals) == wanted
+    ]
 
 
 def _may_be(words: str, row: str, keys: Sequence[str]) -> bool:

@@ -69,7 +69,7 @@ LACKING = {  # a change of the report -> {check: words}
         lambda text: text.replace("the process held {Baseline.peak_memory_mb} MB", "nothing was near its limit")
         .replace("only {Baseline.peak_memory_mb - Checkpointing.peak_memory_mb:.0f} MB less", "hardly less")
         .replace("A synthetic sample costs", "A synthetic sample lies in memory and costs"),
-        {"bottlenecks_have_evidence": "one point stands for two"},
+        {"bottlenecks_have_evidence": "one item stands for two"},
     ),
 }  # fmt: skip
 

@@ -120,7 +120,10 @@ def plans_what_does_not_fit(large_plans: Pair) -> Verdict:
 @part.check(basis="scripted", needs=[plans_to_the_byte])
 def finds_the_largest_batch(budgets: Pair) -> Verdict:
     """largest_batch returns the last batch size whose plan is within the budget."""
-    why = "the last batch that fits is another one; where none fits, it is 0"
+    why: outputs.Causes = {
+        "a budget of": ("where no batch fits, it is 0", "return at least 0: max(0, ...)"),
+        "": "a batch with one more image also fits, or this batch does not fit",
+    }
     try_ = f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}"
     return outputs.same(budgets, 0.0, why=why, try_=try_)
 
