@@ -122,7 +122,10 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     away = norm(losses - plain)
     apart = {dtype: norm(losses - half) for dtype, half in halves.items()}
     nearest = min(apart, key=apart.__getitem__)
-    measured = f"losses {away:.1e} from FP32's, {apart[nearest]:.1e} from those of {nearest}"
+    measured = (
+        f"losses are {away:.1e} from those of FP32, and {apart[nearest]:.1e} from those of autocast "
+        f"in {nearest}, which this check asks for"
+    )
     evidence = shares(rounding=apart[nearest] / (NEARER * away)) if away else {}
     if math.isfinite(away) and apart[nearest] <= NEARER * away:
         return Passed(measured, evidence)

@@ -113,16 +113,19 @@ def test_losses_near_those_of_a_trusted_half_precision_run_pass(name, off):
     [
         pytest.param(
             PLAIN,
-            "losses 0.0e+00 from FP32's, 5.0e-03 from those of float16",
+            "losses are 0.0e+00 from those of FP32, and 5.0e-03 from those of autocast in float16",
             "that is FP32",
             id="FP32",
         ),
         pytest.param(
-            PLAIN + 1e-4, "losses 1.7e-04 from FP32's", "that is FP32", id="FP32 in another order"
+            PLAIN + 1e-4,
+            "losses are 1.7e-04 from those of FP32",
+            "that is FP32",
+            id="FP32 in another order",
         ),
         pytest.param(
             np.add(PLAIN, [-0.03, 0.03, 0.03]),
-            "losses 5.2e-02",
+            "losses are 5.2e-02",
             "neither as FP32 nor as 16 bits",
             id="noise",
         ),
@@ -131,7 +134,7 @@ def test_losses_near_those_of_a_trusted_half_precision_run_pass(name, off):
             [1.5, math.nan, 1.0], "the loss of batch 2 is nan", "a finite number", id="NaN"
         ),
         pytest.param(
-            [1e308, -1e308, 1.0], "losses inf", "neither as FP32 nor as 16 bits", id="huge"
+            [1e308, -1e308, 1.0], "losses are inf", "neither as FP32 nor as 16 bits", id="huge"
         ),
     ],
 )

@@ -65,8 +65,8 @@ WHY = {
     "step_ms": "step_ms is the time of forward and backward with synchronisation, and of no barrier",
     "compute_ms": "compute_ms is the time of forward and backward, both within no_sync()",
     "total_ms": (
-        "total_ms is the time of all buckets with all their bytes, each in a call of its own that is "
-        "waited for before the next"
+        "total_ms is the time of one call for each bucket of a step (not for each parameter), "
+        "of the bucket's bytes, each waited for before the next"
     ),
     "exposed_ms": "exposed_ms is step_ms - compute_ms, and another rank may have the largest of each",
     "exposed_percent": "exposed_percent is 100 * exposed_ms / step_ms",

@@ -31,8 +31,8 @@ MEANS: Causes = {
     ),
     "float64": (DIGITS, KEEPS_FLOAT64),
     "whole": (
-        "whole numbers are clipped and averaged as float32: bounds are no whole numbers",
-        "convert whole numbers before you clip them",
+        "whole numbers must become float32 before they are clipped: low and high may be fractions",
+        "values.float().clamp(low, high)",
     ),
     "": (
         "each value is clipped, to low ... high as they are; their running sum divided by i + 1 is the mean",

@@ -74,7 +74,7 @@ RANKED = {
     ),
     "own_share": (
         "own_share is own_seconds over the own seconds of all functions of the file",
-        "sum them before you cut with [:count]",
+        "divide by the sum of own seconds of all functions, taken before you cut with [:count]",
     ),
     "equal seconds": (
         "rows with equal seconds are in the order of their names",

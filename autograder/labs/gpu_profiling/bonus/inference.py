@@ -144,7 +144,8 @@ def latency_is_honest(latencies: Pair) -> Verdict:
     """measure_latency gives percentiles of single calls after a warm-up, with the device's work."""
     why = {
         "per_second": "it must be the number of calls / the sum of their times",
-        "": "calls of the warm-up count, the device's work does not, or a percentile is not numpy's",
+        "works on": "the device's work is left out, or calls of the warm-up count",
+        "": "there was no warm-up, its calls count, or a percentile is not numpy's",
     }
     hints = {
         "per_second": "repeats / sum of the seconds",

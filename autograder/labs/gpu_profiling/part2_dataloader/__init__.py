@@ -38,6 +38,7 @@ from autograder.lab import (
 from autograder.labs.gpu_profiling.part2_dataloader import judges
 from autograder.model import verdict
 from autograder.traces import Trace
+from autograder.traces.words import many
 
 if TYPE_CHECKING:
     from autograder.labs.gpu_profiling.part2_dataloader.rig import Rig
@@ -373,7 +374,7 @@ def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text)
 
 
 PROFILE_HINTS = {
-    "has no workers": "give make_loader_optimized num_workers above 0, and record again",
+    "has no workers": "record the training with the loader of make_loader_optimized, and num_workers above 0",
     "has workers": "record the script before any change, as part2_dataloader.py does",
     "range": f"keep the ranges copy, forward, backward and optimizer_step; {judges.STEPS}",
     "convolutions": "train the script's network, and record again",
@@ -383,7 +384,8 @@ PROFILE_HINTS = {
 @part.check(basis="artefact")
 def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict:
     """before_profile.gz is of the script as it is, after_profile.gz of your training with workers: steps and ranges."""
-    measured = f"{len(before_profile.steps)} steps before, {len(after_profile.steps)} after"
+    steps = (many(len(it.steps), "step") for it in (before_profile, after_profile))
+    measured = "before: {}, after: {}".format(*steps)
     for trace, workers in ((before_profile, False), (after_profile, True)):
         if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
             return hinted(Failed(measured, f"{trace.file}: {why}", AGAIN), PROFILE_HINTS)

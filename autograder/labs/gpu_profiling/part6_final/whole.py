@@ -125,7 +125,9 @@ def points_work_together(together: Pair) -> Verdict:
     values = together.student.values
     if not why and not (values["runs"] and values["half"]):
         measured = f"{values['runs']} passes were compiled, {values['half']} graphs in bfloat16"
-        why = "one option disables another, or autocast is not in the device's own 16 bits"
+        why = "autocast was off, or had another dtype than bfloat16, which is a CPU's default"
+        if not values["runs"]:
+            why = "one option disables another: nothing was compiled"
     if not why and values["largest"] != values["size"]:
         taken = f"it takes {shown(values['largest'])} samples"
         measured = f"with --batch-size 0, --amp and --compile {taken}"

@@ -200,7 +200,9 @@ def ranges_name_modules(modelled: Pair) -> Verdict:
     """model_trace.json has the ranges forward and backward, and inside forward one around each call of a submodule."""
     problem = judges.ranges_problem(modelled.student.values, modelled.baseline.values)
     try_ = f"record_function(name), entered in a forward pre-hook and left in a forward hook; {SEE}"
-    if problem and "'forward' must end" in problem[1]:
+    if problem and "no operator runs in a range 'backward'" in problem[0]:
+        try_ = 'with record_function("backward"): loss.backward()'
+    elif problem and "'forward' must end" in problem[1]:
         try_ = 'put with record_function("backward"): after the block of "forward", indented alike'
     return Failed(*problem, try_) if problem else Passed("each call of each submodule")
 

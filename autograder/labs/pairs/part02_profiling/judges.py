@@ -210,7 +210,10 @@ def _work_problem(own: Mapping[str, Any], computing: Container[str]) -> Problem:
         it["name"] for it in own["ranges"] if it["name"] in computing and not it["computes"]
     ]:
         measured = f"no operator runs in a range '{idle[0]}'"
-        return measured, "enter the range before the work, and leave it after the work"
+        return (
+            measured,
+            f"the range '{idle[0]}' is left before the work begins, or entered after it",
+        )
     return ()
 
 

@@ -28,8 +28,12 @@ SUMMARIZED: outputs.Causes = {
     "bfloat16": "results are in the chunks' dtype, and sums in float64",
     "float64": "results are in the chunks' dtype",
     "mean": (
-        "the mean is not that of all rows of all transformed chunks",
-        "call transform for each chunk by itself, add up sums and rows, and divide at the end",
+        "transform was not called for each chunk by itself, or its sums were not divided by all rows",
+        "transform(chunk), add up sums and rows, and divide at the end",
+    ),
+    "the maximum": (
+        "the maximum starts at 0, or leaves out rows of a transformed chunk",
+        "start with the first chunk's maximum or -inf, then torch.maximum",
     ),
     "": (
         "mean and maximum are taken over all rows of all transformed chunks",

@@ -91,10 +91,10 @@ COUNTED = {  # words of a case -> why its bytes are wrong, and what to try
     ),
     "of activations": (
         (
-            "activations are the storages that model and loss keep: each once and whole, "
+            "activations are the storages that model and loss keep in train(): each once and whole, "
             "without those of parameters, buffers and batch"
         ),
-        "add up untyped_storage().nbytes(), once for each storage that no other line counts",
+        "model.train() first; then add up untyped_storage().nbytes(), once for each storage that no other line counts",
     ),
     "of batch": (
         "labels are int64, images float32",

@@ -129,11 +129,11 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
         return Failed("it trained in eval()", why, "model.train() before the first batch")
     why = (
         "a group has the wrong number of batches, or gradients are not averaged over the group, "
-        "were not cleared before the epoch, or were changed before the step"
+        "were not cleared before the epoch and after each step, or were changed before the step"
     )
     try_ = (
         "a step after each accumulation_steps batches, counted from 1; "
-        "optimizer.zero_grad() first, the mean over the samples, and no clipping"
+        "optimizer.zero_grad() first and after each step, the mean over the samples, and no clipping"
     )
     return _same_group(groups, "even", why, try_)
 
