@@ -62,7 +62,7 @@ class Grammar:
         if begun != named:
             begins = " ".join(begun)[:60] or "nothing"
             why = f"it begins with {begins}; it must be {' '.join(named)}"
-            if begins.startswith(f"{self.tool} "):
+            if any(" " in word for word in words[:1]):
                 why = "one word of the list holds several: each option and each value is a word"
             return Line({}, (), why)
         del rest[: len(named)]

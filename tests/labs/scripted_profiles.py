@@ -246,7 +246,7 @@ def without_one() -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
             told(report(share, waited, faults()[0], f"line {line('model(images)')}: the network", faults()[2])),
         ),
         "names_one_fault_thrice": (
-            "wrong", "three lines of one fault", {"names_planted_faults": "1 different faults are named"},
+            "wrong", "three lines of one fault", {"names_planted_faults": "the lines hold 1 fault"},
             told(report(share, waited, f"line {loader}: no workers", f"line {line('return DataLoader')}: the loader",
                         f"line {line('spanned(loader)')}: its wait")),
         ),

@@ -137,7 +137,7 @@ PACED = {
         "where 13.33 is right, and it is samples / seconds of all timed epochs",
     ),
     "a profiled epoch": (whole(seconds=86.0), "one of them is profiled"),
-    "twice as fast": (whole(throughput=80 / 3), "where 13.33 is right"),
+    "twice as fast": (whole(throughput=80 / 3), "(13.33 is right)"),
     "no wait": (whole(data_wait=0.0), "where 1 is right"),
     "a short warm-up": (whole(warm_up_s=2.0), "belongs to the warm-up"),
     "no warm-up": (whole(warm_up_s=None), "belongs to the warm-up"),
