@@ -195,6 +195,7 @@ SOME = {"images": 3, "height": 20, "width": 24}
 preprocessed.same(
     {
         "one pixel": {"images": 1, "height": 1, "width": 1},
+        "images of noise": SOME,
         **{kind: {**SOME, "kind": kind} for kind in (GREY, FLIPPED, READ_ONLY)},
         "large images": {"images": 2, "height": 50, "width": 45, "size": 8},
     },
