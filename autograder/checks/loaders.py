@@ -136,8 +136,8 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = Fal
         if options is None:
             return Failed(
                 f"{case} no DataLoader was made",
-                "the function returns one",
-                try_,
+                "the function must return a DataLoader",
+                "return DataLoader(...) with the batch size and the workers that are given",
             )
         wanted = {
             "num_workers": it["workers"],

@@ -149,7 +149,9 @@ def other_device(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     """Say that a row names another device than the one that measured it."""
     reported = {str(row["device"]).strip() for row in rows} - {name.strip()}
     return (
-        f"the device is called {min(reported)[:60]!r}, and its name is {name!r}" if reported else ""
+        f"the device is {min(reported)[:60]!r} in the rows, and {name!r} is right"
+        if reported
+        else ""
     )
 
 

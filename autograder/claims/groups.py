@@ -49,7 +49,7 @@ REASONS = {
 READ = {
     "both processes read the same": "give each process the samples of its own rank",
     "must read": "let DistributedSampler divide the set, without shuffle or drop_last in the loader",
-    "no process read": "DistributedSampler with the rank of the process in the group",
+    "read by no process": "DistributedSampler with the rank of the process in the group",
     "every epoch has": "sampler.set_epoch(epoch) before each epoch",
 }
 WRITES = {
@@ -385,7 +385,7 @@ def division_problem(read: Orders, samples: int, epochs: int) -> str:
     for number, order in enumerate(_by_epoch(read, epochs), 1):
         missing = samples - len({index for own in order for index in own})
         if missing > 0:
-            return f"in epoch {number}, no process read {many(missing, 'sample')}, and others are read twice"
+            return f"in epoch {number}, {many(missing, 'sample')} read by no process, and others read twice"
     return ""
 
 

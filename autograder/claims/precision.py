@@ -152,6 +152,7 @@ class HalfPrecision:
 
         def judge(observation: Observation) -> Verdict:
             calls = "scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update()"
+            calls += ", by the scaler that is given"
             try_ = f"{calls}; {self.where}"
             return precision.scaler_in_order(
                 observation.values["events"],

@@ -150,7 +150,7 @@ def test_an_empty_builds_on_may_be_none():
             {"AMP": {"loss": 1.0}}, "loss of AMP is 1, and its run printed 2", id="another loss"
         ),
         pytest.param(
-            {"AMP": {"device": "else"}}, "and its name is 'a machine'", id="another device"
+            {"AMP": {"device": "else"}}, "and 'a machine' is right", id="another device"
         ),
     ],
 )

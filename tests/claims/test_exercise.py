@@ -104,7 +104,7 @@ def test_a_slip_is_named_by_its_numbers_and_a_claim_has_the_name_that_it_is_give
 
     assert isinstance(found[0], Passed)
     assert ["it is doubled", "half of each number"] == [it.why for it in found[1:]]
-    assert ["halve it; x / 2", "x / 2"] == [it.try_ for it in found[1:]]
+    assert ["halve it", "x / 2"] == [it.try_ for it in found[1:]]
 
 
 def test_a_mistake_that_another_check_answers_for_costs_that_check_alone(tmp_path):

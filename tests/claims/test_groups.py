@@ -135,7 +135,7 @@ SHARES = {
     ),
     "the same half": (
         [[0, 2, 1, 0], [0, 2, 1, 0]],
-        "both processes read the same samples; in epoch 1, no process read 1 sample,",
+        "both processes read the same samples; in epoch 1, 1 sample read by no process",
     ),
     "no new order": ([[0, 2, 0, 2], [1, 0, 1, 0]], "every epoch has the same order"),
 }

@@ -235,7 +235,7 @@ RECORDED_HINTS = {
 def follows_the_schedule(profiled: Observation) -> Verdict:
     """profile_training writes a profile of batches 3 to 10, a ProfilerStep each, with the script's ranges."""
     data, file = profiled.arrays["profile"].tobytes(), part.artefacts["baseline_profile"]
-    measured, why = f"no {file} in folder", "nothing was exported there under that name"
+    measured, why = f"no {file} in folder", "nothing was exported there, or it has another name"
     if data:
         measured = f"{file} of {len(data)} bytes"
         try:

@@ -36,7 +36,10 @@ else:
 part = Part("part10_compile", writes=["compile_regions", "make_step"])
 SEE = 'see "What usually goes wrong" in the part 10 handout'
 REGION = "compile block.mlp in place, for each block, with this backend"
-NOTHING = "nothing was compiled by the given backend", "block.mlp.compile(backend=...)"
+NOTHING = (
+    "no graph was compiled: backend is not passed on, or what torch.compile returned is not used",
+    "block.mlp.compile(backend=...)",
+)
 
 # --- regions ----------------------------------------------------------------------------------------------------------
 

@@ -223,4 +223,8 @@ def profilers_let_go(after_profiling: Observation) -> Verdict:
     if not left:
         return Passed("nothing is left behind")
     why = "every call after it is slower, and the next profiler cannot start"
-    return Failed("; ".join(left), why, f"stop in a finally; {PROFILE}")
+    try_ = f"stop in a finally; {PROFILE}"
+    if all("exception" in it for it in left):
+        why = "the caller never learns that the function failed"
+        try_ = "do not catch the exception: a finally without return lets it go on"
+    return Failed("; ".join(left), why, try_)

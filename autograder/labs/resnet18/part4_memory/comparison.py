@@ -117,7 +117,7 @@ def _zeros(comparison: Pair) -> tuple[str, str] | None:
 
 
 KEEPS = "ResNet18Checkpointed(model) in the second row, the model itself in the first"
-FRESH = "take saved_mb on a separate model, and loss from an epoch of fresh weights"
+FRESH = "fix equals_a_large_batch first if it fails; take the loss from an epoch of fresh weights"
 TIMED = (
     "fix honest_throughput and keeps_only_the_boundaries first if they fail; "
     "then time one whole epoch after a warm-up"

@@ -246,7 +246,8 @@ def _follows(
     off = plain is not None and isinstance(_follows(plain, why), Failed)
     try_ = f"compare with a plain run on the same batches, and without the warm-up; {WRONG}"
     if why == NO_SCALER:
-        try_ = f"GradScaler(device.type, enabled=options.amp), on a CPU too: this check takes float16; {PROGRAM_TEXT}"
+        calls = "scaler.scale(loss).backward(), unscale_, scaler.step(optimizer), scaler.update()"
+        try_ = f"{calls}, with a scaler that is on, on a CPU too: this check takes float16"
     if off:
         why = "the training without options is already wrong"
         try_ = "fix trains_as_the_plain_loop first"

@@ -144,7 +144,7 @@ def paced(*rates):
 PACES = {
     "right": ((1.0, 1.3, 1.6), "a CPU", ""),
     "one forgotten": ((1.0, 1.0, 1.6), "a CPU", "pin_memory True is 2.353 samples/s: it is the pace of batch_size 8, num_workers 0, pin_memory False"),
-    "another device": ((1.0, 1.3, 1.6), "a GPU", "the device is called 'a CPU', and its name is 'a GPU'"),
+    "another device": ((1.0, 1.3, 1.6), "a GPU", "the device is 'a CPU' in the rows, and 'a GPU' is right"),
 }  # fmt: skip
 
 

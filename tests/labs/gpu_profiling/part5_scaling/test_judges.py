@@ -186,9 +186,7 @@ def test_seconds_of_another_kind_are_recognised(seconds, words):
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        pytest.param(
-            changed(2, device="a GPU"), "the device is called 'a GPU'", id="another device"
-        ),
+        pytest.param(changed(2, device="a GPU"), "the device is 'a GPU'", id="another device"),
         pytest.param(changed(2, samples=95), "does not say which run it was", id="another run"),
     ],
 )

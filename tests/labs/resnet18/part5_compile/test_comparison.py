@@ -134,7 +134,7 @@ FIGURES = {
     ),
     "another device": (
         rows({}, {"device": "a GPU"}),
-        "the device is called 'a GPU', and its name is 'a CPU'",
+        "the device is 'a GPU' in the rows, and 'a CPU' is right",
     ),
 }
 
