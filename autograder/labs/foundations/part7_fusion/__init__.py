@@ -231,9 +231,8 @@ fold.refuses(
 def state(module: Any) -> dict[str, Any]:
     """Return the numbers of a module, and its layers with their modes."""
     layers = {f"layer {name}": id(it) for name, it in module.named_modules() if name}
-    modes = {f"mode of {name}": it.training for name, it in module.named_modules() if name}
-    numbers = {name: it.tolist() for name, it in module.state_dict().items()}
-    return {"mode of the model": module.training, **layers, **modes, **numbers}
+    modes = {f"mode of {name}": it.training for name, it in module.named_modules()}
+    return layers | modes | {name: it.tolist() for name, it in module.state_dict().items()}
 
 
 @part.probe(values={"moved": list_of(TEXT)}, takes=["fold_model"])
@@ -257,11 +256,9 @@ def original_is_untouched(original: Observation) -> Verdict:
     """The model handed over has the same layers, numbers and modes as before."""
     if moved := original.values["moved"]:
         why = "the caller's model was changed, and not a copy of it"
-        try_ = "change a copy.deepcopy(model)"
         if all(it.startswith("mode of") for it in moved):
-            why = "train() or eval() was called on the caller's model"
-            try_ = "call it on the copy alone, or not at all"
-        return Failed(f"changed: {', '.join(moved[:4])}", why, try_)
+            why = "train() or eval() was called on the caller's model, and not on a copy"
+        return Failed(f"changed: {', '.join(moved[:4])}", why, "work on a copy.deepcopy(model)")
     return Passed("layers, numbers and modes are as before")
 
 

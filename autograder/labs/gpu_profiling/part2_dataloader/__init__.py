@@ -38,7 +38,6 @@ from autograder.lab import (
 from autograder.labs.gpu_profiling.part2_dataloader import judges
 from autograder.model import verdict
 from autograder.traces import Trace
-from autograder.traces.words import many
 
 if TYPE_CHECKING:
     from autograder.labs.gpu_profiling.part2_dataloader.rig import Rig
@@ -384,8 +383,7 @@ PROFILE_HINTS = {
 @part.check(basis="artefact")
 def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict:
     """before_profile.gz is of the script as it is, after_profile.gz of your training with workers: steps and ranges."""
-    steps = (many(len(it.steps), "step") for it in (before_profile, after_profile))
-    measured = "before: {}, after: {}".format(*steps)
+    measured = f"steps before: {len(before_profile.steps)}, after: {len(after_profile.steps)}"
     for trace, workers in ((before_profile, False), (after_profile, True)):
         if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
             return hinted(Failed(measured, f"{trace.file}: {why}", AGAIN), PROFILE_HINTS)
