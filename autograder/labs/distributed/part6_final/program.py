@@ -127,7 +127,7 @@ WHY: outputs.Causes = {
     ),
     "loads": (
         "--workers is num_workers, with persistent_workers=True; memory is pinned only with CUDA",
-        "num_workers=workers, persistent_workers=workers > 0, pin_memory only for a CUDA device",
+        "make the loader with these two options, and with pin_memory only for a CUDA device",
     ),
     "": (
         "samples are those of all processes, and steps those of the optimizer",

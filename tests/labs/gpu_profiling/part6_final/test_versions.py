@@ -105,7 +105,7 @@ COPIED = {
         {"busy_percent": 81.0},
         "busy_percent of Baseline is 81, and its profile shows 40",
     ),
-    "another machine": ({"device": "another"}, "and its name is 'a machine'"),
+    "another machine": ({"device": "another"}, "and 'a machine' is right"),
 }
 
 
