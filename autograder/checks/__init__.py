@@ -5,7 +5,8 @@ Judges of one part stand beside it: labs/<lab>/<part>/judges.py.
 Arrays and tensors
     numerics        numbers against a trusted run's
     outputs         tensors that a function returned, case by case
-    error_map       where a wrong one is wrong, for a picture
+    result_form     another type, shape or dtype than the right result's
+    error_map       where wrong outputs are wrong, for a picture
     rounding        the same where rounding is the lesson: not too far, not too near
     answer_lists    lists of answers, one for each case
     precision       rounding of losses, dtypes of operators, calls on a scaler
@@ -34,7 +35,7 @@ Texts, pictures and command lines
     report          a report's headings and points, and the figures that it names
     rendered        fills the figures of a table into a report that names them; students run it, too
     commands        command lines taken apart by a grammar
-    hints           what to try, by what a failure says
+    hints           causes and next steps, by the words of a failure
 """
 
 from __future__ import annotations

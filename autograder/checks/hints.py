@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from autograder.checks.outputs import Causes
 from autograder.model import Failed, Verdict
 
+Why = str | Mapping[str, str]
+"""What to say of numbers that differ; or by words in the name of the case, the first that fit."""
+Causes = Mapping[str, str | tuple[str, str]]
+"""The same; a tuple has what to try there as well."""
 Hints = Mapping[str, str]
 """What to try, by words that stand in what a failure says; the first that fits counts."""
 
@@ -44,8 +47,8 @@ FORMS: Hints = {
 """For rows that have another form than the table asks for."""
 
 
-def hinted(judged: Verdict, hints: Causes, see: str = "") -> Verdict:
-    """Give a failure the hint for its cause; *see* names the section of the handout, unless the hint names one.
+def hinted(judged: Verdict, hints: Causes) -> Verdict:
+    """Give a failure the hint for its cause.
 
     A hint that is a tuple says why as well. A failure without a hint keeps its own.
     """
@@ -54,7 +57,7 @@ def hinted(judged: Verdict, hints: Causes, see: str = "") -> Verdict:
     said = f"{judged.measured}; {judged.why}"
     found = next((it for words, it in hints.items() if words in said), "")
     why, hint = found if isinstance(found, tuple) else (judged.why, found)
-    return replace(judged, why=why, try_=_seen(hint, see) or judged.try_)
+    return replace(judged, why=why, try_=hint or judged.try_)
 
 
 def hint_for(problem: str, hints: Hints) -> str:
@@ -62,11 +65,22 @@ def hint_for(problem: str, hints: Hints) -> str:
     return next((hint for words, hint in hints.items() if words in problem), "")
 
 
-def caused(problem: str, hints: Hints, see: str = "") -> str | tuple[str, str]:
+def caused(problem: str, hints: Hints) -> str | tuple[str, str]:
     """Return a problem with the hint for its cause, as the rule of a study does."""
-    hint = _seen(hint_for(problem, hints), see)
+    hint = hint_for(problem, hints)
     return (problem, hint) if hint else problem
 
 
-def _seen(hint: str, see: str) -> str:
-    return f"{hint}; {see}" if hint and see and 'see "' not in hint else hint
+def reason(why: Why, case: str) -> str:
+    """Return what is said of a case, or of what has its name."""
+    if isinstance(why, str):
+        return why
+    return next(words for part, words in why.items() if part in case)
+
+
+def cause(why: str | Causes, case: str, try_: str) -> tuple[str, str]:
+    """Return what is said of a case, and what to try there."""
+    if isinstance(why, str):
+        return why, try_
+    said = next((words for part, words in why.items() if part in case), "")
+    return (said, try_) if isinstance(said, str) else said

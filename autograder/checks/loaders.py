@@ -112,7 +112,7 @@ def drawn_afresh(dice: Observation, *, samples: int, see: str) -> Verdict:
                 f"{len(drawn)} different numbers of {source} in {samples} samples of two epochs"
             )
             why = "workers start with the same random numbers, or each epoch repeats them, or samples are kept"
-            try_ = f"no worker_init_fn with a seed of its own, nothing kept; {see}"
+            try_ = "no worker_init_fn with a seed of its own, nothing kept"
             return Failed(measured, why, try_)
     return Passed(f"{samples} different samples of each of {', '.join(dice.arrays)}")
 

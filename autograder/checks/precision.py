@@ -93,6 +93,19 @@ def dtypes_where_they_help(
     return Passed(f"{measured}; {ON_A_CPU}" if own_choice else measured)
 
 
+KEEP = "losses.append(loss.detach()) in each iteration"
+APART = {
+    NARROW: FLOAT32,
+    "each batch has one loss": KEEP,
+    "only one loss is kept": KEEP,
+    "the optimizer stepped": "scaler.step(optimizer), which skips such a step",
+    "the weights are right": "take the criterion inside of autocast, and append loss.detach() as it is",
+    "the first loss differs": "model.train(), then the criterion on the whole batch, under autocast",
+    "the first loss is near": "zero_grad, forward, loss, backward, step: each once for each batch",
+}
+"""What `why_apart` says -> what to try."""
+
+
 def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
     """Say why a training with AMP does not follow the baseline's."""
     losses = amp.student.arrays["losses"]

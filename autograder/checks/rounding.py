@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from autograder.checks.hints import Causes, cause
 from autograder.checks.numerics import Array, norm, share, shares
-from autograder.checks.outputs import Causes, cause, misfit, paired, width
+from autograder.checks.outputs import paired, width
+from autograder.checks.result_form import misfit
 from autograder.model import Failed, Pair, Passed
 from autograder.traces.words import many
 

@@ -32,7 +32,7 @@ def no_kernel(values: Mapping[str, Any], try_: str) -> Failed | None:
     return Failed(measured, why, try_)
 
 
-def one_launch(values: Mapping[str, Any], see: str) -> Verdict:
+def one_launch(values: Mapping[str, Any]) -> Verdict:
     """Pass a single launch that wrote the result, with no operator that computes beside it."""
     beside = sorted(set(values["operators"]) - NO_WORK)
     measured = f"{_launches(values)}; beside them {', '.join(beside[:5]) or 'nothing'}"
@@ -44,7 +44,7 @@ def one_launch(values: Mapping[str, Any], see: str) -> Verdict:
     elif not values["wrote"]:
         why = "the result is not what the kernel wrote: something else computed it"
         try_ = "return the tensor that the kernel stores to"
-    return verdict(measured, why, f"{try_}; {see}")
+    return verdict(measured, why, try_)
 
 
 def _launches(values: Mapping[str, Any]) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 
 from autograder.checks import trace as profile
 from autograder.checks.hints import Hints, hinted
-from autograder.claims.claimed import joined
 from autograder.claims.questions import (
     CAUSES,
     Known,
@@ -168,8 +167,8 @@ class Answers:
                 if why := self.made_problem(*each, group):
                     gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
                     measured = f"made profile {number}, {gpu} a GPU"
-                    judged = Failed(measured, why, joined(try_, self.see))
-                    return hinted(judged, {**SLIPPED, **hints}, self.see)
+                    judged = Failed(measured, why, try_ or self.see)
+                    return hinted(judged, {**SLIPPED, **hints})
             return Passed(f"{len(expected)} made profiles")
 
         self.part.add_check(name, says, "scripted", judge, ["analysed"])
@@ -193,7 +192,7 @@ class Answers:
         def judge(answers: Text, *others: Any) -> Verdict:
             values, problem = self.parsed(answers)
             if problem:
-                return hinted(Failed(answers.file, problem, try_ or self.see), FILED, self.see)
+                return hinted(Failed(answers.file, problem, try_ or self.see), FILED)
             verdict = self.fit(
                 values,
                 next(iter(others), None),
@@ -202,7 +201,7 @@ class Answers:
             )
             if verdict == Passed(""):
                 return Passed(f"{len(self.form(values))} answers")
-            return hinted(verdict, FILED, self.see)
+            return hinted(verdict, FILED)
 
         reads = [file, *filter(None, [about])]
         self.part.add_check(name, says, "artefact", judge, reads, needs)

@@ -9,8 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from autograder.checks.hints import hinted
-from autograder.checks.outputs import Causes
+from autograder.checks.hints import Causes, hinted
 from autograder.claims.families import DRAWN, FIELDS, SAMPLED, Case, Sizes
 from autograder.errors import CourseError
 from autograder.lab import Part, Probe, Rig, Student, record

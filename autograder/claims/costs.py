@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NotRequired, Unpack
 
 from autograder.checks import memory, outputs
+from autograder.checks.hints import cause
 from autograder.claims.claimed import Claimed, Words, described
 from autograder.claims.families import Case, Sizes, own_case
 from autograder.lab import CASES, INTEGER, NUMBERS, Rig, Student, list_of
@@ -308,7 +309,7 @@ class Costs(Claimed):
             for (kind, sizes), cost in zip(larges.items(), many, strict=True):
                 beside = f"{measured}, {unit.format(cost / scale)} for {described(sizes)}"
                 if cost > at_most * few + grown.get("more", 0):
-                    return Failed(beside, *outputs.cause(grown["why"], kind, grown["try_"]))
+                    return Failed(beside, *cause(grown["why"], kind, grown["try_"]))
             return Passed(f"{measured}, {unit.format(many[0] / scale)} for {described(large)}")
 
         values = {"costs": list_of(INTEGER), "seen": INTEGER}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
-from autograder.checks import outputs
+from autograder.checks.hints import reason
 from autograder.claims.claimed import Claimed, Words, described
 from autograder.claims.families import Case, Sizes
 from autograder.claims.graphs import WAITS
@@ -61,9 +61,7 @@ class Devices(Claimed):
                 measured = f"{crossed} for {described(fixed)}; expected at most {bytes:,}"
                 return Failed(measured, words["why"], words["try_"])
             if values["raised"]:
-                return Failed(
-                    values["raised"], outputs.reason(REASONS, values["raised"]), words["try_"]
-                )
+                return Failed(values["raised"], reason(REASONS, values["raised"]), words["try_"])
             if values["places"] != ["meta"]:
                 measured = f"the result is on {' and '.join(values['places']) or 'no device'}"
                 return Failed(

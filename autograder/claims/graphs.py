@@ -289,7 +289,7 @@ class Compiled:
             if not (why or refusal):
                 measured = "a net that does not fit into one graph ran"
                 why = "a break goes unnoticed"
-            try_ = f"{hint_for(why, GRAPHS)}; {self.see}"
+            try_ = hint_for(why, GRAPHS) or self.see
             return Failed(measured, why, try_) if why else Passed(f"a break raises {refusal}")
 
         return self.part.add_check("is_one_graph", says, "report", judge, ["compiled"], needs)
@@ -300,5 +300,5 @@ class Compiled:
             run,
             self.within,
             why=why,
-            try_=f"give torch.compile the net as it is, with nothing around it; {self.see}",
+            try_="give torch.compile the net as it is, with nothing around it",
         )

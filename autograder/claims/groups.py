@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
-from autograder.checks.hints import hinted
-from autograder.checks.outputs import Causes
-from autograder.claims.claimed import joined
+from autograder.checks.hints import Causes, hinted
 from autograder.lab import (
     BOOLEAN,
     INTEGER,
@@ -124,7 +122,7 @@ class Group:
 
         def judge(ranks: Pair) -> Verdict:
             measured, why = problem(ranks)
-            return hinted(verdict(measured, why, joined(try_, self.see)), hints or {}, self.see)
+            return hinted(verdict(measured, why, try_ or self.see), hints or {})
 
         self.part.add_check(name, says, basis, judge, [self.probe], needs, compared)
 
@@ -153,7 +151,7 @@ class Group:
             evidence = numerics.shares(update=moved.error / within)
             if not moved.error <= within:
                 failed = Failed(measured, self.reason(ranks, moved.ratio), self.see, evidence)
-                return hinted(failed, {**REASONS, **READ}, self.see)
+                return hinted(failed, {**REASONS, **READ})
         return Passed(measured, evidence)
 
     def reason(self, ranks: Pair, ratio: float) -> str:

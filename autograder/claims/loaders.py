@@ -85,12 +85,12 @@ class Loader:
         slow = (
             "let workers start as they do by default: with spawn each of them imports torch again"
         )
-        hints = {"timeout": f"{slow}; {self.see}"}
+        hints = {"timeout": slow}
         self.part.probes[name] = Probe(name, run, hints=hints, takes=self.takes, **form)
 
     def delivers(self) -> None:
         """Claim that two epochs hold every sample once."""
-        try_ = f"no drop_last, no sampler that replaces, the collation as it is; {self.see}"
+        try_ = "no drop_last, no sampler that replaces, the collation as it is"
         judge = partial(loaders.delivered, try_=try_)
         for workers, probe, name in (
             (WORKERS, "epochs", EACH_ONCE),
@@ -104,7 +104,7 @@ class Loader:
         self._several("epochs", WORKERS)
 
         def judge(epochs: Pair) -> Verdict:
-            try_ = f"shuffle=True, and no drop_last; {self.see}"
+            try_ = "shuffle=True, and no drop_last"
             whole = loaders.delivered(epochs, try_=try_)
             first, second = (
                 list(loaders.epoch(epochs.student, it).samples()) for it in self.epochs
@@ -166,7 +166,7 @@ class Loader:
         def judged(epochs: Pair, alone: Pair) -> Verdict:
             pairs = {WORKERS: epochs, 0: alone}
             made = {at: it for at, it in pairs.items() if not it.student.values["raised"]}
-            return judge(made, try_=f"{try_}; {self.see}")
+            return judge(made, try_=try_)
 
         self.part.add_check(name, says, "outputs", judged, ["epochs", "alone"], needs)
 
@@ -246,7 +246,7 @@ class Loader:
                     "the loader that is timed delivers other samples",
                     self.see,
                 )
-            try_ = f"num_workers, persistent_workers, prefetch_factor; {self.see}"
+            try_ = "num_workers, persistent_workers, prefetch_factor"
             return speedup.at_least(timed, bar, why=why, try_=try_)
 
         exact = Close(0.0, 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from autograder.checks import outputs
+from autograder.checks.hints import cause
 from autograder.claims.claimed import Claimed, Words
 from autograder.claims.families import Sizes, own_case
 from autograder.lab import TEXT, Rig, Student, list_of, record
@@ -53,7 +53,7 @@ class Reaches(Claimed):
             calls, others = (observation.values[name] for name in ("calls", "others"))
             kind, measured = _problem(calls, operators, others, dtype, layout, without)
             if kind:
-                return Failed(measured, *outputs.cause(words["why"], kind, words["try_"]))
+                return Failed(measured, *cause(words["why"], kind, words["try_"]))
             return Passed(measured)
 
         probe = self.add_probe(

@@ -18,7 +18,6 @@ import numpy as np
 
 from autograder.checks import outputs
 from autograder.checks.hints import hinted
-from autograder.claims.claimed import joined
 from autograder.claims.groups import APART, SUMS, UNSEEN, WORLD, Calls, Group
 from autograder.lab import INTEGER, TEXT, Part, exactly, list_of, record
 from autograder.model import Failed, Pair, Verdict, verdict
@@ -85,7 +84,7 @@ class Reductions(Group):
 
     def trained(self, ranks: Pair, within: float) -> Verdict:
         """Judge the weights of each process, and say what to try."""
-        return hinted(super().trained(ranks, within), TRIES, self.see)
+        return hinted(super().trained(ranks, within), TRIES)
 
     def reason(self, ranks: Pair, ratio: float) -> str:
         """Say what sets the training apart from one process's; *begun*, *first* are weights before and after a step."""
@@ -167,8 +166,8 @@ class Reductions(Group):
             return measured, "" if measured else "no step was made"
 
         def judge(ranks: Pair) -> Verdict:
-            judged = verdict(*problem(ranks), joined(try_, self.see))
-            return hinted(judged, {**tries, "another kind": f"leave it out; {try_}"}, self.see)
+            judged = verdict(*problem(ranks), try_ or self.see)
+            return hinted(judged, {**tries, "another kind": f"leave it out; {try_}"})
 
         self.part.add_check(name, says, "report", judge, [self.probe], needs)
 
@@ -219,7 +218,7 @@ class Reductions(Group):
             return measured, why
 
         def judge(ranks: Pair) -> Verdict:
-            return hinted(verdict(*problem(ranks), joined(try_, self.see)), TRIES, self.see)
+            return hinted(verdict(*problem(ranks), try_ or self.see), TRIES)
 
         self.part.add_check(name, says, "report", judge, [self.probe], needs)
 
@@ -234,7 +233,7 @@ class Reductions(Group):
                 return trained
             measured = f"with results that arrive at wait(): {trained.measured}"
             why = "a result is used before somebody has waited for it"
-            return Failed(measured, why, f"{try_}; {self.see}")
+            return Failed(measured, why, try_)
 
         self.part.add_check(name, says, "scripted", judge, [self.probe], needs)
 

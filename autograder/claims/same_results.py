@@ -10,6 +10,7 @@ from typing import Any, NotRequired, Unpack
 import numpy as np
 
 from autograder.checks import outputs
+from autograder.checks.hints import cause
 from autograder.claims.claimed import SAME, Claimed, Run, Words, mixed
 from autograder.claims.families import DRAWN, Case, Sizes, every, own_case
 from autograder.claims.tolerances import WITHIN, Near, allowed
@@ -152,7 +153,7 @@ class Results(Claimed):
                 wrong = {"numbers": pair.baseline.arrays[f"slip{at}"]}
                 slipped = Pair(pair.student, replace(pair.baseline, values=cases, arrays=wrong))
                 if isinstance(outputs.same(slipped, within, why="", try_=""), Passed):
-                    told = outputs.cause({"": slip}, "", try_)
+                    told = cause({"": slip}, "", try_)
                     return Failed(verdict.measured, *told, verdict.evidence)
             if verdict.measured.startswith("other numbers") and ": raised " not in verdict.measured:
                 return replace(verdict, why=KEPT[0], try_=KEPT[1])

@@ -84,7 +84,7 @@ class Shards(Group):
         if isinstance(trained, Failed) or not why:
             return trained
         mean = "dist.all_reduce the loss, and divide it by dist.get_world_size()"
-        return Failed(measured, why, f"{mean}; {self.see}")
+        return Failed(measured, why, mean)
 
     def holds_share(
         self, name: str, at_most: float, says: str, try_: str, needs: Sequence[str] = ()
@@ -144,7 +144,7 @@ class Shards(Group):
                     measured, why = _dtype_problem(_usual(halved, rank), measured, blocks)
                 if why:
                     break
-            judged = verdict(f"rank {rank}: {measured}", why, f"{try_}; {self.see}")
+            judged = verdict(f"rank {rank}: {measured}", why, try_)
             return hinted(judged, GATHERS)
 
         reads = [self.probe, reduced, *filter(None, [kept])]

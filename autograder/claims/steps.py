@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
-from autograder.claims.claimed import joined
 from autograder.lab import INTEGER, TEXT, Part, Rig, Student, list_of, record
 from autograder.model import Failed, Pair, Passed, Verdict, verdict
 
@@ -133,7 +132,7 @@ class CompiledStep:
         return self.part.add_check(name, says, "report", judge, ["stepped"], needs)
 
     def _tried(self, try_: str) -> str:
-        return joined(try_, self.see)
+        return try_ or self.see
 
 
 def _kind(loss: Any) -> str:

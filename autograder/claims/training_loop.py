@@ -19,7 +19,6 @@ from typing import Any
 from autograder.checks import host_waits, loaders, numerics, timing
 from autograder.checks.numerics import close, shown
 from autograder.claims.apart import WHY_APART, how_apart
-from autograder.claims.claimed import joined
 from autograder.claims.graphs import FETCHES
 from autograder.lab import (
     BOOLEAN,
@@ -143,7 +142,7 @@ class TrainingLoop:
             reason, try_ = {**WHY_APART, **words}[kind]
             if otherwise is not None and kind != "eval":
                 reason, try_ = otherwise(pair, within)
-            return numerics.same_trajectory(pair, within, why=reason, try_=joined(try_, see))
+            return numerics.same_trajectory(pair, within, why=reason, try_=try_ or see)
 
         forms = {"in_eval": NUMBER, "counted": INTEGER}
         probe = self._probe(trained, pair=True, values=forms, arrays=TRAINED)
@@ -279,7 +278,7 @@ class TrainingLoop:
             if reported["handed_on"] != trusted["handed_on"]:
                 measured = f"{len(reported['handed_on'])} samples of {samples}, or in another order"
                 why = "each batch is to be handed on once, as it comes"
-                return Failed(measured, why, joined("take every batch of the loop once", see))
+                return Failed(measured, why, "take every batch of the loop once")
             work = trusted["work"][
                 : max(reported["passes"], 0) or None
             ]  # who joins batches takes fewer
@@ -308,7 +307,7 @@ class TrainingLoop:
                 judged[0],
             )
             if isinstance(verdict, Failed):
-                return replace(verdict, try_=joined(verdict.try_, see))
+                return replace(verdict, try_=verdict.try_ or see)
             passed = {"epoch_time": script.total, "samples": samples}
             for name in figures:
                 if not close(reported[name], passed[name], timing.EXACT):

@@ -11,8 +11,8 @@ ENDS: Mapping[str, tuple[str, str]] = {
     "raised": (
         "your code raised an exception",
         (
-            "look at the line that is named; if none is, fix the checks that fail above first; "
-            "the same calls at the end of your file show you the whole traceback"
+            "make the same call at the end of your own file, run it, and read the whole traceback "
+            "down to the last line that is yours"
         ),
     ),
     "timeout": (
@@ -116,6 +116,24 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     ),
 }
 """Of which kind the end was, where that says more -> the same."""
+EXCEPTIONS: Mapping[str, str] = {
+    "backward through the graph a second time": (
+        "call backward() once for each forward pass, and detach what you keep for the next step"
+    ),
+    "does not require grad and does not have a grad_fn": (
+        "keep the graph from the parameters to the loss: no .item(), .detach() or no_grad() there"
+    ),
+    "modified by an inplace operation": (
+        "make a new tensor where one is changed in place (y = y + x): the backward pass needs the old"
+    ),
+    "mixed torch.Tensor and DTensor": (
+        "call fully_shard on the model itself after its blocks, so that all parameters are DTensors"
+    ),
+    "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
+    "on the same device": "move the model once, and each batch in its step, by .to(device)",
+    "unexpected keyword argument": "give the function the parameters of the template, by their names",
+}
+"""Words of an exception -> what to try."""
 LOGGED = 2000  # characters, the last of what it printed
 
 
@@ -124,8 +142,10 @@ def failed_to_run(observation: Observation, hints: Mapping[str, str] | None = No
     measured, try_ = KINDS.get(observation.kind) or ENDS[observation.ended]
     if not observation.imported and observation.ended == "raised" and not observation.kind:
         measured, try_ = NOT_IMPORTED
-    elif hints:
-        try_ = hints.get(observation.kind) or hints.get(observation.ended, try_)
+    else:
+        known = next((it for words, it in EXCEPTIONS.items() if words in observation.error), "")
+        told = hints or {}
+        try_ = told.get(observation.kind) or known or told.get(observation.ended, try_)
     evidence = {"log": observation.log[-LOGGED:]} if observation.log else {}
     return Failed(measured, observation.error, try_, evidence)
 

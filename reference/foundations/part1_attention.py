@@ -6,9 +6,10 @@
 # and keeps them for the backward pass. At 8,192 positions one head's scores take 268 MB, while q, k, v and the result
 # take 1 MB each.
 #
-# No score is needed for long. A row of the result needs the largest of its scores and the sum of exp(score -
-# largest), and both can be carried along while the scores come and go in small blocks. That is FlashAttention: the
-# same numbers, the same amount of arithmetic, and memory that grows with `length` and not with its square.
+# Each score is needed for a short time only. A row of the result needs the largest of its scores and the sum of
+# exp(score - largest), and both can be carried along while the scores come and go in small blocks. That is
+# FlashAttention: the same numbers, the same amount of arithmetic, and memory that grows with `length` and not with its
+# square.
 #
 # You write two functions: attention, and a measurement that shows how time and memory grow.
 
@@ -43,7 +44,7 @@ def attention(q, k, v, causal=False):
 
     Returns a tensor of the shape and dtype of q. Gradients flow to q, k and v; q, k and v are not changed.
     """
-    # TODO: no matrix of length x keys, in either direction.
+    # TODO: no matrix of length x keys, neither in the forward nor in the backward pass.
     # TODO: subtract a row's maximum from its scores before exp: exp(89) is infinite in float32.
     # TODO: any length: the last block may be shorter. Any strides: a fused kernel may fall back to the formula.
     ### BEGIN SOLUTION

@@ -61,7 +61,7 @@ def own_times(events) -> list[dict[str, Any]]:
 # %% [markdown]
 # ## 4.2 A file for each cycle
 #
-# A handler is a function that the profiler calls at the end of each cycle, with itself as the only argument.
+# A handler is a function. At the end of each cycle the profiler `prof` calls it, as `handler(prof)`.
 # `prof.export_chrome_trace(file)` writes the trace of this cycle, gzipped if the name ends in .gz.
 
 

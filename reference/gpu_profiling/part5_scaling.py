@@ -76,9 +76,9 @@ def train_ddp(
     """Train as one process of the group that `setup_ddp` joined; every process calls this.
 
     Each takes batches of *batch_size* samples in the order of a DistributedSampler with *seed*, shuffled again for each
-    epoch. *workers* processes load them; with 0, this process does. make_optimizer(parameters) returns the optimizer,
-    criterion the mean over a batch. All start from the weights of rank 0. At the end, *model* holds the trained weights
-    in every process.
+    epoch. *workers* processes load them; with 0, this process does. make_optimizer(parameters) returns the optimizer;
+    criterion(outputs, labels) returns the mean loss of a batch. All start from the weights of rank 0. At the end,
+    *model* holds the trained weights in every process.
 
     Returns, for each epoch, the same in every process:
         losses      the mean over the samples of all processes
@@ -237,7 +237,7 @@ def be_one_of_them() -> None:
 
 
 def main() -> None:
-    """Measure with as many processes as there are GPUs, or CPUs, and twice as many: 1, 2, 4, 8."""
+    """Measure with 1, 2, 4, 8 processes: at most one for each GPU, or without a GPU two for each CPU."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     most = torch.cuda.device_count() or 2 * (os.cpu_count() or 1)
     processes, size = [count for count in (1, 2, 4, 8) if count <= most], workload(device)

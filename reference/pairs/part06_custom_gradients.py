@@ -91,7 +91,7 @@ class HeadLoss(Function):
         ### END SOLUTION
 
     @staticmethod
-    @once_differentiable  # a second gradient raises an error; without this line it would be wrong in silence
+    @once_differentiable  # a gradient of this gradient raises an error; without this line it would be wrong in silence
     def backward(ctx, above: Tensor):
         """Return a gradient, or None, for each argument of forward; *above* is the gradient of the loss."""
         # TODO: the gradient of 3 * loss is 3 times that of the loss.

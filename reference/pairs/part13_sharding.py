@@ -100,5 +100,5 @@ if __name__ == "__main__":  # torchrun --nproc-per-node 2 part13_sharding.py
     figures = f"losses {losses}, norms {norms}, {names} whole weights"
     # One write for a line: the lines of two processes do not run together.
     print(f"rank {dist.get_rank()}: {held} of {whole} bytes, {figures}\n", end="", flush=True)
-    dist.barrier()  # whoever ends first takes the connection of the others along
+    dist.barrier()  # if one process ended first, the others would lose their connection
     dist.destroy_process_group()

@@ -124,9 +124,9 @@ def timed(function=None, *, synchronize=None):
     @timed, or @timed(synchronize=torch.cuda.synchronize) for a device that works while the host goes on:
     `synchronize()` is called before each reading of the clock.
 
-    Name, docstring, signature, result and exceptions are the function's own. Of calls within a call of the same
-    function only the outermost is noted; a call that raises is noted too. A generator function is returned as it is:
-    calling it computes nothing yet.
+    Name, docstring, signature, result and exceptions are the function's own. If the function calls itself, only the
+    outermost call is noted. A call that raises is noted too. A generator function is returned as it is: calling it
+    computes nothing yet.
     """
     # TODO: functools.wraps; read time.perf_counter() before and after, in a finally; count how deep the calls are.
     ### BEGIN SOLUTION
@@ -287,8 +287,8 @@ def train_distributed(
     """Train as one of several processes, each of which calls this; the environment defines the group.
 
     Each process takes batches of *batch_size* samples in the order of a DistributedSampler with *seed*, shuffled anew
-    in each epoch. make_optimizer(parameters) returns the optimizer, criterion the mean over a batch. All start from the
-    weights of the process with rank 0, and *model* holds the trained weights at the end, in each of them.
+    in each epoch. make_optimizer(parameters) returns the optimizer, criterion(...) a batch's mean loss. All start
+    from the weights of the process with rank 0, and *model* holds the trained weights at the end, in each of them.
 
     Returns {"losses": [the mean over all samples of all processes, for each epoch]}, the same in every process.
     Only the process with rank 0 writes: weights.pt, the model's state_dict, into folder.

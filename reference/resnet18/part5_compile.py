@@ -70,7 +70,7 @@ class SpikeGuard(nn.Module):
 
 # %%
 def compile_model(model, backend="inductor") -> Any:
-    """Return model compiled as one graph by backend, with its own weights; a model that breaks the graph is an error.
+    """Return model compiled as one graph by backend; nothing is copied. A model that breaks the graph is an error.
 
     backend is what torch.compile takes: a name, or a function. The error may come at the first call.
     """

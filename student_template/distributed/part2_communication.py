@@ -28,7 +28,7 @@ import given
 
 # %%
 def measure_communication(model, batch, criterion, steps=21, warmup=3) -> dict[str, float]:
-    """Measure one process of a group, which all call this. `model` is a DDP, `batch` is (inputs, labels).
+    """Measure a step; all processes of the group call this. `model` is a DDP, `batch` is (inputs, labels).
 
     A step is criterion(model(inputs), labels).backward(). Take `warmup` steps first. Then time `steps` times, in turns:
     a step; a step without synchronisation; and all buckets of one step together, each reduced by its own blocking

@@ -119,7 +119,7 @@ def launch(program=PROGRAM, **options) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Make the table, the figure and both traces; predict what more processes would do."""
+    """Make the table, the figure and both traces; print predictions from five example numbers."""
     on_gpu = torch.cuda.device_count() > 1  # two processes need two
     device = torch.device("cuda" if on_gpu else "cpu")
     samples, batch_size = (16384, 256) if device.type == "cuda" else (1280, 32)
@@ -128,7 +128,7 @@ def main() -> None:
     every = {**CONFIGURATIONS["+ All"], "samples": samples, "batch_size": batch_size // ACCUMULATE}
     launch("baseline/train_distributed.py", **every, profile="before_trace.json.gz")
     launch(**every, profile="after_trace.json.gz")
-    for processes in (1, 2, 8, 64):
+    for processes in (1, 2, 8, 64):  # five example numbers: put yours in their place
         print(processes, predict_step(processes, 340.0, [273_448, 66_560], 1.25, 8_500.0, 20.0))
 
 

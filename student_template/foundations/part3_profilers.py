@@ -73,7 +73,8 @@ def preprocess(images, size=32) -> torch.Tensor:
 # ## 3.3 Memory of each line
 #
 # `given.Allocations` counts the bytes of tensors: `live` are there now, `peak` is the most since the last `restart()`.
-# `sys.settrace(f)`: Python calls f for each new frame. If f returns a function, Python calls that for each line.
+# `sys.settrace(f)`: Python calls f for each new frame. If f returns a function, Python calls that
+# before each line, and when the function returns.
 
 
 # %%

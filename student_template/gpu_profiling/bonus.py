@@ -50,7 +50,7 @@ BLOCK = 256  # numbers that one program computes
 def fused_kernel(images, weight, bias, out, channels, filters, height, width, BLOCK: tl.constexpr):  # noqa: N803
     """Compute BLOCK numbers of out (batch, filters, height // 2, width // 2), all of one image and one filter."""
     # TODO: tl.program_id(0) says which image and filter, tl.program_id(1) which BLOCK of the pooled pixels.
-    # TODO: tl.load with a mask: the border of an image is 0, and the last program has numbers too many.
+    # TODO: tl.load with a mask: outside of the image all is 0, and the last program has numbers too many.
     # YOUR CODE HERE
     raise NotImplementedError()
 

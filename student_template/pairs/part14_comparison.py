@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Part 14: the table
 #
-# Fourteen pairs of this lab in one table: what did each of them buy, in time or in memory, and is it more than noise?
+# Fourteen pairs of this lab in one table: what did each of them gain, in time or in memory, and is it more than noise?
 # Such a table is measured again after each change; then a program says which pair got worse.
 
 # %%

@@ -117,7 +117,7 @@ def best_workers(rows) -> int:
 # %% [markdown]
 # ## 2.4 One argument after the other
 #
-# Each configuration adds one argument to the one before it, so two rows show what that argument gains.
+# Each configuration adds something to the one before it, so two rows show what that gains.
 
 # %%
 COMPARED = ["configuration", "num_workers", "throughput", "epoch_time", "data_wait", "speedup", "device"]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 def attention_by_hand(q: Tensor, k: Tensor, v: Tensor, causal: bool = False) -> Tensor:
     """Return softmax(q k^T / sqrt(head_dim)) v, with every score in memory at once."""
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (batch, heads, length, length)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (batch, heads, length, keys)
     if causal:
         future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
         scores = scores.masked_fill(future, -math.inf)

@@ -64,7 +64,9 @@ def make_training(device: torch.device) -> tuple[nn.Module, nn.Module, torch.opt
 
 
 def record(train: Callable[[Callable[[], Any]], Any], file: str, batches: int, skip: int = 0) -> None:
-    """Call train(on_step) and write the profile of its *batches* after the first *skip*; it calls on_step after each.
+    """Call train(on_step), which must call on_step() after each batch, and write a profile of so many *batches*.
+
+    The first *skip* batches are left out.
 
     Nothing has to be skipped of a training that has run before.
     """

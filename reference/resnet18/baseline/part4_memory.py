@@ -19,7 +19,7 @@ from given import device_name, saved_mb
 
 
 def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, accumulation_steps=1) -> dict[str, Any]:
-    """Train for one epoch, one step per batch; a loader with larger batches makes a group one batch."""
+    """Train for one epoch, one step per batch; to compare it with groups, make batches as large as a group."""
     model.train()
     losses, sizes, correct, data_wait = [], [], 0, 0.0
     start = fetch = time.perf_counter()

@@ -68,7 +68,7 @@ def profiled(student: Student, rig: Rig) -> Answer:
 def one_trace_for_each_rank(profiled: Observation) -> Verdict:
     """Each process writes rank{rank}_trace.json.gz with its own rank, and no other file."""
     named = 'export_chrome_trace(f"{folder}/rank{rank}_trace.json.gz"), with this ending'
-    judged = verdict(*judges.files_problem(profiled.values), f"{named}; {SEE}")
+    judged = verdict(*judges.files_problem(profiled.values), named)
     return hinted(judged, judges.FILES)
 
 
@@ -76,7 +76,7 @@ def one_trace_for_each_rank(profiled: Observation) -> Verdict:
 def follows_the_schedule(profiled: Observation) -> Verdict:
     """Each trace holds the active steps, with shapes; too few steps are a ValueError at once."""
     try_ = "schedule(wait=wait, warmup=warmup, active=active, repeat=1), prof.step() after step()"
-    judged = verdict(*judges.schedule_problem(profiled.values), f"{try_}; {SEE}")
+    judged = verdict(*judges.schedule_problem(profiled.values), try_)
     return hinted(judged, judges.SCHEDULES)
 
 

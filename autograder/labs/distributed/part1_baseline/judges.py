@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from autograder.checks.outputs import Causes
+from autograder.checks.hints import Causes
 from autograder.traces.record import Trace
 
 WORLD, LEAST = 2, 3  # steps
@@ -69,40 +69,95 @@ WHY: Causes = {
     ),
 }
 SLIPS = {
-    "times are in microseconds: divide by 1000": "us",
-    "times are those of all steps together: it is per step": "all steps",
-    "c10d:: calls and kernels of NCCL are communication, and no compute": "calls compute",
-    "only all_reduce counts; each event whose name begins with gloo: is a collective": (
-        "all_reduce alone"
-    ),
-    "only all_reduce counts; each collective does, on a CPU and on a GPU": "all_reduce of both",
-    "yours is communication_ms - compute_ms: take off only the time in which both run": "difference",
-    "it is step_ms - compute_ms, which also has time in which no collective runs": "idle",
+    ("times are in microseconds", "divide by 1000"): "us",
+    (
+        "times are those of all steps together: it is per step",
+        "divide by the number of steps",
+    ): "all steps",
+    (
+        "c10d:: calls and kernels of NCCL are communication, and no compute",
+        "leave out of compute_ms what is named c10d:: or begins with nccl",
+    ): "calls compute",
+    (
+        "only all_reduce counts; each event whose name begins with gloo: is a collective",
+        'take all events whose names begin with "gloo:", whatever follows',
+    ): "all_reduce alone",
+    (
+        "only all_reduce counts; each collective does, on a CPU and on a GPU",
+        'take all events whose names begin with "gloo:", and on a GPU all kernels of NCCL',
+    ): "all_reduce of both",
+    (
+        "yours is communication_ms - compute_ms",
+        "take off only the time in which both run",
+    ): "difference",
+    (
+        "it is step_ms - compute_ms, which also has time in which no collective runs",
+        "take communication_ms, less the time in which both run",
+    ): "idle",
 }
 TOP_SLIPS = {
-    "the time of operators inside counts: own time leaves out what is directly inside": "total",
-    "the time of all operators inside is taken off; take off those directly inside": "all inside",
-    "threads are not told apart; only operators on the same thread (pid and tid) nest": "stack",
-    "threads are told apart by tid alone; one thread has the same pid and tid": "tid",
-    "threads are told apart by pid alone; one thread has the same pid and tid": "pid",
-    "of two operators with one start, the longer one is outside: sort by ts, then by -dur": (
-        "by start"
-    ),
-    "c10d:: calls are left out too early: take their time off what surrounds them first": (
-        "calls first"
-    ),
-    "a name is ranked by one call, the longest or the mean: add up the own time of all its calls": "longest call",
+    (
+        "the time of operators inside counts: own time leaves out what is directly inside",
+        "take the durations of the operators directly inside off an operator's own",
+    ): "total",
+    (
+        "the time of all operators inside is taken off, also of those inside of others",
+        "take off only the operators that are directly inside",
+    ): "all inside",
+    (
+        "threads are not told apart; only operators on the same thread (pid and tid) nest",
+        'keep a stack of open operators for each (event["pid"], event["tid"])',
+    ): "stack",
+    (
+        "threads are told apart by tid alone; one thread has the same pid and tid",
+        'keep a stack of open operators for each (event["pid"], event["tid"])',
+    ): "tid",
+    (
+        "threads are told apart by pid alone; one thread has the same pid and tid",
+        'keep a stack of open operators for each (event["pid"], event["tid"])',
+    ): "pid",
+    (
+        "of two operators with one start, the longer one is outside",
+        "sort by ts, then by -dur",
+    ): "by start",
+    (
+        "c10d:: calls are left out too early: what surrounds them keeps their time",
+        "take their time off what surrounds them first, and leave them out at the end",
+    ): "calls first",
+    (
+        "a name is ranked by one call, the longest or the mean",
+        "add up the own time of all its calls",
+    ): "longest call",
 }
 WAIT_SLIPS = {
-    "rows are in the order of the ranks; the rank that waits least comes first": "by rank",
-    "rows are turned round; the rank that waits least comes first": "last first",
-    "ranks are counted in the order of traces; a rank is the key there": "counted",
-    "transfer_ms is the least sum of a rank; add up the shortest duration of each collective": (
-        "least sum"
-    ),
-    "collectives are paired by their durations: sort each rank's collectives by ts": "by duration",
-    "collectives are paired as they come: sort each rank's collectives by ts": "as they come",
-    "times are per step; here they are sums over the whole trace": "per step",
+    (
+        "rows are in the order of the ranks; the rank that waits least comes first",
+        "sort the rows by waiting_ms",
+    ): "by rank",
+    (
+        "rows are turned round; the rank that waits least comes first",
+        "sort the rows by waiting_ms, the least first",
+    ): "last first",
+    (
+        "ranks are counted in the order of traces; a rank is the key there",
+        "for rank, events in traces.items()",
+    ): "counted",
+    (
+        "transfer_ms is the least sum of a rank",
+        "add up the shortest duration of each collective",
+    ): "least sum",
+    (
+        "collectives are paired by their durations",
+        "sort each rank's collectives by ts, and pair them by their place",
+    ): "by duration",
+    (
+        "collectives are paired as they come in the file",
+        "sort each rank's collectives by ts, and pair them by their place",
+    ): "as they come",
+    (
+        "times are per step; here they are sums over the whole trace",
+        "do not divide by the number of steps",
+    ): "per step",
 }
 WAITS: Causes = {
     "GPU": (

@@ -44,7 +44,6 @@ part = Part(
     tables=[judges.LINK],
     warm=["torch._dynamo"],
 )
-SEE = 'see "What usually goes wrong" in the part 2 handout'
 
 # --- a step -----------------------------------------------------------------------------------
 
@@ -83,7 +82,7 @@ def judged(pair: Pair, problem: Any, try_: str) -> Verdict:
     own, expected = pair.student.values["cases"], pair.baseline.values["cases"]
     problems = [problem(*each) for each in zip(own, expected, strict=True)]
     measured, why = next((it for it in problems if it[1]), problems[-1])
-    return hinted(verdict(measured, why, f"{try_}; {SEE}"), judges.TIMED)
+    return hinted(verdict(measured, why, try_), judges.TIMED)
 
 
 @part.check(basis="scripted")
@@ -174,7 +173,7 @@ study.is_measured(
     "measures_the_link",
     link_rule,
     says="Each row has the largest of all ranks' medians, and the bandwidth of the bus.",
-    try_=f"wait for each call, take 1e3 * the median, then ReduceOp.MAX; {SEE}",
+    try_="wait for each call, take 1e3 * the median, then ReduceOp.MAX",
     shows=["bytes", "ms", "bus_gb_s"],
 )
 study.is_written(also_in_the_file)
@@ -294,7 +293,7 @@ ring.same(
         "all_reduce": "it is a reduce_scatter and an all_gather: 2 (n - 1) / n, not rounded",
         "": "nbytes are those of the whole tensor, and a rank sends (n - 1) / n of them",
     },
-    try_=f"(processes - 1) / processes * nbytes, twice for all_reduce; {SEE}",
+    try_="(processes - 1) / processes * nbytes, twice for all_reduce",
 )
 
 advice = Exercise("advise", part)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import outputs, slips
-from autograder.checks.hints import hinted
+from autograder.checks.hints import Causes, hinted
 from autograder.claims.groups import WORLD
 from autograder.claims.loaders import Loader
 from autograder.lab import (
@@ -126,7 +126,7 @@ short.trains_as_one(
 @part.check(basis="report", needs=[part.checks["short_groups_are_weighted"].judge])
 def communicates_once_a_step(short_groups: Pair) -> Verdict:
     """Gradients are sent once for each step, and not for each batch."""
-    try_ = f"with model.no_sync(): around forward and backward, for all but the last; {WRONG}"
+    try_ = "with model.no_sync(): around forward and backward, for all but the last"
     return judges.facts(short_groups, try_, judges.SENT)
 
 
@@ -219,7 +219,7 @@ def divides_the_samples(shares: Observation) -> Verdict:
     problems = [judges.division(group) for group in shares.values["groups"]]
     measured, why = next(filter(lambda problem: problem[1], problems), problems[0])
     judged = verdict(measured, why, f"deliver (loader, sampler); {judges.LOADER}")
-    return hinted(judged, judges.DIVIDES, judges.LOADER)
+    return hinted(judged, judges.DIVIDES)
 
 
 def make(
@@ -240,7 +240,7 @@ Loader(part, make, see=judges.LOADER, takes=TAKES).is_faster(needs=["divides_the
 # --- evaluate ---------------------------------------------------------------------------------------------------------
 
 
-EVALUATED: outputs.Causes = {
+EVALUATED: Causes = {
     "evaluated in all": (
         "some samples are evaluated by two ranks, or twice",
         "take the share of dist.get_rank(), and use no DistributedSampler: it repeats samples to make the shares equal",
@@ -294,5 +294,5 @@ def counts_each_sample_once(evaluated: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[counts_each_sample_once])
 def works_with_empty_ranks(empty: Pair) -> Verdict:
     """evaluate is right where there are fewer samples than ranks, or some ranks have none."""
-    try_ = f"call model.module, and let all ranks make the same collective calls; {WRONG}"
+    try_ = "call model.module, and let all ranks make the same collective calls"
     return slips.told(empty, outputs.same(empty, EXACT, why=EVALUATED, try_=try_))

@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.checks import numerics, outputs, precision, slips
-from autograder.checks.hints import hinted
-from autograder.checks.outputs import Causes
+from autograder.checks.hints import Causes, hinted, reason
 from autograder.checks.slips import SLIPPED
-from autograder.claims.claimed import joined
 from autograder.claims.groups import APART, WORLD, Group, division_problem, order_problem
 from autograder.lab import (
     INTEGER,
@@ -94,7 +92,7 @@ class Steps(Group):
 
         *apart* says it where the ranks have different weights.
         """
-        super().__init__(part, part.probes[by].run, joined(try_, see))
+        super().__init__(part, part.probes[by].run, try_ or see)
         self._why, self._apart = why, apart
         self._case = ""
 
@@ -115,7 +113,7 @@ class Steps(Group):
     def reason(self, ranks: Pair, ratio: float) -> str:
         """Say what sets a training apart from one process's, whose update is *ratio* times as long."""
         weights = [ranks.student.arrays[f"weights{rank}"] for rank in range(WORLD)]
-        usual = outputs.reason(self._why, self._case)
+        usual = reason(self._why, self._case)
         if not outputs.furthest(*weights) <= APART:
             return f"the ranks have different weights: {self._apart or usual}"
         if ratio <= APART:

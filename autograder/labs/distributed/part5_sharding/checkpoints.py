@@ -13,7 +13,7 @@ from autograder.lab import (
     Student,
     Verdict,
 )
-from autograder.labs.distributed.part5_sharding.part import SEE, WRITE, Rig, part
+from autograder.labs.distributed.part5_sharding.part import SEE, Rig, part
 from autograder.model import verdict
 
 SHARE = 0.7  # of all bytes; half of them, and what one process writes for all, are 0.61
@@ -60,6 +60,6 @@ def each_rank_writes_its_share(resumed: Pair) -> Verdict:
     try_ = (
         "in all processes, give torch.distributed.checkpoint.save what "
         "get_state_dict(model, optimizer) returns without "
-        f"full_state_dict=True: each process then writes its own shards; {WRITE}"
+        "full_state_dict=True: each process then writes its own shards"
     )
     return verdict(measured, why, try_)

@@ -22,7 +22,7 @@ from autograder.lab import (
     Verdict,
     exactly,
 )
-from autograder.labs.distributed.part5_sharding.part import SEE, WRITE, Rig, part
+from autograder.labs.distributed.part5_sharding.part import SEE, Rig, part
 
 TRAINING = sharded("losses", "norms")
 NEAR = 1e-4  # of the update; honest work is within 1e-6
@@ -53,7 +53,7 @@ def add_training(name: str, options: dict[str, bool]) -> None:
         return training.alone(clip="clip" in options)
 
     run.__name__ = name
-    hints = {"raised": f"{RAISED[name]}; {WRITE}"} if name in RAISED else {}
+    hints = {"raised": RAISED[name]} if name in RAISED else {}
     part.probe(pair=True, **TRAINING, takes=["shard", "train_sharded"], hints=hints)(run)
 
 
@@ -116,17 +116,17 @@ CLIPPED = {
 @part.check(basis="outputs", needs=[trains_as_one], compared="weights and norms")
 def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
     """Gradients are clipped by the norm of all shards together, and norms are those before clipping."""
-    try_ = f"{GLOBAL}; {SEE}"
+    try_ = GLOBAL
     moved = shards.trained(clipped, NEAR)
     for pair in (ranks, clipped):
         if pair is clipped and isinstance(moved, Failed):
-            return hinted(replace(moved, why=_unclipped(clipped), try_=try_), CLIPPED, SEE)
+            return hinted(replace(moved, why=_unclipped(clipped), try_=try_), CLIPPED)
         why = "that is the norm of one process's shards"
         if np.ptp(pair.student.arrays["norms0"]) <= EXACT < np.ptp(pair.baseline.arrays["norms0"]):
             why = "that is the norm of gradients that were clipped; it is taken before"
         measured, why = shards.figure_problem(pair, "norms", why, EXACT / 10)
         if why:
-            return hinted(Failed(measured, why, try_), CLIPPED, SEE)
+            return hinted(Failed(measured, why, try_), CLIPPED)
     return moved
 
 
@@ -151,7 +151,7 @@ META = (
     values={**CASES, "peaks": exactly(2, INTEGER)},
     arrays=NUMBERS,
     takes=["shard"],
-    hints={"raised": f"call shard(make_model, mesh, state) and shard(make_model, mesh); {SEE}"},
+    hints={"raised": "call shard(make_model, mesh, state) and shard(make_model, mesh)"},
 )
 def built(student: Student, rig: Rig) -> Answer:
     """A model that is sharded, with the most bytes that were alive at a time; one without a state as well."""
@@ -163,9 +163,9 @@ def starts_without_the_whole_model(built: Pair) -> Verdict:
     """shard gives all processes the weights of rank 0, and never has more than 533,000 bytes in any of them."""
     why = "every process has to have the weights in state, which only rank 0 is given"
     try_ = "set_model_state_dict with full_state_dict=True and broadcast_from_rank0=True"
-    judged = outputs.same(built, 0.0, why=why, try_=f"{try_}; {SEE}")
+    judged = outputs.same(built, 0.0, why=why, try_=try_)
     peak = max(built.student.values["peaks"])
     if isinstance(judged, Failed) or peak <= MOST:
         return judged
     measured = f"{peak:,} bytes at a time, {MOST:,} allowed"
-    return Failed(measured, "a process made or received the whole model", f"{META}; {SEE}")
+    return Failed(measured, "a process made or received the whole model", META)

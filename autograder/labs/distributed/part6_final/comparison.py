@@ -98,7 +98,7 @@ def same_work_in_every_row(compared: Pair) -> Verdict:
     """compare_configurations changes one thing in each run, all in the last; all train on equal amounts of data."""
     values, script = compared.student.values, compared.baseline.values
     why = configurations.work_problem(values["runs"], script["samples"], script["batch"])
-    return hinted(verdict(f"{len(values['runs'])} runs", why, TABLE), configurations.WORK, TABLE)
+    return hinted(verdict(f"{len(values['runs'])} runs", why, TABLE), configurations.WORK)
 
 
 study.is_measured(
@@ -106,10 +106,9 @@ study.is_measured(
     lambda compared: caused(
         configurations.row_problem(compared.student.values["rows"], compared.baseline.values),
         configurations.TRIES,
-        TABLE,
     ),
     says="Each row has samples / the median of seconds after the first, the ratio of throughputs, the largest peak.",
-    try_=f"statistics.median(seconds[1:]) and max(peak_mb); {TABLE}",
+    try_="statistics.median(seconds[1:]) and max(peak_mb)",
     shows=["throughput", "memory_mb"],
     needs=["same_work_in_every_row"],
 )
@@ -134,7 +133,7 @@ refusing.refuses(
     name="refuses_what_cannot_be_compared",
     says="compare_configurations raises ValueError before the first run if ACCUMULATE does not divide the batch.",
     why="ACCUMULATE is 4, which does not divide this batch: the rows would train on different batches",
-    try_=f"if batch_size % ACCUMULATE: raise ValueError(...); {TABLE}",
+    try_="if batch_size % ACCUMULATE: raise ValueError(...)",
 )
 study.is_written()
 study.is_drawn(

@@ -11,7 +11,7 @@ from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Ver
 from autograder.labs.distributed.part6_final import configurations
 from autograder.labs.distributed.part6_final.comparison import study
 from autograder.labs.distributed.part6_final.configurations import RESULTS
-from autograder.labs.distributed.part6_final.part import FIGURE, TABLE, part
+from autograder.labs.distributed.part6_final.part import FIGURE, part
 from autograder.model import verdict
 from autograder.traces import Trace
 from autograder.traces.words import many
@@ -124,7 +124,7 @@ def all_is_faster(distributed_results: Table, after_trace: Trace, device: Device
         return Unavailable(f"{measured}, without a GPU: this needs 2 GPUs")
     if rows[-1]["speedup"] < FASTER:
         why = f"it is less than {FASTER:g} times"
-        return Failed(measured, why, f"look for what waits; {TABLE}")
+        return Failed(measured, why, "look for what waits")
     if not device.name.startswith(rows[0]["device"].strip()):
         return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
     return Passed(measured)

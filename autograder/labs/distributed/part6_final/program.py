@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from autograder.checks import outputs, slips
-from autograder.checks.hints import hinted
+from autograder.checks.hints import Causes, hinted
 from autograder.claims.groups import EXACT, READ, Group, division_problem, order_problem, usual
 from autograder.lab import (
     INTEGER,
@@ -81,7 +81,7 @@ processes = Processes(part, part.probes["plain"].run, SEE)
 EXACTLY, ROUGHLY = (1e-4, EXACT), (2e-2, 1e-2)  # of the update; of the loss
 SHARES = 2e-3  # relative: a sample that counts twice changes the accuracy by ten times as much
 ROUNDED = 5e-3  # relative: what is left of a figure with three digits
-WHY: outputs.Causes = {
+WHY: Causes = {
     "loss": (
         "it is that of one process or of one batch",
         "all_reduce the sum of loss * len(labels) of the last epoch, then divide by all samples",
@@ -173,8 +173,8 @@ def divides_the_samples(plain: Pair) -> Verdict:
     read, samples, epochs = division(plain)
     why = division_problem(read, samples, epochs) or order_problem(read, epochs)
     measured = f"the processes read {' and '.join(str(len(each)) for each in read)} samples"
-    judged = verdict(measured, why, f"DistributedSampler, and sampler.set_epoch(epoch); {SEE}")
-    return hinted(judged, READ, SEE)
+    judged = verdict(measured, why, "DistributedSampler, and sampler.set_epoch(epoch)")
+    return hinted(judged, READ)
 
 
 def sent(ranks: Pair, plain: Pair) -> Verdict:
@@ -186,12 +186,12 @@ def sent(ranks: Pair, plain: Pair) -> Verdict:
         if counts[0] > counts[1]:
             measured = f"rank {rank}: {counts[0]} collective calls in a step, without options"
             why = "each batch communicates: gradients or the loss, not only the last of a step"
-            try_ = f"no_sync() around forward and backward; send the loss once an epoch; {SEE}"
+            try_ = "no_sync() around forward and backward; send the loss once an epoch"
             return Failed(f"{measured} {counts[1]}", why, try_)
     return Passed(f"{counts[0]} collective calls in a step")
 
 
-OPTION: outputs.Causes = {
+OPTION: Causes = {
     "steps go twice as far": (
         "without options it is right: gradients of a step's batches are added up and not averaged",
         "weigh each batch's loss by its share of the step",
@@ -206,7 +206,7 @@ def did(ranks: Pair, plain: Pair, options: str) -> Verdict:
     verdicts = (
         same(ranks, 0.0, *PROCESS_OF, "steps"),
         sent(ranks, plain),
-        hinted(processes.trained(ranks, update), OPTION, SEE),
+        hinted(processes.trained(ranks, update), OPTION),
         same(ranks, loss, "loss"),
     )
     return all_of(verdicts, f"with {options or 'no option'}: ")

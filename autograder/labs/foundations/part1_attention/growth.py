@@ -21,7 +21,6 @@ UNITS = {
     "memory_mb": r"MB|[Mm]egabyte",
 }  # a panel's label must match
 MB = 1e6
-WRONG = 'see "What usually goes wrong" in the part 1 handout'
 
 
 @part.probe(
@@ -119,7 +118,7 @@ study.is_measured(
     "measures_honestly",
     _measured,
     says="measure_growth returns the median time after a warm-up, the peak memory, and the exponents of both.",
-    try_=f"warm up at each length, time repeats calls one by one, then peak_mb, then fit; {WRONG}",
+    try_="warm up at each length, time repeats calls one by one, then peak_mb, then fit",
     shows=["length", "milliseconds"],
 )
 study.is_written()

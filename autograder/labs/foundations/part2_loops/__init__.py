@@ -43,7 +43,6 @@ SPEEDUPS = Form(
     rows=FUNCTIONS,
 )
 part = Part("part2_loops", writes=["measure_speedups"], hands_in=[SPEEDUPS.file], tables=[SPEEDUPS])
-WRONG = 'see "What usually goes wrong" in the part 2 handout'
 
 # --- what a call is given ---------------------------------------------------------------------------------------------
 
@@ -275,7 +274,7 @@ def do_not_grow(exercise: Exercise) -> None:
             wide: f"a Python loop over {wide}: each round pays for a call",
             "": "a Python loop over rows or elements: each round pays for a call",
         },
-        try_=f"{at_once}; {WRONG}",
+        try_=at_once,
     )
 
 
@@ -321,7 +320,7 @@ means.faster(
         "hits_are_right",
     ],
     why="bound by launches: at least one of the four still goes element by element",
-    try_=f"look at operations_do_not_grow; {WRONG}",
+    try_="look at operations_do_not_grow",
 )
 
 # --- what is claimed of the measurement -------------------------------------------------------------------------------
@@ -378,7 +377,7 @@ study.is_measured(
     "measures_honestly",
     _measured,
     says="measure_speedups returns the median times after a warm-up, and their ratio.",
-    try_=f"call once, then time repeats calls one by one; {WRONG}",
+    try_="call once, then time repeats calls one by one",
     shows=["loop_ms", "vectorized_ms"],
 )
 study.is_written()

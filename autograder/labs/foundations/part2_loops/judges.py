@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.checks.outputs import Causes
+from autograder.checks.hints import Causes
 
 FIRST = "compare with given.loops on a few rows"
 DIGITS = "some step is computed in float32: a sum, a bound or a divisor; only whole numbers become float32"

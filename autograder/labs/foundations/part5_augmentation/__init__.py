@@ -26,7 +26,6 @@ else:
 
 
 part = Part("part5_augmentation", writes=["draw_augmentation"])
-SEE = 'see "What usually goes wrong" in the part 5 handout'
 
 
 # --- what is drawn ----------------------------------------------------------------------------------------------------
@@ -194,7 +193,7 @@ augment.same(
         "divide by 255, multiply by gain, clamp, standardise. If it is off by less than 0.02, the steps are right, "
         "and numbers were rounded to 16 bits or to bytes",
     },
-    try_=f"compare with baseline/part5_augmentation.py on one image; {SEE}",
+    try_="compare with baseline/part5_augmentation.py on one image",
 )
 augment.leaves_inputs_alone(
     WIDE, name="leaves_inputs_alone", try_="clamp makes a new tensor; clamp_ does not"

@@ -9,6 +9,7 @@ import numpy as np
 
 from autograder.checks import outputs
 from autograder.checks.numerics import Array
+from autograder.checks.result_form import misfit
 from autograder.model import Failed, Pair
 
 NAMES = ("flip", "top", "left", "gain")
@@ -24,7 +25,7 @@ def drawn(draws: Pair, try_: str) -> dict[str, Array] | Failed:
     values = dict[str, Array]()
     for case, asked, own, _ in outputs.paired(draws):
         why = "it needs one number for each sample"
-        if problem := outputs.misfit(case, asked, own, why, try_):
+        if problem := misfit(case, asked, own, why, try_):
             return problem
         assert own is not None
         values[asked["case"]] = own

@@ -210,7 +210,7 @@ fold.would_launch(
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
     why="each layer that is left beside the four convolutions needs a launch of its own",
     try_="print the folded network: a norm without weights, one behind a convolution without bias, or one that is "
-    f"called behind two convolutions (fold it into both) may be left; {SEE}",
+    "called behind two convolutions (fold it into both) may be left",
     needs=["folds_right"],
 )
 fold.refuses(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import outputs
+from autograder.checks.hints import Causes
 from autograder.checks.numerics import close
 from autograder.checks.table_form import DEVICE, Form, chosen, positive, words
 from autograder.claims.exercise import Exercise
@@ -220,7 +221,7 @@ def comparisons(student: Student, rig: Rig) -> Any:
 FIGURES = (FIRST, ", ratio", ", low", ", high", ", verdict", ", names")
 
 
-def _of(pair: Pair, cases: str, figures: tuple[str, ...], why: outputs.Causes) -> Verdict:
+def _of(pair: Pair, cases: str, figures: tuple[str, ...], why: Causes) -> Verdict:
     others = [it for it in ("drift", "interval", "verdict of") if it != cases]
     without = [*others, *(it for it in FIGURES if it not in figures)]
     verdict = outputs.same(

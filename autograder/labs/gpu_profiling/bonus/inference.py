@@ -115,14 +115,14 @@ def folds_the_norm(folded: Pair) -> Verdict:
         "one convolution": "factor = norm.weight / sqrt(running_var + eps); the new bias is "
         "(bias - running_mean) * factor + norm.bias, with 0 for a bias that is missing",
     }
-    return hinted(outputs.same(folded, SAME, why=why, try_=INFER), hints, INFER)
+    return hinted(outputs.same(folded, SAME, why=why, try_=INFER), hints)
 
 
 @part.check(basis="outputs", compared="classes")
 def predicts_the_classes(predicted: Pair) -> Verdict:
     """predict returns the class of each image, in order, as int64, as the model in eval() gives it."""
     why = "dropout or batch norm was in train(), or batches are in another order"
-    try_ = f"model.eval() first, and results in the order of batches; {INFER}"
+    try_ = "model.eval() first, and results in the order of batches"
     return outputs.same(predicted, 0.0, why=why, try_=try_, without=FACTS)
 
 
@@ -136,7 +136,7 @@ def predicts_without_a_trace(predicted: Pair) -> Verdict:
         "raised": "let exceptions out: try and finally, without except",
     }
     judged = outputs.same(predicted, 0.0, why=FACTS, try_=INFER, without=["the classes"])
-    return hinted(judged, hints, INFER)
+    return hinted(judged, hints)
 
 
 @part.check(basis="scripted")
@@ -152,4 +152,4 @@ def latency_is_honest(latencies: Pair) -> Verdict:
         "works on": "call synchronize() before each reading of the clock",
         "a CPU": "warm up first, time each call alone, and take numpy.percentile",
     }
-    return hinted(outputs.same(latencies, 0.01, why=why, try_=INFER), hints, INFER)
+    return hinted(outputs.same(latencies, 0.01, why=why, try_=INFER), hints)

@@ -90,20 +90,20 @@ def fused_answers_alike(fused: Pair, tools: Pair) -> Verdict:
         "block": "programs after the first begin elsewhere, or the last one's mask is wrong",
         "": "a different function: a border, the order of the axes, or where a window begins",
     }
-    try_ = f"compare with torch's three operators; {FUSED}"
+    try_ = "compare with torch's three operators"
     hints = {
         "odd": "height // 2 rows and width // 2 columns",
         "transposed": "call .contiguous() on each tensor before the launch",
         "block": "number the outputs by program_id * BLOCK + arange, and mask the last ones",
     }
     judged = outputs.same(fused, SAME, why=why, try_=try_)
-    return tiles.without(tools, "Triton") or hinted(judged, hints, FUSED)
+    return tiles.without(tools, "Triton") or hinted(judged, hints)
 
 
 @part.check(basis="report", needs=[fused_answers_alike])
 def fused_is_one_launch(launched: Observation) -> Verdict:
     """conv_relu_pool launches one kernel, which writes the result; no operator of torch computes beside it."""
-    return tiles.one_launch(launched.values, FUSED)
+    return tiles.one_launch(launched.values)
 
 
 @part.check(basis="outputs")
@@ -113,10 +113,10 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     if strayed:
         why = "the last block has threads without a number, which must return; odd heights and widths are rounded down"
         return Failed(
-            f"{strayed[0]}: written beside the result", why, f"return if there is no number; {CUDA}"
+            f"{strayed[0]}: written beside the result", why, "return if there is no number"
         )
     why = "the kernel computes a different function, or a thread computes another's number"
-    try_ = f"compute one window of 2 x 2 by hand: products, bias, ReLU, maximum; {CUDA}"
+    try_ = "compute one window of 2 x 2 by hand: products, bias, ReLU, maximum"
     return tiles.without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=try_)
 
 
@@ -127,14 +127,12 @@ def cuda_compiles(cubin: Observation, tools: Pair) -> Verdict:
     if owed:
         return owed
     if values["error"]:
-        return Failed(
-            values["error"], "nvcc refuses the source", f"correct the line that it names; {CUDA}"
-        )
+        return Failed(values["error"], "nvcc refuses the source", "correct the line that it names")
     measured = (
         f"kernels: {', '.join(values['entries']) or 'none'}; {values['spilled']} bytes spilled"
     )
     if "conv_relu_pool" not in values["entries"]:
         why = "a loader looks for conv_relu_pool, but C++ gives it a longer name"
-        return Failed(measured, why, f'extern "C"; {CUDA}')
+        return Failed(measured, why, 'extern "C"')
     why = "what does not fit into registers goes to memory and back"
-    return verdict(measured, why if values["spilled"] else "", f"keep fewer values at once; {CUDA}")
+    return verdict(measured, why if values["spilled"] else "", "keep fewer values at once")

@@ -88,15 +88,13 @@ def records_the_steps(recorded: Observation) -> Verdict:
     calls = f"{values['calls']} calls, {values['early']} of the first two recorded"
     measured = f"{calls}; in the trace {counts or 'nothing'}"
     if not values["file"]:
-        return verdict(
-            measured, "no Chrome trace was written", f"prof.export_chrome_trace(file); {NIGHT}"
-        )
+        return verdict(measured, "no Chrome trace was written", "prof.export_chrome_trace(file)")
     if values["calls"] != steps + 2:
         why = f"expected {steps + 2} calls: two before the recording, then {steps} recorded steps"
-        return verdict(measured, why, f"call step() steps + 2 times; {NIGHT}")
+        return verdict(measured, why, "call step() steps + 2 times")
     wrong = values["early"] or any(count != steps for count in values["ranges"].values())
     why = f"there should be {steps} of each: none of the first two calls, which are slow, and all of the others"
-    try_ = f"schedule(wait=1, warmup=1, active=steps); {NIGHT}"
+    try_ = "schedule(wait=1, warmup=1, active=steps)"
     return verdict(measured, why if wrong else "", try_)
 
 
@@ -109,7 +107,7 @@ def finds_what_changed(nights: Pair) -> Verdict:
         "comes first": "sort by abs(change_ms), the largest first",
         "the ranges of both": "take the names of both traces, without ProfilerStep",
     }
-    return hinted(judges.each(nights, judges.row_problem, NIGHT), hints, NIGHT)
+    return hinted(judges.each(nights, judges.row_problem, NIGHT), hints)
 
 
 @part.check(basis="scripted")
@@ -123,7 +121,7 @@ def says_whether_slower(nights: Pair) -> Verdict:
         "slower": "a bool: after_ms > before_ms * (1 + allowed)",
         "_ms": "average the lengths of the ProfilerStep ranges, in milliseconds",
     }
-    return hinted(outputs.same(nights, 1e-3, why=why, try_=NIGHT), hints, NIGHT)
+    return hinted(outputs.same(nights, 1e-3, why=why, try_=NIGHT), hints)
 
 
 @part.check(basis="scripted", needs=[finds_what_changed])
@@ -134,4 +132,4 @@ def page_holds_the_rows(nights: Pair) -> Verdict:
         "that is not the row": "write the four columns in order, with two decimals or more",
         "slower": "write 'slower' or 'not slower', as the dict says",
     }
-    return hinted(judges.each(nights, judges.page_problem, NIGHT), hints, NIGHT)
+    return hinted(judges.each(nights, judges.page_problem, NIGHT), hints)

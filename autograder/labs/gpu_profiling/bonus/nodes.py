@@ -84,7 +84,7 @@ def starts_each_node(commands: Pair) -> Verdict:
         why = torchrun.problem(lines, torchrun.Wanted(**call))
         if why:
             line = " ".join(lines[0])[:200] if lines else "no command lines"
-            return hinted(Failed(line, why, NODE), START_HINTS, NODE)
+            return hinted(Failed(line, why, NODE), START_HINTS)
     return Passed(" ".join(written[0][0])[:200])
 
 
@@ -99,7 +99,7 @@ def averages_over_nodes(means: Pair) -> Verdict:
     measured = f"off by {apart:.1e}" if times is None else f"{times:.3g} times the mean"
     why = "a node is left out, counts twice, or does not get the result; or the sum is divided by the wrong number"
     try_ = "reduce in each node, all_reduce between, broadcast in each node, then / world size"
-    return Failed(measured, why, f"{try_}; {NODE}")
+    return Failed(measured, why, try_)
 
 
 @part.check(basis="report", needs=[averages_over_nodes])
@@ -115,7 +115,7 @@ def one_of_a_node_talks(means: Pair) -> Verdict:
         "a call takes": "send each number once",
     }
     judged = verdict(f"calls between nodes by rank: {counts}", why, NODE)
-    return hinted(judged, hints, NODE)
+    return hinted(judged, hints)
 
 
 Study(part, torchrun.NODES, "rehearse_nodes").is_consistent(

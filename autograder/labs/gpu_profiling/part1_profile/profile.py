@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from autograder.checks import trace as profile
 from autograder.checks.hints import hint_for, hinted
 from autograder.claims.answers import Answers, Question, Slips, Values, percent
-from autograder.claims.claimed import joined
 from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
@@ -170,7 +169,7 @@ LINE_HINTS = {
 def _line(pair: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
     words = pair.student.values["lines"].get(name, [])
     why = problem(words, *more, pair.baseline.values["report"])
-    try_ = joined(hint_for(why, LINE_HINTS), NSYS)  # the line itself has the words of many hints
+    try_ = hint_for(why, LINE_HINTS) or NSYS  # the line itself has the words of many hints
     return verdict(" ".join(words)[:300] or "nothing", why, try_)
 
 
@@ -208,13 +207,13 @@ def trains_once_and_stops(profiled: Observation) -> Verdict:
     measured = f"train was called {many(len(asked), 'time')}, on_step {many(stepped, 'time')}"
     if len(asked) != 1:
         why = "train must be called exactly once, while the profiler runs"
-        return Failed(measured, why, f"call train inside of with profile(...); {SCHEDULE}")
+        return Failed(measured, why, "call train inside of with profile(...)")
     if not stepped:
         why = "train did not get on_step, so the profiler never moves on"
-        return Failed(measured, why, f"pass prof.step as on_step; {SCHEDULE}")
+        return Failed(measured, why, "pass prof.step as on_step")
     if stepped < least:
         why = f"train ran {asked[0]} batches, but {least} are needed: 1 to skip, 1 to warm up, 8 to record"
-        return Failed(measured, why, f"call train with batches={least}; {SCHEDULE}")
+        return Failed(measured, why, f"call train with batches={least}")
     if profiled.values["still"]:
         why = "you started a profiler and did not stop it"
         return Failed("a profiler is still recording", why, "with profile(...) as prof: stops it")
@@ -223,11 +222,21 @@ def trains_once_and_stops(profiled: Observation) -> Verdict:
     return verdict(measured, why, "return train(...)")
 
 
+PLAN = "schedule(wait=1, warmup=1, active=8, repeat=1)"
 RECORDED_HINTS = {
-    "nothing was exported": "export_chrome_trace in on_trace_ready, into folder, under that name",
-    "its steps are": "schedule(wait=1, warmup=1, active=8, repeat=1)",
-    "steps, expected": "schedule(wait=1, warmup=1, active=8, repeat=1), and prof.step as on_step",
-    "holds the range": "profile the training that you are given, and write what the profiler exports",
+    "in folder": (
+        "nothing was exported there, or it has another name",
+        "export_chrome_trace in on_trace_ready, into folder, under that name",
+    ),
+    "its steps are": ("wait and warmup pass over another number of batches", PLAN),
+    "steps, expected": (
+        "active is another number, or the profiler did not move on after each batch",
+        f"{PLAN}, and prof.step as on_step",
+    ),
+    "holds the range": (
+        "this is not a profile of the training that the function is given",
+        "profile the training that you are given, and write what the profiler exports",
+    ),
 }
 
 
@@ -235,16 +244,15 @@ RECORDED_HINTS = {
 def follows_the_schedule(profiled: Observation) -> Verdict:
     """profile_training writes a profile of batches 3 to 10, a ProfilerStep each, with the script's ranges."""
     data, file = profiled.arrays["profile"].tobytes(), part.artefacts["baseline_profile"]
-    measured, why = f"no {file} in folder", "nothing was exported there, or it has another name"
+    problem, why = f"no {file} in folder", f"{file} is not a profile of eight batches"
     if data:
-        measured = f"{file} of {len(data)} bytes"
         try:
-            why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
+            problem = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
         except SubmissionError as error:
-            why = str(error)
-    if not why:
+            problem = str(error)
+    if not problem:
         return Passed("steps 2 to 9, with their ranges")
-    return hinted(Failed(measured, why, SCHEDULE), RECORDED_HINTS, SCHEDULE)
+    return hinted(Failed(problem, why, SCHEDULE), RECORDED_HINTS)
 
 
 FINDS = {

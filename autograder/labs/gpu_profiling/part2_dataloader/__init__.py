@@ -68,8 +68,6 @@ BATCH = 8
 RANGES = judges.RANGES
 LEAST, CONVOLUTIONS = 5, 3  # steps of a profile; of SimpleNet
 BLANKS = 'see "The four blanks" in the part 2 handout'
-COUNTED = 'see "Which batches count" in the part 2 handout'
-TABLE = 'see "The table" in the part 2 handout'
 AGAIN = "run part2_dataloader.py again and submit what it wrote, unchanged"
 
 
@@ -291,10 +289,10 @@ def counts_what_it_times(counted: Pair) -> Verdict:
         measured = f"a loader of {batches} batches, {asked}"
         return measured, judges.figure_problem(case["reported"], stream)
 
-    try_ = f"one iter(loader), and islice twice; {COUNTED}"
+    try_ = "one iter(loader), and islice twice"
     passed = f"{len(expected)} loaders, on a clock that the grader moves"
     judged = each(counted.student.values["cases"], expected, problem, try_, passed)
-    return hinted(judged, COUNTED_HINTS, COUNTED)
+    return hinted(judged, COUNTED_HINTS)
 
 
 @part.check(basis="report")
@@ -318,10 +316,10 @@ def _measured(benchmark: Pair) -> str | tuple[str, str]:
     rows, script = benchmark.student.values["rows"], benchmark.baseline.values
     if (begun := benchmark.student.values["begun"]) > len(rows):
         problem = f"{begun} measurements were begun for {len(rows)} rows: the best of several is no fair figure"
-        return problem, f"call measure_loader once for each row; {TABLE}"
+        return problem, "call measure_loader once for each row"
     problem = judges.paces_problem(rows, _streams(script), script["device"])
     hints = {**COUNTED_HINTS, "it is the pace of": "make a new loader, with the row's own options"}
-    return caused(problem, hints, TABLE)
+    return caused(problem, hints)
 
 
 study = Study(
@@ -335,7 +333,7 @@ study.is_measured(
     "measures_each_configuration",
     _measured,
     says="benchmark_dataloader measures each combination once, in order, with a loader that has all three options.",
-    try_=f"make_loader(batch_size=..., num_workers=..., pin_memory=...); {TABLE}",
+    try_="make_loader(batch_size=..., num_workers=..., pin_memory=...)",
     shows=["num_workers", "throughput"],
     needs=["counts_what_it_times"],
 )
@@ -350,7 +348,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
         choices.student.values["chosen"],
         asked,
         lambda row, rows: (f"{dict(row)}"[:200], judges.choice_problem(judges.choice(row), rows)),
-        f'max(rows, key=lambda row: row["throughput"]); {TABLE}',
+        'max(rows, key=lambda row: row["throughput"])',
         f"{len(asked)} tables",
     )
 
@@ -375,7 +373,7 @@ def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text)
 PROFILE_HINTS = {
     "has no workers": "record the training with the loader of make_loader_optimized, and num_workers above 0",
     "has workers": "record the script before any change, as part2_dataloader.py does",
-    "range": f"keep the ranges copy, forward, backward and optimizer_step; {judges.STEPS}",
+    "range": "keep the ranges copy, forward, backward and optimizer_step",
     "convolutions": "train the script's network, and record again",
 }
 

@@ -198,10 +198,10 @@ def marked(ranges: Observation) -> Verdict:
     if early:
         why = "a profiler moves on there, so the rest of the step counts for the next one"
         measured = f"{early} of {batches} calls of on_step came before the optimizer's step"
-        return Failed(measured, why, f"call on_step() at the end of the step; {STEPS}")
+        return Failed(measured, why, "call on_step() at the end of the step")
     for name, times in ranges.values["entered"].items():
         if times != batches:
             why = "a profile adds up a range by its name, and shows its share of each step"
             measured = f"range '{name}' was entered {times} times in {batches} steps"
-            return Failed(measured, why, f'with span("{name}") once in each step; {STEPS}')
+            return Failed(measured, why, f'with span("{name}") once in each step')
     return Passed(f"{batches} steps, each with {len(RANGES)} ranges")

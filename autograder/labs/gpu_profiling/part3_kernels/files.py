@@ -9,7 +9,7 @@ from autograder.lab import Table, Text, Unavailable, Verdict
 from autograder.labs.gpu_profiling.part3_kernels import ncu
 from autograder.labs.gpu_profiling.part3_kernels.judges import RESULTS
 from autograder.labs.gpu_profiling.part3_kernels.launches import study
-from autograder.labs.gpu_profiling.part3_kernels.part import LAUNCH, REPORT, part
+from autograder.labs.gpu_profiling.part3_kernels.part import REPORT, part
 from autograder.model import verdict
 
 
@@ -40,7 +40,7 @@ def fewer_launches(kernel_results: Table) -> Verdict:
     return verdict(
         measured,
         "" if after < before else why,
-        f"enable_kernel_profile = True before you compile; {LAUNCH}",
+        "enable_kernel_profile = True before you compile",
     )
 
 

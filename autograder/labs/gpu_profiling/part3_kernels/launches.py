@@ -119,7 +119,7 @@ def counts_launches(counted: Pair) -> Verdict:
 
     passed = ", ".join(f"{sum(counts.values())} launches ({kind})" for kind, counts in expected)
     judged = each(counted.student.values["reported"], expected, problem, LAUNCH, passed)
-    return hinted(judged, LAUNCH_HINTS, LAUNCH)
+    return hinted(judged, LAUNCH_HINTS)
 
 
 COMPARED_HINTS = {

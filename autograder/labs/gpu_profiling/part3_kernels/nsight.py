@@ -131,7 +131,7 @@ def command_is_right(commands: Pair) -> Verdict:
 
     passed = " ".join(word for words in lines[:1] for word in words)[:200]
     judged = each(lines, commands.baseline.values["asked"], problem, NAMES, passed)
-    return hinted(judged, COMMAND_HINTS, NAMES)
+    return hinted(judged, COMMAND_HINTS)
 
 
 @part.check(basis="report", needs=[command_is_right])
@@ -148,7 +148,7 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
     lines = list(zip_longest(values["commands"], values["measured"], fillvalue=()))
     asked = commands.baseline.values["asked"]
     passed = f"{len(asked[0]['kernels'])} kernels of each profile"
-    return hinted(each(lines, asked, problem, NAMES, passed), NAME_HINTS, NAMES)
+    return hinted(each(lines, asked, problem, NAMES, passed), NAME_HINTS)
 
 
 @part.check(basis="scripted")
@@ -166,13 +166,13 @@ def reads_reports(reports: Pair) -> Verdict:
         "_percent": "compare the whole name of the metric, and its unit",
     }
     judged = outputs.same(reports, EXACT, why=why, try_=REPORT, without=["bound"])
-    return hinted(judged, hints, REPORT)
+    return hinted(judged, hints)
 
 
 @part.check(basis="scripted", needs=[reads_reports])
 def says_what_limits(reports: Pair) -> Verdict:
     """read_ncu says what limits each kernel: compute, memory, or latency where neither is busy."""
     why = "it is latency if both shares are below 60, else the higher one, and compute on a tie"
-    try_ = f"compare both throughputs with 60, then with each other; {REPORT}"
+    try_ = "compare both throughputs with 60, then with each other"
     without = [f"{name} " for name in ("launches", *FIGURES)]
     return outputs.same(reports, EXACT, why=why, try_=try_, without=without)

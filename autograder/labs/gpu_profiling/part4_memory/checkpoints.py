@@ -137,13 +137,13 @@ def _unused(without: Sequence[str]) -> tuple[str, str]:
     if any("fc" in name for name in without):
         return (
             "copies run instead of the SimpleNet's own layers",
-            f"use simple.conv1 and the other layers themselves; {BLOCKS}",
+            "use simple.conv1 and the other layers themselves",
         )
     why = (
         "the reentrant variant gives no gradient to a block whose input needs none, "
         "and images need none; or the block ran under no_grad()"
     )
-    return why, f"checkpoint(block, x, use_reentrant=False); {BLOCKS}"
+    return why, "checkpoint(block, x, use_reentrant=False)"
 
 
 @part.check(basis="outputs")
@@ -154,7 +154,7 @@ def gradients_match(network: Pair) -> Verdict:
     without = [case["case"] for case in cases if case["dtype"] == "nothing"]
     for case in cases:
         if case["case"] not in asked:
-            return Failed(case["case"], UNWANTED, f"use_reentrant=False instead; {BLOCKS}")
+            return Failed(case["case"], UNWANTED, "use_reentrant=False instead")
         if case["case"] in without:
             return Failed(f"no {case['case']}", *_unused(without))
     why = {
@@ -165,13 +165,13 @@ def gradients_match(network: Pair) -> Verdict:
         "logits": ORDER,
         "gradient": "call checkpoint(block, x, use_reentrant=False) once for each block",
     }
-    return hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints, BLOCKS)
+    return hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints)
 
 
 STILL = {
     "no weight moved": (
         "no weight moved, though the check calls optimizer.step(): all gradients are 0",
-        f"return the logits as they are, and detach nothing; {WRONG}",
+        "return the logits as they are, and detach nothing",
     )
 }
 
@@ -187,7 +187,7 @@ def every_weight_trains(training: Pair) -> Verdict:
         missing = f"{len(without)} of {count} weights have no gradient: {listed}"
         return Failed(missing, *_unused(without))
     why = "gradients or logits differ from SimpleNet's"
-    judged = numerics.same_update(training, APART, why=why, try_=f"{ORDER}; {WRONG}")
+    judged = numerics.same_update(training, APART, why=why, try_=ORDER)
     return hinted(judged, STILL)
 
 
@@ -201,7 +201,7 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
         return Failed(
             f"fc1 ran {classified} times in a step",
             why,
-            f"checkpoint the three blocks only; {BLOCKS}",
+            "checkpoint the three blocks only",
         )
     allowed = inputs + (whole - inputs) / 4
     measured = (
@@ -211,7 +211,7 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
     )
     none = "no block is checkpointed, so all three keep what is inside them"
     why = none if saved >= whole else "a block that is not checkpointed keeps what is inside it"
-    try_ = f"checkpoint each of the three blocks; {BLOCKS}"
+    try_ = "checkpoint each of the three blocks"
     return verdict(measured, "" if saved <= allowed else why, try_)
 
 
@@ -228,5 +228,5 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
         apart,
         APART,
         why,
-        f"three checkpoints, one for each block; {BLOCKS}",
+        "three checkpoints, one for each block",
     )

@@ -159,7 +159,7 @@ HINTS = {
 
 
 def _measured(measured: Pair, device: Device) -> str | tuple[str, str]:
-    return caused(_problem(measured, device), HINTS, STEPS)
+    return caused(_problem(measured, device), HINTS)
 
 
 def _problem(measured: Pair, device: Device) -> str:

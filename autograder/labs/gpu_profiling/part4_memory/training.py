@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checks import precision
+from autograder.checks.hints import hint_for
 from autograder.claims.precision import HalfPrecision
 from autograder.claims.training_loop import TrainingLoop
-from autograder.lab import Student, Tolerance, Window
+from autograder.lab import Pair, Student, Tolerance, Window
 from autograder.labs.gpu_profiling.part4_memory.part import part
 
 WHERE = 'see "Where autocast goes" in the part 4 handout'
@@ -30,15 +31,17 @@ def train_alone(student: Student, window: Window) -> Any:
 FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
 
 
+def _apart(pair: Pair, within: Tolerance) -> tuple[str, str]:
+    why = precision.why_apart(pair, within)
+    return why, hint_for(why, precision.APART) or WHERE
+
+
 loop = TrainingLoop(part, "train_with_amp", train_alone)
 follows_fp32 = loop.follows(
     "follows_fp32",
     FOLLOWS,
     says="Training with AMP follows the FP32 losses, batch by batch.",
-    otherwise=lambda pair, within: (
-        precision.why_apart(pair, within),
-        "compare your loop step by step",
-    ),
+    otherwise=_apart,
     see=WHERE,
 )
 

@@ -45,7 +45,6 @@ part = Part(
 
 START = 'see "Who is who" in the part 5 handout'
 TOGETHER = 'see "Two processes, one training" in the part 5 handout'
-SCALE = 'see "Strong and weak" in the part 5 handout'
 WORLD = 2
 PATIENCE = 40.0  # seconds for the processes together, on a machine where much else runs
 
@@ -252,7 +251,7 @@ def _place_problem(
     """Say why a process has another device or group than expected, and what to try; or nothing."""
     if answer["device"] != expected["device"]:
         why = "RANK counts the processes of all machines, LOCAL_RANK those of this one, and GPUs go by LOCAL_RANK"
-        return why, f"torch.device('cuda', int(os.environ['LOCAL_RANK'])) if there is CUDA; {START}"
+        return why, "torch.device('cuda', int(os.environ['LOCAL_RANK'])) if there is CUDA"
     groups = [(group["rank"], group["world"]) for group in answer["joined"]]
     if groups != [(expected["rank"], expected["world"])]:
         why = (
@@ -263,7 +262,7 @@ def _place_problem(
     backend = answer["joined"][0]["backend"]
     if backend and ("nccl" if expected["gpus"] else "gloo") not in backend:
         why = "nccl moves tensors from GPU to GPU and needs GPUs; without GPUs, only gloo works"
-        return why, f"'nccl' if torch.cuda.is_available() else 'gloo'; {START}"
+        return why, "'nccl' if torch.cuda.is_available() else 'gloo'"
     return None
 
 
@@ -309,8 +308,8 @@ def plans_strong_and_weak(measured: Pair) -> Verdict:
     runs = len(measured.student.values["runs"])
     if not why:
         return Passed(f"{runs} runs")
-    judged = Failed(measured_runs, why, f"run(processes, samples, batch_size); {SCALE}")
-    return hinted(judged, PLAN_HINTS, SCALE)
+    judged = Failed(measured_runs, why, "run(processes, samples, batch_size)")
+    return hinted(judged, PLAN_HINTS)
 
 
 PLAN_HINTS = {
@@ -333,7 +332,7 @@ ROW_HINTS = {
 def _measured(measured: Pair) -> str | tuple[str, str]:
     rows, script = measured.student.values["rows"], measured.baseline.values
     problem = judges.row_problem(rows) or judges.time_problem(rows, script)
-    return caused(problem, ROW_HINTS, SCALE)
+    return caused(problem, ROW_HINTS)
 
 
 @part.check(basis="report")
@@ -343,12 +342,10 @@ def refuses_what_says_nothing(refused: Observation) -> Verdict:
     for case in REFUSED:
         if taken.get(case) == LATE:
             why = "the arguments alone show that nothing can be compared, and a run may take hours"
-            return Failed(
-                f"{case}: {LATE}", why, f"look at processes and batch_size first; {SCALE}"
-            )
+            return Failed(f"{case}: {LATE}", why, "look at processes and batch_size first")
         if (came := taken.get(case, "nothing")) != "":
             why, try_ = judges.WHY_REFUSED[case]
-            return Failed(f"{case}: {came}, and no ValueError", why, f"{try_}; {SCALE}")
+            return Failed(f"{case}: {came}, and no ValueError", why, try_)
     return Passed(f"{len(REFUSED)} cases raise ValueError")
 
 
@@ -363,7 +360,7 @@ study.is_measured(
     "efficiency_is_right",
     _measured,
     says="Each row has the median epoch after the first, and what follows from it: throughput, speedup, efficiency.",
-    try_=f"speedup is a ratio of throughputs, efficiency speedup / processes; {SCALE}",
+    try_="speedup is a ratio of throughputs, efficiency speedup / processes",
     shows=["processes", "efficiency"],
     needs=["plans_strong_and_weak"],
 )

@@ -101,7 +101,7 @@ def sums(student: Student, rig: Rig) -> Answer:
 def finds_the_busy_share(shares: Pair) -> Verdict:
     """busy_percent finds the share of the steps' time in which a kernel ran, or without kernels an operator."""
     why = "durations added up, another window, the loader's operators counted as work, or a fraction for percent"
-    try_ = f"given.covered counts overlaps once; given.divided leaves the loader out; {TABLE}"
+    try_ = "given.covered counts overlaps once; given.divided leaves the loader out"
     return outputs.same(shares, 1e-3, why=why, try_=try_)
 
 
@@ -115,13 +115,13 @@ def _compared(comparison: Pair) -> str | tuple[str, str]:
     if problem:
         return problem
     if not values["drawn"]:
-        return f"no {PICTURE} is in folder", f"call draw_comparison(rows, folder); {TABLE}"
+        return f"no {PICTURE} is in folder", "call draw_comparison(rows, folder)"
     if not (values["raised"].startswith("RuntimeError") and "out of ideas" in values["raised"]):
         why = (
             "a program that ends with status 1 must raise a RuntimeError with the end of its stderr"
         )
         raised = f"a run that failed raised {values['raised'][:100]}"
-        return f"{raised}: {why}", f"check returncode; {TABLE}"
+        return f"{raised}: {why}", "check returncode"
     if values["goes_on"]:
         measured = "compare_versions caught the RuntimeError of a version that failed"
         return f"{measured}: a table without that version says nothing of it", "let it through"
@@ -144,7 +144,7 @@ def reads_stats(sums: Pair) -> Verdict:
         "copy_to_gpu_ms": "add up the copies whose operation says HtoD or Host-to-Device, divided by 1e6",
         "": "read each table by its own header, with the csv module",
     }
-    return hinted(outputs.same(sums, 1e-6, why=why, try_=BEFORE_AFTER), hints, BEFORE_AFTER)
+    return hinted(outputs.same(sums, 1e-6, why=why, try_=BEFORE_AFTER), hints)
 
 
 study = Study(

@@ -70,9 +70,7 @@ def stats_show_the_difference(stats_before: Text, stats_after: Text) -> Verdict:
     without = [stats.file for stats in both if stats.text.lower().startswith("no nsys")]
     if len(without) == 1:
         measured = f"{without[0]} says that there was no nsys"
-        return Failed(
-            measured, "but the other file is of nsys", f"make both on one machine; {BEFORE_AFTER}"
-        )
+        return Failed(measured, "but the other file is of nsys", "make both on one machine")
     if without:
         return Unavailable("both say that there was no nsys; a machine with one can make them")
     return verdict(*profile.fewer_waits(*both), BEFORE_AFTER)

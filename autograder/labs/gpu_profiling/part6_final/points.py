@@ -157,8 +157,8 @@ def finds_the_largest_batch(searches: Observation) -> Verdict:
         "is odd": "raise the error again if the size is odd",
         "not about memory": "except torch.OutOfMemoryError, and no other error",
     }
-    judged = verdict(*problem, f"begin with step, and halve it each time; {POINTS}")
-    return hinted(judged, hints, POINTS)
+    judged = verdict(*problem, "begin with step, and halve it each time")
+    return hinted(judged, hints)
 
 
 @part.check(basis="outputs", compared="weights")
@@ -170,8 +170,8 @@ def accumulates(grouped: Pair) -> Verdict:
         "losses is not": "average the losses of the batches of each step",
         "holds the mean loss": "one number for each step, not for each batch",
     }
-    try_ = f"loss / accumulate, and one step for each group; {POINTS}"
-    return hinted(verdict(*judges.grouped(grouped), try_), hints, POINTS)
+    try_ = "loss / accumulate, and one step for each group"
+    return hinted(verdict(*judges.grouped(grouped), try_), hints)
 
 
 half = HalfPrecision(part, lambda student, window: train(student, window, True), POINTS)
@@ -199,7 +199,7 @@ def _ended(clock: Observation) -> Verdict:
     early = seconds is None or seconds < 0.4 * queued
     why = "the clock stops before the results are on the host" if early else ""
     measured = f"seconds is {shown(seconds)} where the device worked for {queued:.4g} s (scripted)"
-    return verdict(measured, why, f"fetch the losses, then read the clock; {POINTS}")
+    return verdict(measured, why, "fetch the losses, then read the clock")
 
 
 loop.waits_rarely(

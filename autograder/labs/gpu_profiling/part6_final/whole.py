@@ -19,7 +19,6 @@ from autograder.lab import (
 from autograder.labs.gpu_profiling.part6_final import judges
 from autograder.labs.gpu_profiling.part6_final.part import (
     PROGRAM,
-    PROGRAM_TEXT,
     SAME_WORK,
     Rig,
     part,
@@ -115,7 +114,7 @@ def does_the_same_work(whole: Pair) -> Verdict:
         why = "nsys marks no step, because train_epoch loops over the loader itself"
     if not why:
         measured, why = judges.paced(whole, EPOCHS)
-    return hinted(verdict(measured, why, SAME_WORK), HINTS, PROGRAM_TEXT)
+    return hinted(verdict(measured, why, SAME_WORK), HINTS)
 
 
 @part.check(basis="scripted", needs=[accumulates, is_one_graph])
@@ -135,4 +134,4 @@ def points_work_together(together: Pair) -> Verdict:
         why = f"{fits}: attempt is one step as it will be trained"
     if not why:
         measured, why = judges.built_before(together, EPOCHS, BUILDS.values())
-    return hinted(verdict(measured, why, SAME_WORK), HINTS, PROGRAM_TEXT)
+    return hinted(verdict(measured, why, SAME_WORK), HINTS)

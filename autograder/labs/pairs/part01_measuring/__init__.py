@@ -144,7 +144,7 @@ def waits_for_the_device(queued_calls: Pair) -> Verdict:
     problem = judges.wait_problem(row, script["times"], script["share"], script["before"])
     if problem:
         measured, _, why = problem.partition(": ")
-        try_ = hint_for(why, judges.TIMES) or f"fix times_each_call first if it fails; {SEE}"
+        try_ = hint_for(why, judges.TIMES) or "fix times_each_call first if it fails"
         why = why or "it is not the mean of the timed calls with the work that they queue"
         return Failed(measured, why, try_)
     return Passed(f"mean {row['mean_time']:.4g} s, and {script['share']:.0%} of it was queued")
@@ -210,7 +210,7 @@ def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
         measured, _, why = problem.partition(": ")
         try_ = hint_for(why, judges.PEAKS)
         why = f"the peak is not that of the timed calls{': ' * bool(why)}{why}"
-        return Failed(measured, why, try_ or f"make no other calls of fn; {SEE}")
+        return Failed(measured, why, try_ or "make no other calls of fn")
     unknown, none = (row["memory_peak"] for row in rows[1:])
     if unknown is not None:
         measured = f"memory_peak is {unknown:.0f} where meter.peak() is None"

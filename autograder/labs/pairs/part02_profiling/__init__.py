@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import outputs
-from autograder.checks.hints import hint_for, hinted
+from autograder.checks.hints import Causes, hint_for, hinted
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -36,7 +36,6 @@ else:
     Rig = Any
 
 part = Part("part02_profiling", writes=["profile_steps", "profile_memory", "profile_model"])
-SEE = 'see "What usually goes wrong" in the part 2 handout'
 ROWS = list_of(map_of(CELL))
 TOP = {
     "rows": ROWS,
@@ -105,7 +104,7 @@ TRACE_HINTS = {
 @part.check(basis="outputs")
 def every_batch_once(stepped: Pair) -> Verdict:
     """profile_steps calls step once for each batch, in order."""
-    why: outputs.Causes = {
+    why: Causes = {
         "rows of the batches, number of entries": (
             "step must be called once for each batch, also for batches that are not recorded",
             "call step in the loop over the batches and nowhere else",
@@ -124,7 +123,7 @@ def trace_holds_the_steps(stepped: Pair) -> Verdict:
     if problem := judges.trace_problem(own, expected["sizes"], active):
         if len(own["files"]) > 1 and "step_trace.json" in own["files"]:
             return Failed(*problem, "write other files elsewhere")
-        return hinted(Failed(*problem, f"{PLAN}; {LOOP}; {SEE}"), TRACE_HINTS)
+        return hinted(Failed(*problem, f"{PLAN}; {LOOP}"), TRACE_HINTS)
     return Passed(f"steps 2 to {active + 1}")
 
 
@@ -190,7 +189,7 @@ def names_the_top_operators(stepped: Pair, modelled: Pair, device: Device) -> Ve
         )
         if problem:
             measured, why = problem
-            try_ = f"self_cpu_time_total and count of key_averages(), names with aten:: only; {SEE}"
+            try_ = "self_cpu_time_total and count of key_averages(), names with aten:: only"
             return hinted(Failed(f"{function}: {measured}", why, try_), ROW_HINTS)
     return Passed("30 rows")
 
@@ -199,7 +198,7 @@ def names_the_top_operators(stepped: Pair, modelled: Pair, device: Device) -> Ve
 def ranges_name_modules(modelled: Pair) -> Verdict:
     """model_trace.json has the ranges forward and backward, and inside forward one around each call of a submodule."""
     problem = judges.ranges_problem(modelled.student.values, modelled.baseline.values)
-    try_ = f"record_function(name), entered in a forward pre-hook and left in a forward hook; {SEE}"
+    try_ = "record_function(name), entered in a forward pre-hook and left in a forward hook"
     if problem and "no operator runs in a range 'backward'" in problem[0]:
         try_ = 'with record_function("backward"): loss.backward()'
     elif problem and "'forward' must end" in problem[1]:
@@ -260,7 +259,7 @@ def peak_to_the_byte(remembered: Pair) -> Verdict:
         ways = right["ways"]
         problem = judges.peak_problem(own["peak"], ways)
         try_ = hint_for(problem[1], PEAK_HINTS) if problem else ""
-        try_ = try_ or f'max(accumulate(event["args"]["Bytes"] for each [memory] event)); {SEE}'
+        try_ = try_ or 'max(accumulate(event["args"]["Bytes"] for each [memory] event))'
         if own["calls"] != 1:
             measured = f"the model was called {many(own['calls'], 'time')}"
             problem = measured, "rows and peak are read from one recording"

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from autograder.checks import memory, outputs
+from autograder.checks.hints import Causes
 from autograder.lab import Failed, Pair, Verdict
 from autograder.traces.words import many
 
@@ -14,7 +15,7 @@ NAMES = ("1, the mean", "2, the maximum")
 NEAR = 1e-5  # of a row's largest number
 NEGATIVE, CANCEL, NAN = "all negative", "large numbers that cancel", "NaN in one column"
 EMPTY = "the first chunk has no rows"
-SUMMARIZED: outputs.Causes = {
+SUMMARIZED: Causes = {
     NEGATIVE: (
         "the maximum is that of transform(chunk), and negative here: it must not start with 0",
         "start the maximum with the first chunk's, or with -infinity",
@@ -45,7 +46,7 @@ SUMMARY_HINTS = {
     f"{NAN}, result 1": "sum keeps a NaN, nansum drops it",
     f"{NAN}, result 2": "torch.maximum keeps a NaN, torch.fmax drops it",
 }
-EVALUATED: outputs.Causes = {
+EVALUATED: Causes = {
     "result 2": (
         "the second result is the class of each row, the one with the largest output",
         "outputs.argmax(dim=1) of each batch, and torch.cat at the end",
@@ -80,7 +81,7 @@ LEFT = {
 
 ALONE, BEFORE = "a part without a label that counts", "gradients from before"
 SUM = 'cross_entropy(model(x), y, reduction="sum") / counted, and backward() for each part'
-ACCUMULATE: outputs.Causes = {
+ACCUMULATE: Causes = {
     ALONE: (
         "the mean over a part whose labels are all -100 is 0 / 0, which is NaN",
         'take reduction="sum", and divide by the labels that count in the whole batch',

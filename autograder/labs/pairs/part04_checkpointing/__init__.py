@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks import outputs
+from autograder.checks.hints import Causes
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.lab import (
@@ -145,7 +146,7 @@ def cheap_passes(student: Student, rig: Rig) -> Any:
     return answers.values()
 
 
-WHY: outputs.Causes = {
+WHY: Causes = {
     TOLD: ("requires_grad_() changes the caller's tensor", "use_reentrant=False does without it"),
     FROZEN: (
         "a layer has no gradient, so it never trains: use_reentrant=True makes none where x needs none",
@@ -165,7 +166,7 @@ WHY: outputs.Causes = {
 @part.check(basis="outputs")
 def stack_answers_alike(stacks: Pair) -> Verdict:
     """CheckpointedStack and its gradients match the plain layers: dropout, eval mode, more segments than layers."""
-    why: outputs.Causes = {
+    why: Causes = {
         **WHY,
         "gradient": (
             "the result is right, and the wrong layers are computed again: a lambda in a loop calls the last",

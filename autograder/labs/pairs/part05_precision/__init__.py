@@ -36,7 +36,6 @@ from autograder.lab import (
 from autograder.labs.pairs.part05_precision import slips
 
 part = Part("part05_precision", writes=["train_mixed"])
-WRITE = 'see "What to write" in the part 5 handout'
 WRONG = 'see "What usually goes wrong" in the part 5 handout'
 
 # --- train_mixed ------------------------------------------------------------------------------------------------------
@@ -44,7 +43,7 @@ WRONG = 'see "What usually goes wrong" in the part 5 handout'
 FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
 LOSSES = {"losses": ("float64", 1)}
 KIND = {"graph": BOOLEAN, "dtype": TEXT}
-CLIP = f"scaler.unscale_(optimizer), then clip_grad_norm_(model.parameters(), 1.0), then scaler.step; {WRONG}"
+CLIP = "scaler.unscale_(optimizer), then clip_grad_norm_(model.parameters(), 1.0), then scaler.step"
 
 
 def train(student: Student, window: Window, dtype: str = "bfloat16") -> dict[str, Any]:
@@ -104,7 +103,7 @@ def _apart(run: Pair, *, clipped: bool) -> tuple[str, str]:
     if clipped and ratio > 1.5:
         return f"the weights move {ratio:.1f} times as far: gradients were not clipped", CLIP
     why = precision.why_apart(run, FOLLOWS)
-    return why, hint_for(why, slips.APART) or f"compare your loop step by step; {WRONG}"
+    return why, hint_for(why, slips.APART) or "compare your loop step by step"
 
 
 @part.probe(
@@ -128,7 +127,7 @@ def rounding(student: Student, rig: Rig) -> Answer:
 def rounds_as_half(rounding: Pair) -> Verdict:
     """Each loss shows the rounding of autocast in the dtype that was asked for, float16 or bfloat16."""
     right = rounding.baseline.arrays
-    try_ = f"torch.autocast(device.type, dtype) around the forward pass and the loss; {WRONG}"
+    try_ = "torch.autocast(device.type, dtype) around the forward pass and the loss"
     for dtype in HALVES:
         halves = {dtype: right[dtype]}
         losses = rounding.student.arrays[dtype]
@@ -150,7 +149,7 @@ STEPS = {
     "steps": "one batch overflowed, and the scaler skipped its step",
     "grown": "the scale also changes when it grows: no step was skipped",
 }
-HOOK = f"optimizer.register_step_post_hook counts real steps; {WRONG}"
+HOOK = "optimizer.register_step_post_hook counts real steps"
 
 half = HalfPrecision(part, train, WRONG, takes="train_mixed")
 half.uses_the_scaler_in_order(
@@ -214,7 +213,7 @@ def wide(student: Student, inputs: Mapping[str, Any]) -> Any:
 @part.check(basis="outputs", needs=[follows_fp32])
 def mixed_is_faster(wide: Timed, bar: Bar) -> Verdict:
     """A wide MLP trains at least {bar} as fast as in float32."""
-    try_ = f"look at rounds_as_half; {WRONG}"
+    try_ = "look at rounds_as_half"
     why = "the timed calls return different losses from the float32 training"
     same = same_calls(wide, NEAR_LOSSES, why=why, try_=try_)
     why = "bound by arithmetic: products run in float32; or the host waits in each step"
@@ -345,9 +344,7 @@ fp8.error_between(
         "an operand is float8_e5m2, which has one bit less for digits than float8_e4m3fn",
         "convert both operands to torch.float8_e4m3fn",
     ),
-    hints={
-        "dtype of the result": f"it has the dtype of x: convert it at the end by .to(x.dtype); {WRITE}"
-    },
+    hints={"dtype of the result": "it has the dtype of x: convert it at the end by .to(x.dtype)"},
     try_=WRONG,
 )
 fp8.error_between(

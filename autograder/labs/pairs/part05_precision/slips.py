@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.checks.outputs import Causes
+from autograder.checks.hints import Causes
 
 STORAGE = "a dict of storage.data_ptr() -> storage.nbytes(), of each tensor.untyped_storage()"
 NOT_KEPT = "leave out the storages of model.parameters(), of model.buffers() and of inputs"

@@ -208,7 +208,7 @@ def flex_is_reached(captured: Observation) -> Verdict:
     measured = f"{calls} calls of flex_attention in {graphs} graphs, {masked} of them with a mask"
     if not calls:
         why = "no flex_attention in the graph: the whole matrix is computed and then masked"
-        return Failed(measured, why, f"call flex_attention itself; {WRONG}")
+        return Failed(measured, why, "call flex_attention itself")
     if masked < calls:
         why = "the window is part of score_mod, so no block can be skipped"
         return Failed(measured, why, "block_mask=mask")
@@ -284,7 +284,7 @@ banded.same(
     hints={
         "dimension 2 is too short": (
             "positions are missing: most likely the last block of rows, which is shorter",
-            f"for start in range(0, n, rows): stop = min(start + rows, n); {WRONG}",
+            "for start in range(0, n, rows): stop = min(start + rows, n)",
         ),
         "must match the size of tensor": f"{CUT}: a slice never begins below 0",
     },

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import outputs, speedup
+from autograder.checks.hints import Causes
 from autograder.claims.steps import CompiledStep
 from autograder.lab import (
     BOOLEAN,
@@ -99,7 +100,7 @@ def regions(student: Student, rig: Rig) -> Answer:
 @part.check(basis="outputs", compared="logits and gradients")
 def regions_answer_alike(regions: Pair) -> Verdict:
     """The model returns the same logits and gradients as before, for each length, in train and eval mode."""
-    why: outputs.Causes = {
+    why: Causes = {
         "eval mode": (
             "the results of eval mode are different, and those of train mode are right",
             "compile the module in place, so that model.eval() reaches it",
@@ -121,7 +122,7 @@ def regions_keep_names(regions: Pair) -> Verdict:
     """compile_regions returns the model itself, and the names in its state_dict stay."""
     names, expected = (side.values["names"] for side in (regions.student, regions.baseline))
     wrong = next((name for name in names if name not in expected), "")
-    try_ = f"{REGION}: a module compiles itself in place; {SEE}"
+    try_ = f"{REGION}: a module compiles itself in place"
     if wrong or names != expected:
         measured = f"state_dict has {wrong}" if wrong else f"{len(names)} names in state_dict"
         why = f"torch.compile(module) wraps the module; checkpoints need {expected[-1]} and others"
@@ -140,7 +141,7 @@ def captures_little(regions: Pair) -> Verdict:
     """Graphs compute the MLP of each block: at most 10 % of a whole model's operations, and no attention."""
     mine, plain = (side.values["operations"] for side in (regions.student, regions.baseline))
     measured = f"{mine} operations captured; a compiled model has {plain} ({SHARE:.0%} allowed)"
-    why, try_ = "", f"{REGION}; {SEE}"
+    why, try_ = "", REGION
     if mine > SHARE * plain:
         why = "more than the MLP of each block is compiled"
     if any(ATTENTION in name for name in regions.student.values["calls"]):
@@ -231,7 +232,7 @@ def trained(student: Student, window: Window) -> Any:
 def regions_are_faster(bar: Bar, cold: Timed) -> Verdict:
     """From a cold start, four lengths take less time than with a compiled whole model, by at least {bar}."""
     why = "bound by the compiler: more than the MLP is built, or it is built too often"
-    return speedup.at_least(cold, bar, why=why, try_=f"look at captures_little; {SEE}")
+    return speedup.at_least(cold, bar, why=why, try_="look at captures_little")
 
 
 @part.check(basis="outputs", needs=[trains, captured])
@@ -240,4 +241,4 @@ def backward_is_faster(bar: Bar, trained: Timed) -> Verdict:
     why = (
         "bound by launches: the backward pass runs node by node, or something is built in each step"
     )
-    return speedup.at_least(trained, bar, why=why, try_=f"look at backward_is_captured; {SEE}")
+    return speedup.at_least(trained, bar, why=why, try_="look at backward_is_captured")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks import loaders, outputs, speedup
-from autograder.checks.hints import hinted
+from autograder.checks.hints import Causes, hinted
 from autograder.claims.exercise import Exercise
 from autograder.claims.loaders import LOADED, Loader
 from autograder.lab import CASES, NUMBERS, Bar, Close, Failed, Pair, Part, Student, Timed, Verdict
@@ -66,7 +66,7 @@ def every_sample_once(alone: Pair, one_worker: Pair, two_workers: Pair) -> Verdi
     """With 0, 1 and 2 workers each epoch holds every sample once, in a new order that follows from the seed."""
     pairs = dict(enumerate((alone, one_worker, two_workers)))
     for workers, pair in pairs.items():
-        verdict = loaders.delivered(pair, try_=f"shuffle=True, and no sampler; {WRONG}")
+        verdict = loaders.delivered(pair, try_="shuffle=True, and no sampler")
         if isinstance(verdict, Failed):
             return replace(verdict, measured=f"with {workers} workers, {verdict.measured}")
     shuffled = loaders.shuffled(pairs, try_="shuffle=True")
@@ -92,7 +92,7 @@ def rows_one_by_one(student: Student, rig: Rig) -> Any:
     return answers.values()
 
 
-ROW_HINTS: outputs.Causes = {
+ROW_HINTS: Causes = {
     "float32": "keep the dtype of the features",
     "changed": "call self.transform in __getitem__ and in __getitems__, and keep no result",
     "a batch: ": (
@@ -184,7 +184,7 @@ def fetch_is_faster(epoch: Timed, bar: Bar) -> Verdict:
         "an epoch holds other numbers",
         "bound by launches: transform is called for each row, or batches are taken apart",
     )
-    try_ = f"one call of transform in __getitems__; {WRONG}"
+    try_ = "one call of transform in __getitems__"
     same = outputs.same_calls(epoch, CLOSE, why=other, try_=try_)
     return speedup.at_least(epoch, bar, why=why, try_=try_, same=same)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.checks.outputs import Causes
+from autograder.checks.hints import Causes
 from autograder.claims.exercise import Exercise
 from autograder.claims.object_calls import Drawn, refused
 from autograder.lab import BOOLEAN, NUMBER, Failed, Observation, Passed, Student, Verdict, exactly
@@ -182,7 +182,7 @@ def asks_rarely(rounds: Observation) -> Verdict:
         why = "no free block was used again"
         return Failed(measured, why, "let free keep the block, and allocate look for it first")
     why = "a free block is used again only for exactly the same size"
-    return Failed(measured, why, f"round sizes up, so that sizes nearly alike share a class; {SEE}")
+    return Failed(measured, why, "round sizes up, so that sizes nearly alike share a class")
 
 
 @part.probe(values={"shares": exactly(23, NUMBER), "new": exactly(23, BOOLEAN)})

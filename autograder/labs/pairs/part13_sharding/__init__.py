@@ -55,7 +55,7 @@ def ranks(student: Student, rig: Rig) -> Answer:
     takes=TRAINS,
     hints={
         "raised": "call shard(model, mesh, dtype=torch.bfloat16) at the end of your own file, train the model "
-        f"that it returns, and read the traceback; {SEE}"
+        "that it returns, and read the traceback"
     },
 )
 def halved(student: Student, rig: Rig) -> Answer:
@@ -75,7 +75,7 @@ def in_float16(student: Student, rig: Rig) -> Answer:
     takes=TRAINS,
     hints={
         "raised": "call shard(model, mesh, offload=True) at the end of your own file, train the model "
-        f"that it returns, and read the traceback; {SEE}"
+        "that it returns, and read the traceback"
     },
 )
 def offloaded(student: Student, rig: Rig) -> Answer:
@@ -231,7 +231,7 @@ def saves_whole_weights(saved: Pair) -> Verdict:
     apart = outputs.furthest(saved.student.arrays["saved"], saved.baseline.arrays["saved"])
     if not why and not apart <= 1e-6:
         measured, why = "rank 0 has other values", "these are not the weights of now"
-    try_ = f"get_model_state_dict with full_state_dict=True and cpu_offload=True; {SEE}"
+    try_ = "get_model_state_dict with full_state_dict=True and cpu_offload=True"
     judged = verdict(measured if why else f"{len(expected['names'])} whole weights", why, try_)
     return hinted(judged, SAVING)
 

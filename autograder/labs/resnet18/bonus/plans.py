@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.checks import outputs
+from autograder.checks.hints import Causes
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Row
 from autograder.claims.studies import Study
@@ -120,11 +121,11 @@ def plans_what_does_not_fit(large_plans: Pair) -> Verdict:
 @part.check(basis="scripted", needs=[plans_to_the_byte])
 def finds_the_largest_batch(budgets: Pair) -> Verdict:
     """largest_batch returns the last batch size whose plan is within the budget."""
-    why: outputs.Causes = {
+    why: Causes = {
         "a budget of": ("where no batch fits, it is 0", "return at least 0: max(0, ...)"),
         "": "a batch with one more image also fits, or this batch does not fit",
     }
-    try_ = f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}"
+    try_ = "(budget - what does not grow) // bytes of an image, at least 0"
     return outputs.same(budgets, 0.0, why=why, try_=try_)
 
 

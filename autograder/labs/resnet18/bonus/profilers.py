@@ -103,7 +103,7 @@ def decorator_is_not_noticed(decorated: Pair) -> Verdict:
             why = "a generator function was wrapped"
             try_ = "return a generator function as it is"
         measured = f"{fact}: {facts.get(fact)}, expected {right}"
-        return Failed(measured, why, f"{try_}; {PROFILE}")
+        return Failed(measured, why, try_)
     return Passed(f"{len(expected)} facts are as they were")
 
 
@@ -223,7 +223,7 @@ def profilers_let_go(after_profiling: Observation) -> Verdict:
     if not left:
         return Passed("nothing is left behind")
     why = "every call after it is slower, and the next profiler cannot start"
-    try_ = f"stop in a finally; {PROFILE}"
+    try_ = "stop in a finally"
     if all("exception" in it for it in left):
         why = "the caller never learns that the function failed"
         try_ = "do not catch the exception: a finally without return lets it go on"

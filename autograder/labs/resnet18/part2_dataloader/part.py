@@ -35,5 +35,4 @@ part = Part(
 )
 
 BATCH = 8  # samples
-WRONG = 'see "What usually goes wrong" in the part 2 handout'
 CLOCK = 'see "Where the clock starts" in the part 2 handout'

@@ -33,15 +33,12 @@ from autograder.lab import (
 from autograder.labs.resnet18.part2_dataloader import judges
 from autograder.labs.resnet18.part2_dataloader.part import (
     BATCH,
-    CLOCK,
     COMPARED,
     SWEPT,
-    WRONG,
     Rig,
     part,
 )
 
-WRITE = 'see "What to write" in the part 2 handout'
 MADE = {
     "had a second epoch": "make a loader with make_loader(**options) and measure it in each row, without an if",
     "pin memory": 'pin_memory=device.type == "cuda" in the last two rows',
@@ -51,8 +48,8 @@ COLUMNS = (
     "see the columns of the table and how they follow from each other: "
     '"What to write" in the part 2 handout'
 )
-KEEPS = f"measure the second epoch of a new loader, made with the options of this row; {WRONG}"
-SETS = f"num_workers=0 in the first row, num_workers=best in the others; {WRONG}"
+KEEPS = "measure the second epoch of a new loader, made with the options of this row"
+SETS = "num_workers=0 in the first row, num_workers=best in the others"
 
 SCRIPT = {
     "samples": INTEGER,
@@ -195,7 +192,7 @@ def _swept(sweep: Pair) -> str | tuple[str, str]:
         return next(filter(None, problems), "") or _device_problem(sweep)
     settings = [judges.Setting(int(row["num_workers"])) for row in rows]
     if why := judges.figures_problem(judges.SWEEP, rows, settings, _script(sweep)):
-        return why, f"call measure_loading twice for each loader, keep the second result; {CLOCK}"
+        return why, "call measure_loading twice for each loader, keep the second result"
     return judges.SWEEP.problem(rows) or judges.sweep_problem(rows) or _device_problem(sweep)
 
 
@@ -269,7 +266,7 @@ def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
     if why := form.ratio_problem(rows) or _device_problem(comparison):
         return why
     why = judges.made_problem(observed["made"], pins=2 if device.kind == "cuda" else 0)
-    return caused(why, MADE, WRITE)
+    return caused(why, MADE)
 
 
 comparing = Study(part, judges.COMPARED, "compare_configurations", by=comparison)
@@ -296,7 +293,7 @@ def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
         return Passed(f"{len(rows)} rows, each with 0 workers")
     measured = ", ".join(f"{shown(name)}: {shown(workers)}" for name, workers in pairs[:6])
     why = "expected four rows, each with 0 workers"
-    try_ = f"no persistent_workers and prefetch_factor if best is 0; {WRONG}"
+    try_ = "no persistent_workers and prefetch_factor if best is 0"
     return Failed(measured or "no rows", why, try_)
 
 

@@ -26,7 +26,6 @@ from autograder.traces.words import many
 
 STEPS = 3  # batches of a group in the scripted epoch
 SMOOTHING = 0.5  # of the labels there
-GROUP = 'see "What a group is" in the part 4 handout'
 GROUPS = ("even", "tail", "short")
 
 
@@ -64,7 +63,9 @@ def halve(optimizer: Any) -> None:
 @part.probe(
     pair=True,
     values={
-        "groups": exactly(len(GROUPS), record(sizes=list_of(INTEGER), steps=INTEGER)),
+        "groups": exactly(
+            len(GROUPS), record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER)
+        ),
         "trained": BOOLEAN,
     },
     arrays={f"{group}_{name}": form for group in GROUPS for name, form in LEFT.items()},
@@ -73,7 +74,7 @@ def groups(student: Student, rig: Rig) -> Answer:
     """Without BatchNorm the step of a group is that of one large batch, which is what the baseline takes."""
     arrays: dict[str, Any] = {}
     noted = []
-    modes = list[bool]()
+    modes, taken = list[bool](), list[int]()
 
     def note_mode(model: Any, _: Any, output: Any) -> None:
         if output.requires_grad:  # a pass without gradients may run in any mode
@@ -83,6 +84,7 @@ def groups(student: Student, rig: Rig) -> Answer:
         model = rig.nets.small("group")
         window = rig.window(cut(rig, sizes, steps), model=model, momentum=MOMENTUM)
         window.model.eval().register_forward_hook(note_mode)
+        window.optimizer.register_step_post_hook(lambda *_: taken.append(1))
         if name == "even":
             halve(window.optimizer)
             for parameter in window.model.parameters():
@@ -90,7 +92,8 @@ def groups(student: Student, rig: Rig) -> Answer:
         arrays[f"{name}_start"] = window.weights()
         train(student, window, steps)
         arrays[f"{name}_weights"] = window.weights()
-        noted.append({"sizes": sizes, "steps": steps})
+        noted.append({"sizes": sizes, "steps": steps, "taken": len(taken)})
+        taken.clear()
     return {"groups": noted, "trained": all(modes), **arrays}
 
 
@@ -128,13 +131,14 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
         why = "the model came in eval(), where BatchNorm and dropout do not train"
         return Failed("it trained in eval()", why, "model.train() before the first batch")
     why = (
-        "a group has the wrong number of batches, or gradients are not averaged over the group, "
-        "were not cleared before the epoch and after each step, or were changed before the step"
+        "gradients are not averaged over the group, were not cleared before the epoch and after "
+        "each step, or were changed before the step"
     )
-    try_ = (
-        "a step after each accumulation_steps batches, counted from 1; "
-        "optimizer.zero_grad() first and after each step, the mean over the samples, and no clipping"
-    )
+    try_ = "optimizer.zero_grad() first and after each step, the mean over the samples, no clipping"
+    own, right = (side.values["groups"][0]["taken"] for side in (groups.student, groups.baseline))
+    if own != right:
+        why = f"a group has the wrong number of batches: {right} steps are expected"
+        try_ = "a step after each accumulation_steps batches, counted from 1, and no other step"
     return _same_group(groups, "even", why, try_)
 
 
@@ -162,12 +166,12 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     whole = numerics.update(groups, "even_weights", "even_start").error <= UPDATE
     if name != GROUPS[0] and not whole:
         why, try_ = "groups of equal batches are already wrong", "fix equals_a_large_batch first"
-    try_ = f"{try_}; {GROUP}"
     verdict = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
     sizes = group["sizes"]
     samples = many(sizes[-1], "sample")
     case = f"{len(sizes)} batches, the last one with {samples}, in groups of {group['steps']}"
-    return replace(verdict, measured=f"{case}: {verdict.measured}")
+    taken = many(groups.student.values["groups"][GROUPS.index(name)]["taken"], "step")
+    return replace(verdict, measured=f"{case}: {taken}; {verdict.measured}")
 
 
 loop = TrainingLoop(

@@ -134,7 +134,7 @@ def _measured(comparison: Pair) -> tuple[str, str] | None:
         (time_problem(rows, epochs(script)), TIMED),
         (reuse_problem(observed["passes"], script["batches"]), AGAIN),
     )
-    return next(((why, f"{try_}; {WRONG}") for why, try_ in problems if why), None)
+    return next(((why, try_) for why, try_ in problems if why), None)
 
 
 study = Study(part, RESULTS, "compare_checkpointing", by=comparison)

@@ -24,8 +24,6 @@ from autograder.labs.resnet18.part4_memory.part import (
     BATCH,
     LEFT,
     MOMENTUM,
-    TWICE,
-    WRONG,
     Rig,
     part,
 )
@@ -135,7 +133,7 @@ def every_parameter_trains(training: Pair) -> Verdict:
     if without:
         count = f"{len(without)} of {training.baseline.values['parameters']}"
         measured = f"{count} parameters have no gradient: {', '.join(without[:3])}"
-        try_ = f"run the modules of the resnet argument itself; {WRONG}"
+        try_ = "run the modules of the resnet argument itself"
         return Failed(measured, "the parameters that ran are not the ResNet's own", try_)
     why = "gradients or outputs differ from the ResNet's"
     try_ = "the segments in their order, then avgpool, flatten and fc"
@@ -155,14 +153,14 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
             "run_checkpointed moves statistics once, "
             "but the model does not: it does not use run_checkpointed"
         )
-        return Failed(measured, why, f"run_checkpointed(segment, x) for each of the five; {TWICE}")
+        return Failed(measured, why, "run_checkpointed(segment, x) for each of the five")
     measured = f"answers in eval() {of_largest(apart['eval'], APART)}"
     if not apart["eval"] <= APART:
         return Failed(measured, *_not_in_eval(training.student.values["hidden"]))
     if apart["untouched"] <= APART:
         return Passed(measured)
     why = "but a forward pass in eval() moved the running statistics"
-    return Failed(measured, why, f"hold them in the second run only; {TWICE}")
+    return Failed(measured, why, "hold them in the second run only")
 
 
 def _not_in_eval(hidden: Sequence[str]) -> tuple[str, str]:
@@ -189,7 +187,7 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
         f"{saved / 1e6:.2f} MB of {whole / 1e6:.2f} MB, {share:.0%}; "
         f"at this shape the inputs alone are {least:.0%}, allowed {allowed:.0%}"
     )
-    try_ = f"checkpoint the stem and all four layers; {WRONG}"
+    try_ = "checkpoint the stem and all four layers"
     if share > allowed:
         why = "a segment keeps what is inside it, or none is checkpointed"
         return Failed(measured, why, try_)
@@ -223,5 +221,5 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
         "segments keep what is inside them, "
         "or one segment is most of the network, and recomputing it needs all its memory"
     )
-    try_ = f"five segments: the stem and the four layers; {WRONG}"
+    try_ = "five segments: the stem and the four layers"
     return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.checks import outputs
+from autograder.checks.hints import Causes
 from autograder.lab import CASES, NUMBERS, TEXT, Answer, Failed, Pair, Student, Verdict, list_of
 from autograder.labs.resnet18.part4_memory.part import (
     BATCH,
@@ -110,19 +111,19 @@ ASKED_FOR = "x.requires_grad_() changes the caller's tensor, which needed no gra
 def _no_gradient(case: str) -> tuple[str, str]:
     if "input with a gradient" not in case and "in train()" in case:
         why = "the reentrant variant gives no gradients to a segment whose input needs none: images need none"
-        return why, f"checkpoint(segment, x, use_reentrant=False); {TWICE}"
+        return why, "checkpoint(segment, x, use_reentrant=False)"
     if "in eval()" in case:
         why = "eval() needs gradients too, but the segment ran under no_grad or on x.detach()"
         return why, "in eval(), run segment(x) as it is"
     why = "x was detached on its way into the segment, or the segment ran under no_grad"
-    return why, f"pass x itself to checkpoint; {TWICE}"
+    return why, "pass x itself to checkpoint"
 
 
 @part.check(basis="outputs")
 def gradients_match(gradients: Pair) -> Verdict:
     """run_checkpointed returns the segment's output, and every gradient is the segment's own."""
     only = "context_fn may hold statistics, and nothing else"
-    try_ = f"checkpoint(segment, x, use_reentrant=False, context_fn=...); {only}; {TWICE}"
+    try_ = f"checkpoint(segment, x, use_reentrant=False, context_fn=...); {only}"
     reported, expected = (side.values["cases"] for side in (gradients.student, gradients.baseline))
     for case, right in zip(reported, expected, strict=False):
         name = right["case"]
@@ -131,7 +132,7 @@ def gradients_match(gradients: Pair) -> Verdict:
             return Failed(f"a {name}", ASKED_FOR, f"do not change x; {try_}")
         if wanted and not there:
             return Failed(f"no {name}", *_no_gradient(name))
-    why: outputs.Causes = {
+    why: Causes = {
         "output of": "the segment has a different output, or ran in a different mode",
         "a dropout in train()": (
             "the second run differs from the first: dropout drops other values",
@@ -174,11 +175,11 @@ def statistics_move_once(statistics: Pair) -> Verdict:
     observed = statistics.student.values
     changed, error = observed["changed"], observed["ended"]
     if isinstance(verdict, Failed):
-        put_back = f"restore it in __exit__ or in a finally; {TWICE}"
+        put_back = "restore it in __exit__ or in a finally"
         reason = f"{changed[0]}: it was not restored" if changed else ""
         return replace(verdict, why=reason, try_=put_back) if changed else verdict
     if error in (ArithmeticError.__name__, ONCE):
         return verdict
     measured = f"the second run of a segment raised ArithmeticError, but backward() raised {error}"
     reason = "an __exit__ that returns True hides the exception"
-    return Failed(measured, reason, f"return nothing from __exit__; {TWICE}")
+    return Failed(measured, reason, "return nothing from __exit__")

@@ -29,7 +29,7 @@ from autograder.lab import (
     list_of,
     map_of,
 )
-from autograder.labs.resnet18.part5_compile.part import BATCH, BUILT, FIGURE, RESULTS, WRONG, part
+from autograder.labs.resnet18.part5_compile.part import BATCH, FIGURE, RESULTS, WRONG, part
 from autograder.labs.resnet18.part5_compile.training import follows_eager
 
 HALVED = 2  # batches
@@ -245,7 +245,7 @@ def _measured(comparison: Pair, comparison_amp: Observation) -> tuple[str, str] 
         (cold_problem(rows[1]["compile_s"], both[0], script, built, began), COLD),
         (mode_problem(halved["eager"], halved["seen"]["built"], HALVED), MODES),
     )
-    return next(((why, f"{try_}; {WRONG}") for why, try_ in problems if why), None)
+    return next(((why, try_) for why, try_ in problems if why), None)
 
 
 study = Study(part, RESULTS, "compare_compile", by=comparison)
@@ -273,4 +273,4 @@ study.is_pictured(FIGURE)
 def compiled_is_faster(bar: Bar, compiled: Timed) -> Verdict:
     """The compiled model trains faster than the eager one, by at least {bar}."""
     why = "bound by launches: graphs break or are built again, or the host waits at every step"
-    return speedup.at_least(compiled, bar, why=why, try_=f"look at one_graph_a_batch; {BUILT}")
+    return speedup.at_least(compiled, bar, why=why, try_="look at one_graph_a_batch")

@@ -111,5 +111,5 @@ def guard_is_one_graph(guard: Pair) -> Verdict:
     runs = {"forward": noted["runs"].get("forward", 0)}
     built = sum(graph["kind"] == "forward" for graph in noted["built"])
     measured, why = graph_problem(noted, runs, calls, built=built, builds=1)
-    try_ = f"{hint_for(why, {**OF_THE_GUARD, **GRAPHS})}; {BREAKS}"
+    try_ = hint_for(why, {**OF_THE_GUARD, **GRAPHS}) or BREAKS
     return Failed(measured, why, try_) if why else Passed(f"one graph in {calls} calls")

@@ -39,6 +39,5 @@ part = Part(
 )
 
 BATCH = 16  # samples
-BUILT = 'see "When something is built" in the part 5 handout'
 BREAKS = 'see "What breaks a graph" in the part 5 handout'
 WRONG = 'see "What usually goes wrong" in the part 5 handout'

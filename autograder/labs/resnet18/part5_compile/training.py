@@ -25,7 +25,7 @@ from autograder.lab import (
     Verdict,
     Window,
 )
-from autograder.labs.resnet18.part5_compile.part import BATCH, BREAKS, BUILT, WRONG, part
+from autograder.labs.resnet18.part5_compile.part import BATCH, part
 
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
 PRECISIONS = {"fp32": False, "amp": True}
@@ -150,10 +150,9 @@ def _apart(training: Pair, name: str) -> float:
 
 
 LOOP = (
-    "for each batch: zero_grad, forward pass and loss (with use_amp under autocast), "
-    f"backward, step; {WRONG}"
+    "for each batch: zero_grad, forward pass and loss (with use_amp under autocast), backward, step"
 )
-COPY = f"compile the model itself, not a copy; {WRONG}"
+COPY = "compile the model itself, not a copy"
 
 
 def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
@@ -183,7 +182,7 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
             why = f"the warm-up changed {what}, so the next epoch differs"
             owner = "optimizer" if name == "optimizer" else "model"
             try_ = f"copy.deepcopy({owner}.state_dict()) before, {owner}.load_state_dict after"
-            return Failed(f"{mode.upper()}: {what}: {difference}", why, f"{try_}; {WRONG}")
+            return Failed(f"{mode.upper()}: {what}: {difference}", why, try_)
     return Passed("weights, running statistics and the optimizer's state are as before")
 
 
@@ -237,7 +236,7 @@ def nothing_is_built_later(training: Pair) -> Verdict:
     for mode in PRECISIONS:
         measured, why, try_ = late_build(observed[f"{mode}_epoch"], batches)
         if why:
-            return Failed(f"{mode.upper()}: {measured}", why, f"{try_}; {BUILT}")
+            return Failed(f"{mode.upper()}: {measured}", why, try_)
     built = [len(observed[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
     if all(built):
         counts = " and ".join(map(str, built))
@@ -246,7 +245,7 @@ def nothing_is_built_later(training: Pair) -> Verdict:
         "nothing was built at all: the warm-up does not run the compiled model, "
         "or the model is not compiled"
     )
-    try_ = f"torch.compile(model, backend=backend); {BUILT}"
+    try_ = "torch.compile(model, backend=backend)"
     return Failed(f"{min(built)} graphs built", why, try_)
 
 
@@ -265,7 +264,7 @@ def one_graph_a_batch(training: Pair) -> Verdict:
         measured, why = whole_problem(noted, batches, parameters, half=half)
         if why:
             try_ = BFLOAT16 if "autocast" in why else hint_for(why, GRAPHS)
-            return Failed(f"{mode.upper()}: {measured}", why, f"{try_}; {BUILT}")
+            return Failed(f"{mode.upper()}: {measured}", why, try_)
     return Passed(f"{batches} forward and backward graphs for as many batches, in each precision")
 
 
@@ -276,5 +275,5 @@ def breaks_are_errors(training: Pair) -> Verdict:
     if refusal:
         return Passed(f"refused with {refusal}")
     why = "a graph break costs time at every step, and without an error nothing shows it"
-    try_ = f"torch.compile(..., fullgraph=True); {BREAKS}"
+    try_ = "torch.compile(..., fullgraph=True)"
     return Failed("a model with .item() in forward ran", why, try_)

@@ -33,7 +33,7 @@ from autograder.lab import (
     list_of,
     map_of,
 )
-from autograder.labs.resnet18.part6_comparison.part import DASHBOARD, WRONG, Rig, part
+from autograder.labs.resnet18.part6_comparison.part import DASHBOARD, Rig, part
 
 UNITS = {
     "throughput": plot.RATE,
@@ -149,9 +149,9 @@ def _builds_on(expected: Mapping[str, Any]) -> dict[str, str]:
 
 RUN = (
     "subprocess.run([sys.executable, script, *options], ...) for each configuration, "
-    f"one after the other; {WRONG}"
+    "one after the other"
 )
-WORKED_OUT = f"take speedup and gain from the throughputs of these rows; {WRONG}"
+WORKED_OUT = "take speedup and gain from the throughputs of these rows"
 
 
 def _compared(comparison: Pair) -> tuple[str, str] | None:

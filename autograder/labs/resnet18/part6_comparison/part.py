@@ -33,4 +33,3 @@ EPOCHS = 2
 SIDE = 8  # pixels
 TINY = 1 << 18  # times is a loss, so that its gradients are 0 in float16 without a scaler
 SMALLER = 64  # times is a loss, so that sums of its gradients fit into float16 with a scaler that begins high
-WRONG = 'see "What usually goes wrong" in the part 6 handout'

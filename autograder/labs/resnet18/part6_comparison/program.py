@@ -14,7 +14,6 @@ from autograder.labs.resnet18.part6_comparison.part import (
     SIDE,
     SMALLER,
     TINY,
-    WRONG,
     part,
 )
 from autograder.labs.resnet18.part6_comparison.runs import REFUSED, SEGMENTS, TAKEN
@@ -25,7 +24,6 @@ NO_SCALER = (
     "float16 without scaler.scale(loss), or by a scaler that is off (enabled=False), so small gradients become 0; "
     "a step with scaled gradients; or a loss or weights in 16 bits"
 )
-PROGRAM_TEXT = 'see "The program" in the part 6 handout'
 
 # Relative: a program may ask before its last allocations; a MiB is 5 % more than a MB.
 SAME_PEAK = 0.04
@@ -82,7 +80,7 @@ def figures_are_honest(plain: Pair) -> Verdict:
     rate = f"throughput {shown(figures['throughput'])} samples/s"
     measured = f"{rate} on a clock that the grader moves"
     if why := configurations.pace_problem(figures, _script(plain)):
-        try_ = f"one clock around all of an epoch, after warm_up; {PROGRAM_TEXT}"
+        try_ = "one clock around all of an epoch, after warm_up"
         return Failed(measured, why, try_)
     if after := observed["after"]:
         measured = f"after the figures the program printed {after!r}"
@@ -135,7 +133,7 @@ def _not_by_segments(run: Pair) -> Verdict | None:
     if count >= SEGMENTS:
         return None
     why = "one segment is most of the network: running it again brings all of that back at once"
-    try_ = f"a checkpoint each for the stem and the four layers; {PROGRAM_TEXT}"
+    try_ = "a checkpoint each for the stem and the four layers"
     measured = f"{many(count, 'segment')} ran again" if count else "all ran again at once"
     return Failed(f"in the backward pass, {measured}", why, try_)
 
@@ -145,7 +143,7 @@ def _built_late(run: Pair) -> Verdict | None:
     rate, warm_up = figures["throughput"], figures["warm_up_s"]
     if configurations.holds_once(rate, script):
         why = "it includes a build, which happens only once"
-        try_ = f"warm up first, with backward pass and step; {WRONG}"
+        try_ = "warm up first, with backward pass and step"
         return Failed(f"throughput is {shown(rate)} samples/s", why, try_)
     if warm_up is None or not 0.98 * script.once <= warm_up <= 10 * script.once:
         why = f"the builds took {script.once:.4g} s, which belongs in the warm-up"
@@ -218,7 +216,7 @@ def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
             why = (
                 "only --compile and --checkpoint exclude each other, all other options go together"
             )
-            try_ = f"no parser.error for these; {PROGRAM_TEXT}"
+            try_ = "no parser.error for these"
             return Failed(f"{options} ended with status 2", why, try_)
         if refused and not ended:
             why = "it must be refused, by a usage error"
@@ -244,7 +242,7 @@ def _follows(
         why = f"it ran with --epochs {EPOCHS}"
         return Failed(problem, why, "losses: the mean loss of each epoch")
     off = plain is not None and isinstance(_follows(plain, why), Failed)
-    try_ = f"compare with a plain run on the same batches, and without the warm-up; {WRONG}"
+    try_ = "compare with a plain run on the same batches, and without the warm-up"
     if why == NO_SCALER:
         calls = "scaler.scale(loss).backward(), unscale_, scaler.step(optimizer), scaler.update()"
         try_ = f"{calls}, with a scaler that is on, on a CPU too: this check takes float16"
@@ -282,4 +280,4 @@ def _at_work(run: Pair, options: str) -> Verdict | None:
     if close(worked, script.plain, configurations.PACE):
         why = f"that is the speed without {options}"
     measured = f"a batch took {worked:.4g} s on a clock that the grader moves"
-    return Failed(measured, why, f"apply {options} to all of the training; {WRONG}")
+    return Failed(measured, why, f"apply {options} to all of the training")
