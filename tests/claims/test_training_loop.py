@@ -160,12 +160,12 @@ def test_who_returns_no_losses_has_not_shown_that_nobody_waits(tmp_path):
     assert "returned no 'losses'" in str(found["no_wait_per_step"])
 
 
-def test_a_hint_ends_with_where_to_read_on(tmp_path):
+def test_a_failure_with_a_next_step_points_to_nothing_else(tmp_path):
     text = changed(("optimizer.step()", "pass"), ("samples / seconds", "0.0"))
     found = judged(claimed(), text, LOOP, tmp_path)
 
     hints = [found[name].try_ for name in ("trains_right", "honest_throughput")]
-    assert ["see the handout", "see the clock"] == [hint.split("; ")[-1] for hint in hints]
+    assert all(hints) and not any("see the" in hint for hint in hints)
 
 
 def test_another_judge_is_asked_where_nobody_waits():
