@@ -19,7 +19,7 @@ FORGEABLE: Mapping[str, tuple[set[Basis], float]] = {
 def full(result: Result) -> list[str]:
     """The reference loses nothing; what this machine cannot show is owed."""
     return [
-        f"{name}: {check.outcome}: {check.reason or check.cause} {check.measured} {check.why}"
+        f"{name}: {check.outcome}: {_told(check)}"
         for name, check in _checks(result)
         if check.outcome not in ("passed", "unavailable")
     ]
@@ -58,23 +58,30 @@ def differences(case: Case, part: PartResult) -> list[str]:
 
 
 def _difference(check: CheckResult, case: Case) -> str:
-    message = f"{check.measured} {check.why} {check.try_} {check.reason} {check.cause}".strip()
     if check.id in case.fails:
-        return _unlike_failure(check, case.fails[check.id], message)
+        return _unlike_failure(check, case.fails[check.id])
     fine = check.outcome in ("passed", "unavailable")
     if fine or (check.outcome == "skipped" and case.fails):
         return ""
-    return f"{check.id}: {check.outcome}: {message}"
+    return f"{check.id}: {check.outcome}: {_told(check)}"
 
 
-def _unlike_failure(check: CheckResult, words: str, message: str) -> str:
+def _unlike_failure(check: CheckResult, words: str) -> str:
     if check.outcome == "unavailable":  # settled where it can be shown
         return ""
     if check.outcome != "failed" and not _short_of_its_bar(check):
-        return f"{check.id}: {check.outcome} instead of failed: {message}"
+        return f"{check.id}: {check.outcome} instead of failed: {_told(check)}"
+    message = f"{check.measured} {check.why} {check.try_} {check.reason} {check.cause}"
     if words.lower() in message.lower():
         return ""
-    return f"{check.id}: says {message!r}, which lacks {words!r}"
+    return f"{check.id}: {words!r} is not in what it says: {_told(check)}"
+
+
+def _told(check: CheckResult) -> str:
+    """Write what a check says for the author of an entry, with the name of each of its texts."""
+    said = {"measured": check.measured, "why": check.why, "try": check.try_}
+    named = [f"{name}: {words}" for name, words in said.items() if words]
+    return " | ".join([*filter(None, (check.reason or check.cause,)), *named])
 
 
 def _short_of_its_bar(check: CheckResult) -> bool:

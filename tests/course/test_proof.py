@@ -49,17 +49,17 @@ EXPECTATIONS = {
     "passes what it should fail": (
         {"positive": "not positive", "has_picture": ""},
         {},
-        ["positive: passed instead of failed: 2.0"],
+        ["positive: passed instead of failed: measured: 2.0"],
     ),
     "fails with other words": (
         {"positive": "too small", "has_picture": ""},
         NEGATIVE,
-        ["positive: says '-1 it is not positive add to it', which lacks 'too small'"],
+        ["positive: 'too small' is not in what it says: measured: -1 | why: it is not positive"],
     ),
     "fails more than it states": (
         {"has_picture": ""},
         NEGATIVE,
-        ["positive: failed: -1 it is not positive add to it"],
+        ["positive: failed: measured: -1 | why: it is not positive | try: add to it"],
     ),
     "what is owed here is settled elsewhere": (
         {"much_faster": "too slow", "has_picture": ""},
@@ -90,7 +90,7 @@ def test_a_clock_that_finds_too_little_is_a_failed_bar():
     )
     judged = PartResult(PART, "", 2, 4, (timed, replace(timed, id="positive", evidence={})))
 
-    assert ["positive: partial instead of failed: 1.2x slow"] == differences(
+    assert ["positive: partial instead of failed: measured: 1.2x | why: slow"] == differences(
         case({"much_faster": "slow", "positive": ""}), judged
     )
 
