@@ -22,6 +22,9 @@ TENSORS_INSIDE = "a tuple, list or dict of tensors"
 NO_RETURN = "a function that ends without `return` returns None"
 ENTRIES = {"result ": TENSORS_INSIDE, "names": "a dict", "number of entries": "a list or tuple"}
 """How the name of an entry begins -> what it is an entry of."""
+A_TENSOR = "return a tensor: no .item(), .numpy(), float() or int() at the end"
+FROM_TENSORS = {"int", "float", "ndarray"}
+"""What becomes of a tensor that is converted."""
 WHOLE_OR_NOT = {"int", "float"}
 """Python's numbers: either may stand for the other."""
 
@@ -69,9 +72,7 @@ def _type_hint(case: Form, asked: Form) -> str:
         return f"return it as well; {NO_RETURN}"
     if _is_plain(case):
         either = asked["dtype"] == "bool"  # of a tensor, or Python's
-        return (
-            "" if either else "return a tensor: no .item(), .numpy(), float() or int() at the end"
-        )
+        return "" if either or case["dtype"] not in FROM_TENSORS else A_TENSOR
     same_shape = case["shape"] == asked["shape"]
     return _conversion(case["dtype"], asked["dtype"]) if same_shape else ""
 

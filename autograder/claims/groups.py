@@ -16,6 +16,7 @@ import numpy as np
 
 from autograder.checks import numerics, outputs
 from autograder.checks.hints import Causes, hinted
+from autograder.claims.group_words import OPEN, READ, REASONS, SENDS, UNCOUNTED, UNSEEN, WRITES
 from autograder.lab import (
     BOOLEAN,
     INTEGER,
@@ -36,30 +37,6 @@ EXACT = 1e-4  # relative, of figures
 SUMS = (1.5, 2.5)
 SAVED = 1e-6  # of the largest weight
 KEPT = "kept_"
-UNCOUNTED = "collectives are counted from the third step on, and optimizer.step() ends a step"
-UNSEEN = "nothing is averaged in a step, or in another thread, where no call is seen"
-REASONS = {
-    "DistributedSampler": "if divides_the_samples fails too, fix that first",
-    "ranks end with": "send the weights of rank 0 first, and average gradients before each step",
-    "a different model was": "train the model that is given, and give the optimizer its parameters",
-    "steps go twice as far": "divide by the number of processes once, where gradients are added up",
-}
-READ = {
-    "both processes read the same": "give each process the samples of its own rank",
-    "must read": "let DistributedSampler divide the set, without shuffle or drop_last in the loader",
-    "read by no process": "DistributedSampler with the rank of the process in the group",
-    "every epoch has": "sampler.set_epoch(epoch) before each epoch",
-}
-WRITES = {
-    "both write": "write in rank 0 alone: if dist.get_rank() == 0",
-    "its names are": "save the state_dict() of the model itself, not of what wraps it",
-    "different weights": "save after the last step, and from the model that was trained",
-}
-SENDS = {
-    UNCOUNTED: "take the steps with the optimizer that is given",
-    UNSEEN: "call the collective operation in the thread that trains, in each step",
-}
-"""What to try, by words of what is wrong."""
 Calls = Sequence[Mapping[str, Any]]
 """Collective calls of one step: the kind and the bytes of each."""
 Orders = Sequence[Sequence[int]]
@@ -269,7 +246,7 @@ class Group:
             why = "a second training cannot make one, and a process may wait at its exit"
             return f"still open {' and '.join(where)}", why
 
-        self._claim(name, says, "report", problem, "try and finally")
+        self._claim(name, says, "report", problem, OPEN)
 
     def collectives(
         self,
@@ -371,7 +348,10 @@ def _reason(ranks: Pair, ratio: float) -> str:
             "steps go twice as far, or there are twice as many: gradients are added up and not averaged, "
             "batch_size is divided by the processes, or the rate differs"
         )
-    return "the steps differ from those of one process: averaged late, or criterion or optimizer are not those given"
+    return (
+        "the ranks agree, but not with one process: another criterion or optimizer than those given is used, "
+        "or gradients are averaged after the step"
+    )
 
 
 def division_problem(read: Orders, samples: int, epochs: int) -> str:

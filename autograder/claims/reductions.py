@@ -18,7 +18,8 @@ import numpy as np
 
 from autograder.checks import outputs
 from autograder.checks.hints import hinted
-from autograder.claims.groups import APART, SUMS, UNSEEN, WORLD, Calls, Group
+from autograder.claims.group_words import UNSEEN
+from autograder.claims.groups import APART, SUMS, WORLD, Calls, Group
 from autograder.lab import INTEGER, TEXT, Part, exactly, list_of, record
 from autograder.model import Failed, Pair, Verdict, verdict
 

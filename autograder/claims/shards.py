@@ -11,10 +11,10 @@ from typing import Any
 
 from autograder.checks import outputs
 from autograder.checks.hints import hinted
+from autograder.claims.group_words import UNSEEN
 from autograder.claims.groups import (
     APART,
     EXACT,
-    UNSEEN,
     WORLD,
     Calls,
     Group,

@@ -82,7 +82,7 @@ def both(weights, **more):
         ),
         pytest.param(
             both(START + 1.1),
-            "averaged late, or criterion or optimizer",
+            "another criterion or optimizer",
             id="other steps",
         ),
     ],

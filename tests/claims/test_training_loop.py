@@ -165,7 +165,8 @@ def test_a_failure_with_a_next_step_points_to_nothing_else(tmp_path):
     found = judged(claimed(), text, LOOP, tmp_path)
 
     hints = [found[name].try_ for name in ("trains_right", "honest_throughput")]
-    assert all(hints) and not any("see the" in hint for hint in hints)
+    assert all(hints)
+    assert not any("see the" in hint for hint in hints)
 
 
 def test_another_judge_is_asked_where_nobody_waits():

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from autograder.checks import outputs, slips
 from autograder.checks.hints import Causes, hinted
-from autograder.claims.groups import EXACT, READ, Group, division_problem, order_problem, usual
+from autograder.claims.group_words import READ
+from autograder.claims.groups import EXACT, Group, division_problem, order_problem, usual
 from autograder.lab import (
     INTEGER,
     NUMBERS,

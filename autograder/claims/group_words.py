@@ -1,0 +1,34 @@
+"""What to try where processes do not train as one, by words of what is wrong."""
+
+from __future__ import annotations
+
+UNCOUNTED = "collectives are counted from the third step on, and optimizer.step() ends a step"
+UNSEEN = "nothing is averaged in a step, or in another thread, where no call is seen"
+REASONS = {
+    "DistributedSampler": "if divides_the_samples fails too, fix that first",
+    "ranks end with": "send the weights of rank 0 first, and average gradients before each step",
+    "a different model was": "train the model that is given, and give the optimizer its parameters",
+    "steps go twice as far": "divide by the number of processes once, where gradients are added up",
+    "the ranks agree": (
+        "compute the loss with the criterion that is given, make the optimizer as the handout says, "
+        "and average gradients between backward() and step()"
+    ),
+}
+READ = {
+    "both processes read the same": "give each process the samples of its own rank",
+    "must read": "let DistributedSampler divide the set, without shuffle or drop_last in the loader",
+    "read by no process": "DistributedSampler with the rank of the process in the group",
+    "every epoch has": "sampler.set_epoch(epoch) before each epoch",
+}
+WRITES = {
+    "both write": "write in rank 0 alone: if dist.get_rank() == 0",
+    "its names are": "save the state_dict() of the model itself, not of what wraps it",
+    "different weights": "save after the last step, and from the model that was trained",
+}
+SENDS = {
+    UNCOUNTED: "take the steps with the optimizer that is given",
+    UNSEEN: "call the collective operation in the thread that trains, in each step",
+}
+OPEN = (
+    "dist.destroy_process_group() in a finally clause, around all that follows init_process_group"
+)
