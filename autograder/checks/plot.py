@@ -159,7 +159,11 @@ def unshown(
             panel for panel in panels if all(drawn_as(panel, expected) for expected in wanted)
         ]
         if not showing:
-            return f"no panel shows the {name} of the rows ({', '.join(shown(value) for value in wanted)})"
+            missing = _missing(panels, wanted)
+            others = "; those of the other rows are drawn" if len(missing) < len(wanted) else ""
+            return (
+                f"no panel shows the {name} of the rows ({', '.join(map(shown, missing))}){others}"
+            )
         if not any(re.search(unit, panel["label"]) for panel in showing):
             return f"the panel of {name} does not say what it shows, with its unit"
         for row, expected in zip(keys, wanted, strict=True):
@@ -170,6 +174,12 @@ def unshown(
     words = [key for key in keys if any(key in panel["title"] for panel in panels)]
     bare = all(map(LETTER.search, keys)) and not any(map(LETTER.search, [*names, *words]))
     return f"no panel says which of them is {keys[0]}" if bare else ""
+
+
+def _missing(panels: Sequence[Mapping[str, Any]], wanted: Sequence[Any]) -> Sequence[Any]:
+    """Return the figures that are missing in the panel that shows most of them."""
+    each = [[value for value in wanted if not drawn_as(panel, value)] for panel in panels]
+    return min(each, key=len, default=wanted)
 
 
 def crowded(

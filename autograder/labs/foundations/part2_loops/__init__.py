@@ -185,7 +185,7 @@ distances.same(
         "whole": ("whole numbers become float32 first", "convert them before you subtract"),
         "": (
             "entry (i, j) is the root of the sum of squares of points[i] - centers[j]",
-            "points[:, None, :] - centers[None, :, :], for all pairs",
+            "points[:, None, :] - centers[None, :, :] for all pairs, then the root of the sum of squares",
         ),
     },
     try_=FIRST,

@@ -155,7 +155,7 @@ fold.same(
             "get_submodule(node.target) takes names with dots",
         ),
         "": (
-            "eps belongs under the root, the norm's own; the bias of the convolution is multiplied as well",
+            "the convolution's own bias is lost or not multiplied, or the norm's eps is not under the root",
             FOLDED,
         ),
     },
@@ -209,8 +209,8 @@ fold.would_launch(
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
     why="each layer that is left beside the four convolutions needs a launch of its own",
-    try_="print the folded network: a norm without weights, one behind a convolution without bias, or one that is "
-    "called behind two convolutions (fold it into both) may be left",
+    try_="print the folded network, which should hold convolutions alone: a norm without weights, one behind a "
+    "convolution without bias, one that is called behind two convolutions, or a layer that multiplies and adds is left",
     needs=["folds_right"],
 )
 fold.refuses(

@@ -185,7 +185,7 @@ CALLS = {
         "write two loops, one after the other",
     ),
     "other inputs": (
-        "some calls have inputs other than those that benchmark was given",
+        "some calls get other objects than those that benchmark was given; a copy is another object",
         "function(*inputs), for calls that warm up as well",
     ),
     "slow first": (

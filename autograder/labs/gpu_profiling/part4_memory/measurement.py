@@ -144,7 +144,7 @@ def saved_by_size(rig: Rig, sizes: Sequence[int]) -> list[float]:
 
 
 HINTS = {
-    "MiB": "divide the bytes by 1e6",
+    "MiB": "return what given.saved_mb returns as it is: that is in MB",
     "that is FP32's": "call given.saved_mb under autocast if use_amp",
     "which zero_grad clears": "call optimizer.zero_grad() in each step",
     "is left out": "time zero_grad, forward, loss, backward and the optimizer's step",
