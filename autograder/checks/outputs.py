@@ -28,6 +28,8 @@ from autograder.traces.words import many
 
 FAINT = 0.01
 """A row counts as at least this share of a case's largest number: what is left of sums that cancel has no digits."""
+ALIKE = 1e-3
+"""Relative: so near are numbers to a multiple of the right ones."""
 ASKED = ".requires_grad"
 """Ends the name of an input that was told to need a gradient."""
 
@@ -185,6 +187,10 @@ def _difference(
     if want.size == 1:
         digits = 15 if want[0].is_integer() else 6
         return f"{got[0]:.{digits}g}, and {want[0]:.{digits}g} is right"
+    if not got.any():
+        return "all numbers are 0"
+    if times := multiple(got, want, ALIKE):
+        return f"all numbers are {times:.3g} times the right ones"
     place = _place(got, want, shape)
     lost = int(np.sum(~np.isfinite(got)))
     if lost and np.isfinite(want).all():

@@ -56,7 +56,8 @@ def _raised(case: Form, try_: str) -> Failed:
         )
     why = "your code raised an exception in this case"
     line = "look at the line that is named, with the inputs of this case"
-    return Failed(f"{whole}: {told}", why, f"{line}; {try_}" if ", line " in told else try_)
+    steps = [line] * (", line " in told) + [try_] * (not try_.startswith("see "))
+    return Failed(f"{whole}: {told}", why, "; ".join(steps) or try_)
 
 
 def _type_hint(case: Form, asked: Form) -> str:

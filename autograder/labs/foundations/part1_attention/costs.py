@@ -59,8 +59,8 @@ attention.needs_less_memory(
     says="With causal, forward and backward at 5,600 positions need less than half of one matrix, measured from "
     "outside.",
     needs=[MASKS, "gradients_match", "lean_forward"],
-    why="the causal mask is length x keys, or blocks are too large, or all scores exist at once in the backward pass: "
-    "autograd kept something of each block, or you recompute all blocks at once",
+    why="a mask of length x keys is made; or, with blocks of your own, autograd kept something of each block, or all "
+    "blocks are computed again at once",
     try_="is_causal=True, or a mask of one block's rows and keys; recompute scores block by block, or checkpoint",
 )
 attention.faster(

@@ -267,7 +267,9 @@ FINDS = {
     ),
     "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
 }
-IS_WORK = "kernels, copies and memsets are work: compare only what the rest of the window is put to"
+IS_WORK = (
+    "kernels, copies and memsets are work, and no causes: choose the largest of the other causes"
+)
 FOUND = {
     "whole recording": "take the time from the start of the first ProfilerStep# to the end of the last",
     "only repeats": "take events of category user_annotation, and none of gpu_user_annotation",

@@ -110,7 +110,7 @@ def answers_alike(network: Pair) -> Verdict:
             return Failed(f"no {case['case']}", DETACHED, try_)
     hints = {
         "what the pass": "nn.ReLU(inplace=True) only after a layer of your own",
-        "gradient": "give each tensor one new name, and use each weight once",
+        "gradient": "give each tensor one new name, and use each layer's result once, as it is",
     }
     return hinted(outputs.same(network, SAME, why=why, try_=try_), hints)
 

@@ -116,7 +116,7 @@ NAME_HINTS = {
     "does not begin with": "write regex: before the expression",
     "re.escape it": "re.escape each name",
     "matches anywhere": "enclose the names: regex:^(one|another)$",
-    "is not measured": "join all names with |",
+    "is not measured": "make the expression of the argument: regex:^(one|another)$, each name by re.escape",
 }
 
 
@@ -143,7 +143,7 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
         words, measured = answer
         name = ncu.named(words)[:120] or "no --kernel-name"
         kernels = ", ".join(measured) or "nothing"
-        return f"{name}: {kernels}", ncu.choice_problem(words, measured, asked["kernels"])
+        return f"{name} measures {kernels}", ncu.choice_problem(words, measured, asked["kernels"])
 
     lines = list(zip_longest(values["commands"], values["measured"], fillvalue=()))
     asked = commands.baseline.values["asked"]

@@ -290,7 +290,7 @@ pool.calls(
         ),
         "a limit": (
             "free blocks go back before a raw allocation goes above the limit, and before MemoryError",
-            "free blocks count as held: if held + block > limit, trim, then compare again",
+            "before a raw allocation: if held + block > limit, trim, compare again, and raise if it is still above",
         ),
         "": "allocate returns the address that a raw allocation returned",
     },
