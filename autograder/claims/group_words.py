@@ -6,7 +6,8 @@ UNCOUNTED = "collectives are counted from the third step on, and optimizer.step(
 UNSEEN = "nothing is averaged in a step, or in another thread, where no call is seen"
 REASONS = {
     "DistributedSampler": "if divides_the_samples fails too, fix that first",
-    "ranks end with": "send the weights of rank 0 first, and average gradients before each step",
+    "as much at the end": "send the weights of rank 0 to all ranks before the first step",
+    "ranks end with": "average the gradients of all ranks before each step",
     "a different model was": "train the model that is given, and give the optimizer its parameters",
     "steps go twice as far": "divide by the number of processes once, where gradients are added up",
     "the ranks agree": (

@@ -37,6 +37,11 @@ EXACT = 1e-4  # relative, of figures
 SUMS = (1.5, 2.5)
 SAVED = 1e-6  # of the largest weight
 KEPT = "kept_"
+NO_AVERAGE = "ranks end with different weights: gradients are not averaged in each step"
+BEGUN_APART = (
+    "the weights of the ranks differ as much at the end as at the start: "
+    "gradients are averaged, but the weights of rank 0 are not sent to the other ranks"
+)
 Calls = Sequence[Mapping[str, Any]]
 """Collective calls of one step: the kind and the bytes of each."""
 Orders = Sequence[Sequence[int]]
@@ -54,7 +59,7 @@ def answered(*figures: str, **more: Any) -> dict[str, Any]:
     )
     each = [f"{name}{rank}" for name in ("weights", *figures) for rank in range(WORLD)]
     kept = [f"{KEPT}{name}{rank}" for name in ("weights", "losses") for rank in range(WORLD)]
-    arrays = dict.fromkeys(["start", "saved", *each, *kept], ("float64", 1))
+    arrays = dict.fromkeys(["start", "start1", "saved", *each, *kept], ("float64", 1))
     ranks = exactly(WORLD, read)
     return {
         "values": {
@@ -147,8 +152,12 @@ class Group:
         within: float = EXACT,
         of: str = "epoch",
         needs: Sequence[str] = ("trains_as_one_process",),
+        hints: Causes | None = None,
     ) -> None:
-        """Claim that a figure is right, and so the same, in each process; it has a number *of* each epoch or step."""
+        """Claim that a figure is right, and so the same, in each process; it has a number *of* each epoch or step.
+
+        Where the processes agree, what was measured begins with "both ranks".
+        """
 
         def problem(ranks: Pair) -> tuple[str, str]:
             return self.figure_problem(ranks, figure, why, within, of)
@@ -162,6 +171,7 @@ class Group:
             try_,
             needs,
             compared,
+            {"one finite number": f"return one number for each {of}", **(hints or {})},
         )
 
     def figure_problem(
@@ -173,7 +183,9 @@ class Group:
             reported, expected = (
                 side.arrays[f"{figure}{rank}"] for side in (ranks.student, ranks.baseline)
             )
-            measured = f"rank {rank}: {figure} are {listed(reported)}; expected {listed(expected)}"
+            first, second = (ranks.student.arrays[f"{figure}{it}"] for it in range(WORLD))
+            where = "both ranks" if np.array_equal(first, second) else f"rank {rank}"
+            measured = f"{where}: {figure} are {listed(reported)}; expected {listed(expected)}"
             if len(reported) != len(expected) or not np.isfinite(reported).all():
                 return measured, f"{figure} has one finite number for each {of}"
             if not outputs.furthest(reported, expected) <= within:
@@ -331,10 +343,9 @@ def _reason(ranks: Pair, ratio: float) -> str:
     own, read = ranks.student.arrays, _read(ranks)
     expected = [each["asked"] for each in ranks.baseline.values["ranks"]]
     if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
-        return (
-            "ranks end with different weights: gradients are not averaged in each step, "
-            "or the ranks start with different weights"
-        )
+        began = own.get("start1", own["start"]) - own["start"]
+        as_begun = outputs.furthest(own["weights1"] - own["weights0"], began) <= APART
+        return BEGUN_APART if began.any() and as_begun else NO_AVERAGE
     if ratio <= APART:
         return "the model did not change: a different model was trained, such as a copy"
     counts = [len(each) for each in read]

@@ -72,6 +72,9 @@ def both(weights, **more):
             {"weights1": START + 1.001}, "different weights", id="rank 1 goes its own way"
         ),
         pytest.param({"weights1": START + np.nan}, "different weights", id="no numbers"),
+        pytest.param(
+            {"start1": START + 3, "weights1": START + 4}, "not sent to the other", id="begun apart"
+        ),
         pytest.param(both(START), "a different model was trained", id="a copy is trained"),
         pytest.param(both(START + 1.8), "added up", id="a sum for the mean"),
         pytest.param(

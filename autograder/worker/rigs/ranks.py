@@ -201,7 +201,8 @@ class Ranks:
             for rank in range(WORLD)
         }
         arrays |= {f"kept_{name}": np.zeros(0) for name in KEPT}
-        arrays["start"] = flat(dict(self.model(0).state_dict()))
+        for rank in range(WORLD):
+            arrays[f"start{rank or ''}"] = flat(dict(self.model(rank).state_dict()))
         arrays["saved"] = flat(saved) if saved else np.zeros(0)
         return {
             "samples": self.samples,

@@ -52,7 +52,10 @@ def add_run(name: str, options: str) -> None:
     part.probe(
         pair=True,
         values={**slips.SLIPPED, **SHARED, "ranks": exactly(2, PROCESS)},
-        arrays={**NUMBERS, **dict.fromkeys(("start", "weights0", "weights1"), ("float64", 1))},
+        arrays={
+            **NUMBERS,
+            **dict.fromkeys(("start", "start1", "weights0", "weights1"), ("float64", 1)),
+        },
     )(run)
 
 

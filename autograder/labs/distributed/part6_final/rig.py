@@ -224,8 +224,9 @@ class Training:
     def _answer(
         self, ranks: Any, figures: Any, slips: Any = MappingProxyType({})
     ) -> dict[str, Any]:
-        answers, arrays = self._rig.answers(), {"start": flat(dict(self.model(0).state_dict()))}
+        answers, arrays = self._rig.answers(), {}
         for rank, own in enumerate(ranks):
+            arrays[f"start{rank or ''}"] = flat(dict(self.model(rank).state_dict()))
             arrays[f"weights{rank}"] = np.array(own.pop("weights"))
             for name, fact in own.pop("facts").items():
                 answers.add(name, fact)

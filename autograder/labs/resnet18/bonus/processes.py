@@ -6,7 +6,8 @@ from autograder.claims.groups import Group, answered
 from autograder.lab import BOOLEAN, Answer, Student
 from autograder.labs.resnet18.bonus.part import Rig, part
 
-TOGETHER = 'see "Two processes, one training" in the bonus handout'
+DDP = "let DistributedDataParallel average the gradients, and take each step with the optimizer"
+SUMS = "add up loss * samples and the samples of all batches, all_reduce both sums, then divide"
 
 
 @part.probe(pair=True, **answered("losses", left_open=BOOLEAN))
@@ -19,14 +20,15 @@ def ranks(student: Student, rig: Rig) -> Answer:
     return {**training.together(train), "left_open": training.left_open(train)}
 
 
-group = Group(part, ranks, TOGETHER)
+group = Group(part, ranks, DDP)
 group.trains_as_one("trains_as_one_process")
 group.same(
     "losses",
     "loss_is_of_all",
     "The losses are means over the samples of all processes, the same in each of them.",
-    "each loss is that of this process alone, or a short batch counts as a full one",
-    "dist.all_reduce the sum of the losses and the number of samples",
+    "each loss is that of this process alone",
+    SUMS,
+    hints={"both ranks:": ("a short batch counts as much as a full one", SUMS)},
 )
 group.divides_samples(
     "In each epoch every sample goes to one process, and the order is new.",
