@@ -94,8 +94,8 @@ EMPTY = {
         "before": 0,
         "after": 0,
     },
-    "plans": {"cases": []},
-    "budgets": {"cases": []},
+    "plans": {"cases": [], "slips": {}},
+    "budgets": {"cases": [], "slips": {}},
     "decorator_times": {"cases": []},
     "ranks": {
         "samples": 0,

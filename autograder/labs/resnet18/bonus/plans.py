@@ -6,29 +6,34 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from autograder.checks import outputs
-from autograder.checks.hints import Causes
+from autograder.checks import outputs, slips
+from autograder.checks.hints import hinted
 from autograder.checks.numerics import shown
+from autograder.checks.slips import SLIPPED
 from autograder.checks.table_form import Row
 from autograder.claims.studies import Study
 from autograder.lab import CASES, NUMBERS, Answer, Pair, Student, Verdict
 from autograder.labs.resnet18.bonus.part import BYTES, PLANNED, PLANS, Rig, part
 
 KINDS = (*BYTES, "total")
+EXACT = 1e-9  # relative: a byte counts
 FAKE = "make the training under FakeTensorMode, images and labels too, and take the step there"
-COUNT = 'see "What counts as what" in the bonus handout'
 AGAIN = "run bonus.py again and submit the file that it wrote, unchanged"
 
 
-@part.outputs
+@part.probe(pair=True, values=SLIPPED, arrays=NUMBERS)
 def plans(student: Student, rig: Rig) -> Answer:
     """Small networks of secret widths; what is expected is counted on real tensors."""
-    answers = rig.answers()
+    answers, usual = rig.answers(), dict[str, dict[str, float]]()
     for case, make in rig.plans.small().items():
-        batch, size = rig.integer(3, 40), rig.integer(9, 24)
-        measured = rig.plans.measured(make, batch, size) if rig.side != "student" else {}
-        _add_plan(answers, student, rig, case, (make, batch, size), measured)
-    return answers.values()
+        sizes = (make, rig.integer(3, 40), rig.integer(9, 24))
+        measured = rig.plans.measured(*sizes) if rig.side != "student" else {}
+        _add_plan(answers, student, rig, case, sizes, measured)
+        mistaken = rig.plans.mistaken(*sizes) if rig.side != "student" else {}
+        for kind, found in mistaken.items():
+            why = {SLIPS[f"{kind}: {name}"][0]: float(it) for name, it in found.items()}
+            usual[f"{case}: bytes of {kind}"] = why
+    return {**answers.values(), "slips": usual}
 
 
 def _add_plan(
@@ -57,76 +62,166 @@ def large_plans(student: Student, rig: Rig) -> Answer:
     return answers.values()
 
 
-@part.outputs
+TOO_MANY = "the total of this batch is above the budget"
+TOO_FEW = "a batch with one more image also fits"
+NONE_APART = "the budget is divided by the whole plan of one image"
+HALF = "the budget is divided by half the plan of two images"
+FIXED = "take off the budget what does not grow with the batch, then divide by what one image adds"
+FITS = {
+    TOO_MANY: "take off the budget what does not grow with the batch, and round down with //",
+    TOO_FEW: "a total that equals the budget is allowed: <=, and rounded down once",
+    NONE_APART: FIXED,
+    HALF: FIXED,
+}
+LARGEST = {
+    "a budget of": ("where no batch fits, it is 0", "return at least 0: max(0, ...)"),
+    "": ("the batch is not the largest whose plan is within the budget", FIXED),
+}
+WHOLE_BATCH = "return the number of images as a whole number"
+
+
+@part.probe(pair=True, values=SLIPPED, arrays=NUMBERS)
 def budgets(student: Student, rig: Rig) -> Answer:
     """Budgets for exactly so many images, or a byte less, in turns; and one that does not even hold the weights.
 
     One for each network: whoever plans many batches to find the largest one takes half as long.
     """
-    answers, short = rig.answers(), rig.integer(0, 1)
-    for case, make in rig.plans.small().items():
+    answers, usual, short = rig.answers(), dict[str, dict[str, float]](), rig.integer(0, 1)
+    for network, make in rig.plans.small().items():
         size, fits = rig.integer(9, 24), rig.integer(100, 90_000)
-        budget, expected = grown(rig, make, size, fits)["total"] - short, fits - short
+        two, three, most = (grown(rig, make, size, count)["total"] for count in (2, 3, fits))
+        budget, expected, each = most - short, fits - short, three - two
+        case = f"{network}, {'one byte too few for' if short else 'exactly'} {fits:,} images"
+        usual[case] = {
+            TOO_MANY: float(expected + 1),
+            TOO_FEW: float(expected - 1),
+            NONE_APART: float(budget // (two - each)),
+            HALF: float(budget // (two // 2)),
+        }
         if rig.side == "student":
             expected = student.largest_batch(make, size, budget)
-        words = "one byte too few for" if short else "exactly"
-        answers.add(f"{case}, {words} {fits:,} images", rig.number(expected))
+        answers.add(case, rig.number(expected))
         short = 1 - short
     expected = student.largest_batch(make, size, 1000) if rig.side == "student" else 0
     answers.add("a budget of 1000 bytes", rig.number(expected))
-    return answers.values()
+    return {**answers.values(), "slips": usual if rig.side != "student" else {}}
 
 
-COUNTED = {  # words of a case -> why its bytes are wrong, and what to try
-    "of parameters": (
-        "a shared storage counts once, but all fake storages have the address 0: data_ptr() is no key",
+STATE = "add up the storages of all tensors in optimizer.state, after optimizer.step()"
+SLIPS = {  # what is counted, and a usual mistake -> why its bytes are wrong, and what to try
+    "parameters: address": (
+        (
+            "these are the bytes of one parameter: all fake storages have the address 0, "
+            "so data_ptr() does not tell them apart"
+        ),
         "tell storages apart by id(tensor.untyped_storage())",
     ),
-    "of gradients": (
-        "a frozen parameter has no gradient",
+    "parameters: numbers": (
+        "that is how many numbers the parameters hold, not how many bytes",
+        "count bytes: untyped_storage().nbytes(), not numel()",
+    ),
+    "parameters: trainable": (
+        "the frozen parameters are left out",
+        "count every parameter of model.parameters(), also those without a gradient",
+    ),
+    "parameters: names": (
+        "a weight that two layers share is counted twice",
+        "count each storage once, or go through model.parameters()",
+    ),
+    "buffers: counts": (
+        "BatchNorm's num_batches_tracked is left out",
+        "count every buffer of model.buffers(), also those of one number",
+    ),
+    "gradients: frozen": (
+        "those are the bytes of all parameters, and a frozen parameter has no gradient",
         "count the .grad that are not None, after loss.backward()",
     ),
-    "of optimizer": (
-        "every tensor of the state after the first step counts, also Adam's step counts",
-        "look at optimizer.state after optimizer.step()",
+    "gradients: none": (
+        "no gradient was there when they were counted",
+        "count .grad after loss.backward(), and before anything sets it to None",
     ),
+    "optimizer: none": ("the optimizer has no state before its first step", STATE),
+    "optimizer: counts": ("Adam's counts of steps are left out, which are tensors too", STATE),
+    "activations: tensors": (
+        "that is the sum over all tensors that are kept, and some of them share a storage",
+        "count each storage once: let a dict hold the storages, by their id",
+    ),
+    "activations: views": (
+        "a tensor may be a view, which shows only a part of the storage that it keeps",
+        "add up untyped_storage().nbytes(), not the nbytes of a tensor",
+    ),
+    "activations: batch": (
+        "images and labels are kept for the backward pass too, but `batch` counts them already",
+        "leave out the storages of images and labels",
+    ),
+    "activations: weights": (
+        "parameters and buffers are kept for the backward pass too, but have lines of their own",
+        "leave out the storages of parameters and buffers",
+    ),
+    "activations: all": (
+        "parameters, buffers, images and labels are kept too, but other lines count them already",
+        "leave out the storages that another line counts",
+    ),
+    "activations: eval": (
+        "that is what the model keeps in eval(), where BatchNorm and dropout keep less",
+        "call model.train() before the forward pass",
+    ),
+    "activations: criterion": (
+        "that is what plain cross-entropy keeps, and another criterion was given",
+        "compute the loss with the criterion that make_training() returned",
+    ),
+    "activations: model": (
+        "that is what the model keeps, without the loss",
+        "call the criterion within saved_tensors_hooks too",
+    ),
+    "batch: images": ("the labels are left out", "count images and labels"),
+    "batch: int32": ("the labels are counted with 4 bytes each", "make labels of dtype int64"),
+}
+COUNTED = {  # words of a case -> why its bytes are wrong, and what to try
+    "of parameters": (
+        "all parameters of the model count, each storage once",
+        "add up untyped_storage().nbytes() of model.parameters(), each storage once",
+    ),
+    "of buffers": ("all buffers of the model count", "count the storages of model.buffers()"),
+    "of gradients": (
+        "the gradients after a backward pass count, and a frozen parameter has none",
+        "count the .grad that are not None, after loss.backward()",
+    ),
+    "of optimizer": ("every tensor of the state after the first step counts", STATE),
     "of activations": (
         (
             "activations are the storages that model and loss keep in train(): each once and whole, "
             "without those of parameters, buffers and batch"
         ),
-        "model.train() first; then add up untyped_storage().nbytes(), once for each storage that no other line counts",
+        "in the pack hook collect the storage of each tensor, by its id",
     ),
     "of batch": (
         "labels are int64, images float32",
         "make images and labels of these dtypes, and count both",
     ),
     "of total": ("it is the sum of the six others", "add up the six others"),
-    "": ("the bytes of what is there after a step count", "count the storages of model.buffers()"),
 }
+WHOLE_NUMBER = "return a whole number of bytes under each of the seven names"
 
 
 @part.check(basis="outputs", compared="bytes")
 def plans_to_the_byte(plans: Pair) -> Verdict:
     """plan_memory counts the bytes of a training step: each storage once, in all seven lines."""
-    return outputs.same(plans, 0.0, why=COUNTED, try_=COUNT)
+    judged = outputs.same(plans, 0.0, why=COUNTED, try_=WHOLE_NUMBER)
+    return hinted(slips.told(plans, judged, EXACT), dict(SLIPS.values()))
 
 
 @part.check(basis="outputs", needs=[plans_to_the_byte], compared="bytes")
 def plans_what_does_not_fit(large_plans: Pair) -> Verdict:
     """plan_memory plans ResNet-50 for tens of thousands of images, in a process with little memory."""
-    return outputs.same(large_plans, 0.0, why=COUNTED, try_=COUNT)
+    return outputs.same(large_plans, 0.0, why=COUNTED, try_=WHOLE_NUMBER)
 
 
 @part.check(basis="scripted", needs=[plans_to_the_byte])
 def finds_the_largest_batch(budgets: Pair) -> Verdict:
     """largest_batch returns the last batch size whose plan is within the budget."""
-    why: Causes = {
-        "a budget of": ("where no batch fits, it is 0", "return at least 0: max(0, ...)"),
-        "": "a batch with one more image also fits, or this batch does not fit",
-    }
-    try_ = "(budget - what does not grow) // bytes of an image, at least 0"
-    return outputs.same(budgets, 0.0, why=why, try_=try_)
+    judged = outputs.same(budgets, 0.0, why=LARGEST, try_=WHOLE_BATCH)
+    return hinted(slips.told(budgets, judged, EXACT), FITS)
 
 
 BUDGET = 16_000_000_000  # bytes

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 from torchvision import models
 
 from autograder.worker.rigs.counters import Saved
@@ -112,8 +113,70 @@ class Plans:
         }
         return {**planned, "total": sum(planned.values())}
 
+    def mistaken(
+        self, make_training: MakeTraining, batch_size: int, image_size: int
+    ) -> dict[str, dict[str, int]]:
+        """Return the bytes that usual mistakes find, by what the bytes are and by the mistake."""
+        model, criterion, optimizer = make_training()
+        images = torch.zeros(batch_size, 3, image_size, image_size)
+        labels = torch.zeros(batch_size, dtype=torch.int64)
+        weights, buffers = list(model.parameters()), list(model.buffers())
+        there = [*weights, *buffers, images, labels]
+
+        def kept(lose: Callable[[], object], known: Sequence[Tensor] = there) -> list[Tensor]:
+            saved: list[Tensor] = []
+
+            def keep(tensor: Tensor) -> Tensor:
+                saved.append(tensor.detach())
+                return saved[-1]
+
+            with saved_tensors_hooks(keep, lambda tensor: tensor):
+                lose()
+            elsewhere = {_key(tensor) for tensor in known}
+            return [tensor for tensor in saved if _key(tensor) not in elsewhere]
+
+        def loss() -> Tensor:
+            lost: Tensor = criterion(model(images), labels)
+            return lost
+
+        model.eval()
+        in_eval = _bytes(kept(loss))
+        model.train()
+        right = kept(loss)
+        activations = {
+            "tensors": sum(tensor.nbytes for tensor in right),
+            "views": sum({_key(tensor): tensor.nbytes for tensor in right}.values()),
+            "batch": _bytes(kept(loss, [*weights, *buffers])),
+            "weights": _bytes(kept(loss, [images, labels])),
+            "all": _bytes(kept(loss, [])),
+            "eval": in_eval,
+            "criterion": _bytes(kept(lambda: nn.functional.cross_entropy(model(images), labels))),
+            "model": _bytes(kept(lambda: model(images))),
+        }
+        loss().backward()
+        optimizer.step()
+        state = [it for each in optimizer.state.values() for it in each.values()]
+        return {
+            "parameters": {
+                "address": weights[-1].nbytes,
+                "numbers": sum(it.numel() for it in weights),
+                "trainable": _bytes(it for it in weights if it.requires_grad),
+                "names": sum(it.nbytes for _, it in model.named_parameters(remove_duplicate=False)),
+            },
+            "buffers": {"counts": _bytes(it for it in buffers if it.dim())},
+            "gradients": {"frozen": _bytes(weights), "none": 0},
+            "optimizer": {"none": 0, "counts": _bytes(it for it in state if it.dim())},
+            "activations": activations,
+            "batch": {"images": images.nbytes, "int32": images.nbytes + labels.nbytes // 2},
+        }
+
 
 def _bytes(values: Iterable[Any]) -> int:
     """Add up the storages of the tensors among some values, each once."""
-    storages = [value.untyped_storage() for value in values if isinstance(value, Tensor)]
-    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    return sum({_key(tensor): tensor.untyped_storage().nbytes() for tensor in tensors}.values())
+
+
+def _key(tensor: Tensor) -> int:
+    """Return what tells storages apart, as long as both are there."""
+    return tensor.untyped_storage().data_ptr()
