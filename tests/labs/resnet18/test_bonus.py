@@ -1,4 +1,4 @@
-"""The bonus judged whole: right work passes on any seed, and what students write is held to what the handout says.
+"""The bonus judged whole: right work passes on any seed, and an answer of another form is refused.
 
 Each mistake is an entry of tests/submissions/resnet18/bonus.yaml.
 """
@@ -6,7 +6,6 @@ Each mistake is an entry of tests/submissions/resnet18/bonus.yaml.
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from autograder.labs.resnet18.bonus import part
 from autograder.model import Limits, Observation, Pair, Passed
 from tests.labs.bench import ROOT, Bench
 
-HANDOUT = (ROOT / "assignments/resnet18/bonus.md").read_text(encoding="utf-8")
 TOGETHER = "ranks"  # its processes are forked, which takes a process that has not trained yet
 RANKED = {check.name for check in part.checks.values() if TOGETHER in check.reads}
 bench = Bench("resnet18", part, without=RANKED)
@@ -50,13 +48,6 @@ def test_the_files_of_the_reference_are_as_their_schema_says(stem):
     columns = bench.handed_in(f"{stem}.csv").columns
 
     assert tuple(schema["required"]) == columns
-
-
-def test_a_check_points_to_sections_that_are_there():
-    sections = re.findall(r"^## (.*)$", HANDOUT, re.MULTILINE)
-    source = (ROOT / "autograder/labs/resnet18/bonus/__init__.py").read_text(encoding="utf-8")
-
-    assert set(re.findall(r"see \"(.*?)\" in the bonus handout", source)) <= set(sections)
 
 
 FORGED = {

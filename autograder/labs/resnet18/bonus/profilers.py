@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.checks import outputs
+from autograder.checks.hints import Causes, cause
 from autograder.checks.numerics import close, shown
-from autograder.checks.table_form import Row
+from autograder.checks.table_form import Row, shown_cell
 from autograder.lab import (
     CELL,
     NUMBER,
@@ -28,7 +30,6 @@ from autograder.labs.resnet18.bonus.part import Rig, part
 from autograder.traces.words import many
 
 SECONDS = 0.005  # relative: reading the scripted clock takes a microsecond
-PROFILE = 'see "What a profiler must not disturb" in the bonus handout'
 
 
 @part.probe(pair=True, values={"facts": map_of(TEXT)})
@@ -47,12 +48,16 @@ def decorated(student: Student, rig: Rig) -> Answer:
 def decorator_times(student: Student, rig: Rig) -> Answer:
     """Calls that take scripted seconds: those that were noted, or on the baseline's side those that passed."""
     rig.clock.freeze()
-    answers = rig.answers()
+    answers, decorated = rig.answers(), rig.decorated()
     timed = student.timed if rig.side == "student" else None
-    for case, passed, noted in rig.decorated().timings(timed):
+    for case, passed, noted in decorated.timings(timed):
         seconds = rig.series(noted, "seconds") if timed else np.array(passed)
+        if "device" in case:
+            waits = decorated.synchronized or not timed
+            answers.add(f"{case}: synchronize()", "right" if waits else "it was never called")
         answers.add(f"{case}: calls noted", len(seconds))
-        answers.add(f"{case}: seconds", rig.tensor(seconds[:, None], "float64"))
+        for number, each in enumerate(seconds[: len(passed)], 1):
+            answers.add(f"{case}: seconds of call {number}", float(each))
     return answers.values()
 
 
@@ -88,7 +93,25 @@ def after_profiling(student: Student, rig: Rig) -> Answer:
     return {"left": left + rig.programs.left(student.time_lines)}
 
 
-OF_GENERATORS = ("a generator", "begun before it is asked", "its values", "calls noted of it")
+NOTICED: Causes = {  # words of a fact -> why it is different, and what to try
+    "a generator function": (
+        "a generator function was wrapped",
+        "return a generator function as it is",
+    ),
+    "the result of a method": (
+        "the decorated function does not get `self`, or its result is not handed on",
+        "let timed return a function, which hands on *args and **kwargs",
+    ),
+    "the result": (
+        "the wrapper does not hand on what the function returned",
+        "return what the function returned",
+    ),
+    "an exception": (
+        "the exception does not reach the caller as it was",
+        "do not catch it: a finally without return lets it go on",
+    ),
+    "": ("the decorated function looks different to its caller", "functools.wraps"),
+}
 
 
 @part.check(basis="report")
@@ -98,23 +121,23 @@ def decorator_is_not_noticed(decorated: Pair) -> Verdict:
     for fact, right in expected.items():
         if facts.get(fact) == right:
             continue
-        why, try_ = "the decorated function looks different to its caller", "functools.wraps"
-        if fact.endswith(OF_GENERATORS):
-            why = "a generator function was wrapped"
-            try_ = "return a generator function as it is"
         measured = f"{fact}: {facts.get(fact)}, expected {right}"
-        return Failed(measured, why, try_)
+        return Failed(measured, *cause(NOTICED, fact, ""))
     return Passed(f"{len(expected)} facts are as they were")
 
 
-NOTED = {  # words of a case -> why its seconds are wrong, and what to try
+NOTED: Causes = {  # words of a case -> why its seconds are wrong, and what to try
+    "synchronize()": (
+        "timed(synchronize=...) was given a function, and did nothing with it",
+        "call synchronize() before each reading of the clock, also before the first",
+    ),
     "raises": (
         "a call is missing: one that raised, or one after it",
-        "note the seconds in a finally",
+        "note the seconds, and lower the count of nested calls, in a finally",
     ),
     "itself": (
         "a call within a call of the same function is part of it, and must not be noted again",
-        "count how deep the calls are",
+        "count how deep the calls are, and note the outermost one only",
     ),
     "before": (
         "work that was queued before the call is counted",
@@ -122,55 +145,94 @@ NOTED = {  # words of a case -> why its seconds are wrong, and what to try
     ),
     "device": (
         "the clock was read while the device still worked",
-        "synchronize() before the last reading of the clock",
+        "synchronize() before the last reading of the clock too",
+    ),
+    "within another: calls noted": (
+        "a call within a call of another function was not noted",
+        "count nested calls of each decorated function on its own",
+    ),
+    "calls noted": (
+        "a call is missing, or a call of another function is noted here",
+        "make the list where a function is decorated, and append once for each call",
     ),
     "": (
         "expected the difference of time.perf_counter() after and before the call, in seconds",
         "read time.perf_counter() right before and right after the call",
     ),
 }
+SECONDS_OF_CALLS = "append the seconds of each call, as a float, to the list `seconds`"
 
 
 @part.check(basis="scripted")
 def decorator_times_honestly(decorator_times: Pair) -> Verdict:
     """The decorator timed records each outermost call once, with the device's work, also when it raises."""
-    return outputs.same(decorator_times, SECONDS, why=NOTED, try_=PROFILE)
+    return outputs.same(decorator_times, SECONDS, why=NOTED, try_=SECONDS_OF_CALLS)
 
 
 FAINT = 1e-3  # of the seconds is none of them: what the code itself takes on a real clock
-NO_END = "its end was not seen: of the last line that runs it is the event 'return'"
-OTHER_CLOCK = (
-    "nothing was counted, or the clock is not time.perf_counter: "
-    "use cProfile.Profile(time.perf_counter)"
+PAIR = "return both: what the function returned, then the rows"
+ORDER = "take the figures in the order of pstats: primitive calls, calls, own seconds, seconds"
+NO_END = (
+    "the function's last line is not timed: its end is the event 'return'",
+    "take the time at the event 'return' as at each 'line'",
 )
+CALLED = (
+    "the lines of the called function are traced too, and take the time of the line that calls it",
+    "let `entered` return None for a frame whose f_code is not that of the function",
+)
+NO_CLOCK = "nothing was counted, or the clock is not time.perf_counter"
 
 
 def same_profile(profiled: Pair, key: str) -> Verdict:
     """Pass rows, one for each *key*, that say what the program is known to do; others may be among them."""
     rows, expected = (side.values["rows"] for side in (profiled.student, profiled.baseline))
-    if profiled.student.values["result"] != profiled.baseline.values["result"]:
-        why = "it must return a pair: the function's result, and the rows"
-        return Failed("the result is missing or different", why, PROFILE)
+    result, asked = (side.values["result"] for side in (profiled.student, profiled.baseline))
+    if result != asked:
+        why = "expected a pair: what the function returned, and the rows"
+        return Failed(f"result {shown(result)}, expected {shown(asked)}", why, PAIR)
     for right in expected:
         where = f"{key} {right[key]}"
         if "text" in right:
             where += f" of the grader's program, `{right['text']}`"
         named = [row for row in rows if row.get(key) == right[key]]
         if len(named) != 1:
-            measured = f"{many(len(named), 'row')} for {where}"
-            return Failed(measured, f"expected one row for each {key}", PROFILE)
+            there = ", ".join(shown_cell(row.get(key)) for row in rows[:6]) or "nothing"
+            measured = f"{many(len(named), 'row')} for {where}; the rows are of {there}"
+            return Failed(measured, *_miscounted(len(named), rows, expected, right))
         for figure in [name for name in right if name not in (key, "text")]:
             value, want = named[0].get(figure), right[figure]
             if not _alike(value, want):
                 measured = f"{where}: {figure} {shown(value)}, expected {want:.4g}"
-                return Failed(measured, _profile_reason(figure, value, right), PROFILE)
+                return Failed(measured, *_mistake(figure, value, expected, right))
     ordered = "line" if key == "line" else "own_seconds"
     keys = [right[key] for right in expected]
     order = [row[ordered] for row in rows if row.get(key) in keys]
     if order == sorted(order, reverse=ordered != key):
         return Passed(f"{len(expected)} rows, on a clock that the grader moves")
     measured = f"{ordered}: {', '.join(map(shown, order[:6]))}"
-    return Failed(measured, "the rows are in the wrong order", f"sort by {ordered}")
+    least = "least" if ordered == key else "most"
+    return Failed(
+        measured, "the rows are in the wrong order", f"sort by {ordered}, the {least} first"
+    )
+
+
+def _miscounted(
+    count: int, rows: Sequence[Row], expected: Sequence[Row], right: Row
+) -> tuple[str, str]:
+    """Say why a function or a line has no row, or several, and what to try."""
+    of = "line" if "line" in right else "function"
+    if count:
+        return f"expected one row for each {of}", f"add up what belongs to one {of}, for one row"
+    numbers = [row["line"] for row in rows if isinstance(row.get("line"), float | int)]
+    if of == "line" and numbers and max(numbers) < expected[0]["line"]:
+        first = "the lines are numbered from the first line of the function"
+        return first, "take frame.f_lineno as it is: the line's number in the file"
+    if rows and right.get("line") == expected[-1].get("line", 0):
+        return NO_END
+    why = f"expected one row for each {of} that ran"
+    if of == "line":
+        return why, "let `entered` return the function that is called at each line"
+    return why, "the keys of pstats are (file, line, name): take the name"
 
 
 def _alike(value: Any, expected: float) -> bool:
@@ -180,28 +242,40 @@ def _alike(value: Any, expected: float) -> bool:
     return close(value, expected, SECONDS) if isinstance(expected, float) else value == expected
 
 
-def _profile_reason(figure: str, reported: Any, row: Row) -> str:
-    """Recognise which figure stands in another's place."""
+def _mistake(figure: str, reported: Any, expected: Sequence[Row], right: Row) -> tuple[str, str]:
+    """Say which mistake gives a figure, and what to try."""
     others = [
-        name for name, value in row.items() if name != figure and isinstance(value, float | int)
+        name for name, value in right.items() if name != figure and isinstance(value, float | int)
     ]
     if not isinstance(reported, float | int):
-        return "it must be a number"
-    if swapped := next((name for name in others if close(reported, row[name], 1e-3)), ""):
-        return f"that is its {swapped}"
-    if "seconds" in figure and reported < FAINT * row[figure]:
-        return NO_END if "hits" in row else OTHER_CLOCK
-    if "calls" in row and "seconds" not in row:
-        return (
-            "the function calls itself, and each of its calls counts; "
-            "pstats has primitive calls first, then all calls"
-        )
-    if "hits" in row:
-        return (
-            "a line lasts until the next line begins or the function ends, "
-            "with the functions that it calls"
-        )
-    return "calls or time are missing, or those of another function are counted too"
+        return "it must be a number", f"put {figure} into each row, as a number"
+    if swapped := next((name for name in others if close(reported, right[name], 1e-3)), ""):
+        own = "put each figure under its own name"
+        return f"that is its {swapped}", own if "hits" in right else ORDER
+    is_faint = "seconds" in figure and reported < FAINT * right[figure]
+    if "hits" in right:
+        return _of_a_line(figure, reported, expected, right, is_faint=is_faint)
+    if is_faint:
+        return NO_CLOCK, "profile the call with cProfile.Profile(time.perf_counter)"
+    if figure == "calls" and "seconds" not in right:
+        why = "the function calls itself, and each of its calls counts: not only primitive calls"
+        return why, "take the second number of pstats: calls"
+    return "calls or time are missing, or those of another function are counted too", ORDER
+
+
+def _of_a_line(
+    figure: str, reported: float, expected: Sequence[Row], right: Row, *, is_faint: bool
+) -> tuple[str, str]:
+    if figure == "hits":
+        return "hits is how often the line ran", "count one hit at each event 'line' of the line"
+    if is_faint and right == expected[0]:
+        return NO_CLOCK, "read time.perf_counter() at each event"
+    if is_faint:
+        return NO_END if right == expected[-1] else CALLED
+    if close(reported * right["hits"], right[figure], SECONDS):
+        return "that is the time of one hit", "add up the time of all hits of a line"
+    why = "a line lasts until the next line begins or the function ends, with the functions that it calls"
+    return why, "at each event add the time since the last one to the line before"
 
 
 @part.check(basis="scripted")
@@ -216,15 +290,26 @@ def finds_the_hot_line(lines: Pair) -> Verdict:
     return same_profile(lines, "line")
 
 
+LEFT: Causes = {  # words of what is left -> why it matters, and what to try
+    "is off": (
+        "whoever traced before, such as a debugger, sees nothing any more",
+        "take sys.gettrace() first, and set that again in the finally, not None",
+    ),
+    "still watches": (
+        "every call after it is slower, and the next profiler cannot start",
+        "end the trace or profile in a finally, which also runs after an exception",
+    ),
+    "": (
+        "the caller never learns that the function failed",
+        "do not catch the exception: a finally without return lets it go on",
+    ),
+}
+
+
 @part.check(basis="report", needs=[finds_the_hot_function, finds_the_hot_line])
 def profilers_let_go(after_profiling: Observation) -> Verdict:
     """After profile_calls and time_lines nothing is traced, and exceptions come out unchanged."""
     left = after_profiling.values["left"]
     if not left:
         return Passed("nothing is left behind")
-    why = "every call after it is slower, and the next profiler cannot start"
-    try_ = "stop in a finally"
-    if all("exception" in it for it in left):
-        why = "the caller never learns that the function failed"
-        try_ = "do not catch the exception: a finally without return lets it go on"
-    return Failed("; ".join(left), why, try_)
+    return Failed("; ".join(left), *cause(LEFT, "; ".join(left), ""))

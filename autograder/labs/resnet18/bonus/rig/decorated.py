@@ -31,6 +31,8 @@ class Decorated:
 
     def __init__(self, clock: VirtualClock, seconds: Callable[[int], list[float]]) -> None:
         self._clock, self._seconds = clock, seconds
+        self.synchronized = False
+        """Whether a decorated function has called the `synchronize` that was given to `timed`."""
 
     def facts(self, ways: Mapping[str, Any]) -> dict[str, str]:
         """Return what a caller sees of functions that were decorated in these ways."""
@@ -112,6 +114,10 @@ class Decorated:
         earlier, queued, host = self._seconds(3)
         device = Queued(self._clock)
 
+        def synchronize() -> None:
+            self.synchronized = True
+            device.synchronize()
+
         def one_step() -> None:
             device.work(queued)
             self._spend(host)
@@ -120,7 +126,7 @@ class Decorated:
             ("a device that works on", 0.0),
             ("a device that worked before", earlier),
         ):
-            step = timed(synchronize=device.synchronize)(one_step)
+            step = timed(synchronize=synchronize)(one_step)
             for _ in range(2):
                 device.synchronize()
                 device.work(left)
@@ -178,11 +184,9 @@ def _generator(decorate: Any, first: float, second: float) -> dict[str, object]:
     decorated = decorate(values)
     made = decorated(2)
     facts: dict[str, object] = {
-        "a generator": inspect.isgenerator(made),
-        "begun before it is asked": len(begun),
-    }
-    return {
-        **facts,
+        "its call returns a generator": inspect.isgenerator(made),
+        "runs begun before a value is asked for": len(begun),
         "its values": list(made),
-        "calls noted of it": len(getattr(decorated, "seconds", [])),
+        "calls noted": len(getattr(decorated, "seconds", [])),
     }
+    return {f"a generator function, {fact}": value for fact, value in facts.items()}

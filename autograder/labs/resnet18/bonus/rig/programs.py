@@ -115,10 +115,12 @@ class Programs:
                 problems.append(f"{name} let no exception through")
             if after != before:
                 ended = after == (None, *before[1:])
-                problems.append(
-                    f"{name} {'ends a trace that was there before' if ended else 'still watches'} "
-                    f"after {words}"
+                left = (
+                    f"a trace that was on before {name} is off"
+                    if ended
+                    else f"{name} still watches"
                 )
+                problems.append(f"{left} after {words}")
         return problems
 
     def _fails(self) -> Callable[[int], int]:

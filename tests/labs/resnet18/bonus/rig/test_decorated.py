@@ -57,7 +57,13 @@ DECORATORS = {
         lambda function: staticmethod(wrapped(function)),
         {"the result of a method"},
     ),
-    "a list for a generator": (lists, {"a generator", "begun before it is asked"}),
+    "a list for a generator": (
+        lists,
+        {
+            "a generator function, its call returns a generator",
+            "a generator function, runs begun before a value is asked for",
+        },
+    ),
 }
 
 

@@ -114,7 +114,7 @@ LEFT = {
     "a trace that was there": (
         ends_all_traces,
         [
-            f"ends_all_traces ends a trace that was there before after {it}"
+            f"a trace that was on before ends_all_traces is off after {it}"
             for it in ("a call", "a call that raised")
         ],
     ),
