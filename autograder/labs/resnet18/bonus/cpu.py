@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checks.hints import caused
 from autograder.checks.table_form import Row
 from autograder.claims.studies import DRAWN, PICTURE, Study, drawn
 from autograder.lab import INTEGER, NUMBER, Answer, Pair, Student, list_of
@@ -53,8 +54,19 @@ def _keys(script: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 PACE = 0.02  # relative
+MEAN = 11.8 / 7  # of seven calls, over their median
+COLD = 1.2  # the median of a cold call and six others
+COUNTS = (0.8, 0.85, 0.9, 0.95, 1.05)
+"""Medians of three to ten calls, but not of seven."""
 OTHER_THREADS = "the step ran before with a different number of threads"
 PROCESS_TIME = "time.process_time() adds up over threads"
+NOT_SET = "torch had a different number of threads"
+NOT_SEVEN = "that is the median of fewer or more than seven calls"
+TRIES = {
+    OTHER_THREADS: "make a fresh step for each row, after the number of threads was set",
+    NOT_SET: "torch.set_num_threads for each row, before its step is made and called",
+    NOT_SEVEN: "time seven calls, after one that does not count",
+}
 USED = 2.5  # times as long takes a scripted step that ran with another number of threads before
 
 
@@ -74,10 +86,12 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
     """Say how milliseconds differ from what a scripted clock showed."""
     for row, ms in zip(rows, expected, strict=True):
         usual = [
-            (ms * 11.6 / 7, "the mean, which one slow call decides: take the median"),
+            (ms * MEAN, "the mean, which one slow call decides: take the median"),
             (ms * 0.6, "the fastest call: take the median"),
-            (ms / 1000, "in seconds"),
-            (ms * USED, f"{OTHER_THREADS}: make a fresh one for each row"),
+            (ms / 1000, "it is in seconds"),
+            (ms * COLD, "it includes the slow first call"),
+            *((ms * times, NOT_SEVEN) for times in COUNTS),
+            (ms * USED, OTHER_THREADS),
             (ms * row["threads"], f"{PROCESS_TIME}: take time.perf_counter()"),
         ]
         if wrong := CPU.mismatch(row, "ms", ms, PACE, usual, _otherwise(row["ms"], ms)):
@@ -86,20 +100,20 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
 
 
 def _otherwise(value: float, ms: float) -> str:
-    if value >= 50 * ms:
-        return "torch had a different number of threads"
-    return "the first call was counted, not seven were timed, or the number of threads was wrong"
+    return NOT_SET if value >= 50 * ms else "that is not the median of seven calls of its step"
 
 
 def _restored(study: Pair) -> str | tuple[str, str]:
     observed, script = study.student.values, study.baseline.values
     problem = time_problem(observed["rows"], script["ms"])
     if problem or observed["after"] == script["before"]:
-        return problem
+        return caused(problem, TRIES)
     threads = f"{observed['after']} threads afterwards, but {script['before']} before"
-    why = "whatever runs next uses the threads of the last row"
-    try_ = "torch.get_num_threads() first, and torch.set_num_threads in a finally"
-    return f"{threads}: {why}", try_
+    if observed["after"] == script["counts"][-1]:
+        why = "whatever runs next uses the threads of the last row"
+        return f"{threads}: {why}", "set the number that torch had before again, in a finally"
+    why = "the study sets neither the number of the last row nor the one that torch had before"
+    return f"{threads}: {why}", "take torch.get_num_threads() first, and set that at the end"
 
 
 cpu = Study(part, CPU, "study_cpu", by=study, expected=_keys)
@@ -110,7 +124,7 @@ cpu.is_measured(
         "study_cpu takes the median of warm steps, "
         "for each option and number of threads, and restores the threads."
     ),
-    try_="set_num_threads, a fresh step, a call that does not count, the median of seven",
+    try_="read the clock right before and right after each call of step(), and keep its seconds",
     shows=["threads", "ms"],
 )
 cpu.is_written()

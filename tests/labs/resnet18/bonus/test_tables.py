@@ -161,12 +161,14 @@ def test_a_study_without_rows_is_none():
 
 MILLISECONDS = {
     "right": ({}, ""),
-    "the mean": ({"ms": 5 * 11.6 / 7}, "the mean, which one slow call decides"),
+    "the mean": ({"ms": 5 * cpu.MEAN}, "the mean, which one slow call decides"),
     "the fastest": ({"ms": 3.0}, "the fastest call"),
     "seconds": ({"ms": 0.005}, "in seconds"),
     "threads that were not set": ({"ms": 400.0}, "torch had a different number of threads"),
-    "the first call": ({"ms": 60.0}, "the first call was counted"),
-    "a used step": ({"ms": 12.5}, "make a fresh one for each row"),
+    "the first call": ({"ms": 6.0}, "it includes the slow first call"),
+    "five calls": ({"ms": 4.5}, "the median of fewer or more than seven calls"),
+    "anything else": ({"ms": 60.0}, "not the median of seven calls"),
+    "a used step": ({"ms": 12.5}, "the step ran before with a different number of threads"),
     "time of all threads": ({"ms": 20.0, "threads": 4}, "time.process_time() adds up over threads"),
 }
 
