@@ -112,7 +112,7 @@ def _restored(study: Pair) -> str | tuple[str, str]:
     if observed["after"] == script["counts"][-1]:
         why = "whatever runs next uses the threads of the last row"
         return f"{threads}: {why}", "set the number that torch had before again, in a finally"
-    why = "the study sets neither the number of the last row nor the one that torch had before"
+    why = "the number that is set at the end is not the one that torch had before"
     return f"{threads}: {why}", "take torch.get_num_threads() first, and set that at the end"
 
 
