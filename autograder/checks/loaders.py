@@ -25,11 +25,24 @@ TOGETHER = 0.5  # of the samples may follow their neighbour in the data set; of 
 REFUSED = (
     "leave out what DataLoader refuses, such as persistent_workers=True where num_workers is 0"
 )
-REASONS: Mapping[str, str] = {
-    "num_workers": "the caller decides how many there are",
-    "pin_memory": "only a GPU fetches pinned batches by itself",
-    "persistent_workers": "workers that end with an epoch start again in the next; without workers it is an error",
+REASONS: Mapping[str, tuple[str, str]] = {
+    "num_workers": (
+        "the caller decides how many there are",
+        "pass the number of workers on to the DataLoader as it is given, also when it is 0",
+    ),
+    "pin_memory": (
+        "only a GPU fetches pinned batches by itself",
+        "pin memory where the device is a GPU, and nowhere else: look at device.type",
+    ),
+    "persistent_workers": (
+        "workers that end with an epoch start again in the next; without workers it is an error",
+        "let workers persist where there are workers, and nowhere else",
+    ),
 }
+"""Why an option must be as it must be, and what to try."""
+WHOLE_SET = (
+    "shuffle=True, and no sampler or Subset of fewer samples: an epoch is the whole data set"
+)
 
 
 def epoch(observation: Observation, name: str) -> Epoch:
@@ -58,7 +71,10 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
                 try_ = "drop_last=False, as it is by default"
             elif list(delivered.sizes[:1]) != list(expected.sizes[:1]):
                 why = "the batches do not have the size that batch_size says"
-                try_ = "pass batch_size on to the DataLoader"
+                try_ = "return a DataLoader that is made with the batch_size that is given"
+            elif not (came := delivered.samples()) - (whole := expected.samples()):
+                why = f"{whole.total() - came.total()} of {whole.total()} samples are left out"
+                try_ = WHOLE_SET
             return Failed(f"in the {name} epoch: {problem}", why, try_)
     return Passed(f"{expected.samples().total()} samples in each of two epochs")
 
@@ -97,7 +113,7 @@ def seeded(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
     return Passed("the same order from the same seed")
 
 
-def drawn_afresh(dice: Observation, *, samples: int, see: str) -> Verdict:
+def drawn_afresh(dice: Observation, *, samples: int) -> Verdict:
     """Pass samples that are random numbers, of each source that augmentations draw from, where no two are equal."""
     for source, commitments in dice.arrays.items():
         drawn = Epoch(commitments, np.zeros(0)).samples()
@@ -105,7 +121,7 @@ def drawn_afresh(dice: Observation, *, samples: int, see: str) -> Verdict:
             return Failed(
                 f"{drawn.total()} samples of {samples}",
                 "samples are left out",
-                see,
+                WHOLE_SET,
             )
         if len(drawn) < samples:
             measured = (
@@ -149,11 +165,9 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = Fal
             None,
         )
         if odd:
-            return Failed(
-                f"{case} {odd} is {options[odd]}",
-                f"it must be {wanted[odd]}: {REASONS[odd]}",
-                try_,
-            )
+            why, try_ = REASONS[odd]
+            measured = f"{case} {odd} is {options[odd]}"
+            return Failed(measured, f"it must be {wanted[odd]}: {why}", try_)
         if spawned and not options["pickles"]:
             why = "workers that are spawned, as on macOS and Windows, get collate_fn as a pickle"
             name = "a function with a name, at the top of the file, instead of a lambda"

@@ -43,7 +43,9 @@ class Script:
 
 
 EARLY = "start the clock before the loop asks for its first batch, and let it run through"
-LATE = "read the clock after the losses and the correct answers are on the host, or after torch.cuda.synchronize()"
+LATE = "read the clock when the device is done: after torch.cuda.synchronize(), or after results are fetched"
+STARTED = "read the clock before iter(loader), or write for ... in loader"
+IN_SECONDS = "return the seconds as perf_counter() gives them, without 1000 *"
 COUNT = "samples += len(labels) in each iteration; samples / seconds at the end"
 SUM = "data_wait += time from asking for a batch until it is there, the first one included"
 CALL = "time whole iterations, and call model(images): model.forward(images) skips the clock, which is hooked to it"
@@ -51,7 +53,7 @@ JUMPS = "its clock is time.time(), which jumps when it is set"
 STEADY = "time.perf_counter() for every reading"
 ARRIVED = "read the clock as soon as the batch is there, before it is moved to the device"
 MOVED = "(on a clock that the grader moves)"
-WHOLE = "take every batch of the loader, to its end"
+WHOLE = "go through the whole loader: no break, no islice, no limit"
 AGAIN = "read the clock again when the iteration ends"
 
 
@@ -122,13 +124,20 @@ def _rates(script: Script) -> list[Story]:
         (
             total - script.start,
             "iter(loader) came before the clock was started",
-            EARLY,
+            STARTED,
         ),
         (sum(script.waits), "it holds the waits alone", CALL),
         (total * WALL, JUMPS, STEADY),
     ]
+    first = len(script.work)  # of the batches, where the loop ended early
+    some = sum(script.waits[:first]) + work + script.queued
     return [
         *((script.samples / each, why, try_) for each, why, try_ in seconds if each > 0),
+        *(
+            [(script.batch * first / some, f"it is of the first {first} batches alone", WHOLE)]
+            if first < count
+            else []
+        ),
         (count / total, "it counts batches and not samples", COUNT),
         (full / total, "it counts the last batch as a full one", COUNT),
     ]
@@ -150,12 +159,12 @@ def _waits(script: Script) -> list[Story]:
             "it is the mean, and must be the sum",
             SUM,
         ),
-        (waited / total, "it is a share, and must be in seconds", SUM),
+        (waited / total, "it is a share, and must be in seconds", "return the sum of the waits"),
         (waited * WALL, JUMPS, STEADY),
         (
             waited * 1000,
             "it is in milliseconds, and must be in seconds",
-            SUM,
+            IN_SECONDS,
         ),
         *(
             (total - rest, "it holds the work as well", AGAIN)

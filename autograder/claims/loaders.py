@@ -141,7 +141,8 @@ class Loader:
     def shuffles(self) -> None:
         """Claim that each epoch has an order of its own."""
         says = "Samples do not come in the order of the data set, and each epoch has a different order."
-        self._ordered(SHUFFLES, says, loaders.shuffled, "shuffle=True", [EACH_ONCE])
+        try_ = "shuffle=True in place of a sampler or permutation of your own"
+        self._ordered(SHUFFLES, says, loaders.shuffled, try_, [EACH_ONCE])
 
     def follows_the_seed(self) -> None:
         """Claim that the seed decides the order."""
@@ -190,7 +191,7 @@ class Loader:
         says = (
             "Random numbers in the data set differ from worker to worker and from epoch to epoch."
         )
-        judge = partial(loaders.drawn_afresh, samples=2 * SAMPLES, see=self.see)
+        judge = partial(loaders.drawn_afresh, samples=2 * SAMPLES)
         self.part.add_check("augments_afresh", says, "outputs", judge, ["dice"])
 
     def has_options(self, name: str, says: str = HAS_OPTIONS, *, spawned: bool = False) -> None:

@@ -52,6 +52,10 @@ WAITS = {
 }
 Reason = Callable[[Pair, Tolerance], tuple[str, str]]
 """Says why a training does not follow the baseline's, and what to try."""
+PASSED = {  # what to try where a figure is not what passed
+    "epoch_time": "return the seconds from before the loop until the device is done with all of it",
+    "samples": "samples += len(labels) in each iteration",
+}
 OWN_LOSS = "yours is F.cross_entropy's, and the criterion passed in was a different one, with label smoothing"
 
 
@@ -199,11 +203,8 @@ class TrainingLoop:
             losses, expected = (side.arrays["losses"] for side in (pair.student, pair.baseline))
             if unlike := numerics.misshapen(losses, expected):
                 why = numerics.ended_early(losses, expected) or "each batch has one"
-                return Failed(
-                    unlike,
-                    why,
-                    "losses.append(loss.detach()) in each iteration",
-                )
+                try_ = "losses.append(loss.detach()) in each iteration"
+                return Failed(unlike, why, timing.WHOLE if "the loop ended" in why else try_)
             expected = losses if rounded else expected
             epoch = numerics.Trained(expected, trusted["sizes"], trusted["right"], means)
             own = [(trusted["plain"] or 0.0, OWN_LOSS)] if smoothing else []
@@ -276,9 +277,7 @@ class TrainingLoop:
             trusted = pair.baseline.values
             samples = sum(trusted["sizes"])
             if reported["handed_on"] != trusted["handed_on"]:
-                measured = f"{len(reported['handed_on'])} samples of {samples}, or in another order"
-                why = "each batch is to be handed on once, as it comes"
-                return Failed(measured, why, "take every batch of the loop once")
+                return _handed_on(len(reported["handed_on"]), samples)
             work = trusted["work"][
                 : max(reported["passes"], 0) or None
             ]  # who joins batches takes fewer
@@ -311,8 +310,7 @@ class TrainingLoop:
             passed = {"epoch_time": script.total, "samples": samples}
             for name in figures:
                 if not close(reported[name], passed[name], timing.EXACT):
-                    why = f"{passed[name]:.4g} is what passed"
-                    return Failed(f"{name} is {shown(reported[name])}", why, see)
+                    return _not_passed(name, reported[name], passed[name])
             return verdict
 
         named = ("throughput", "data_wait", *figures)
@@ -384,3 +382,19 @@ class TrainingLoop:
     def _probe(self, run: Callable[[Student, Rig], Any], **forms: Any) -> str:
         self.part.probe(takes=None if self.module else [self.function], **forms)(run)
         return run.__name__
+
+
+def _handed_on(count: int, samples: int) -> Failed:
+    measured = f"step got {count} samples, and the loader gave {samples}"
+    if count == samples:
+        measured = f"{measured}, in another order"
+    why = "each batch is to be handed on once, as it comes"
+    return Failed(measured, why, "call step once for each batch, and go through the loader once")
+
+
+def _not_passed(name: str, reported: float | None, passed: float) -> Failed:
+    """Fail an epoch_time, or a number of samples, that is not what passed."""
+    why, try_ = f"{passed:.4g} is right", PASSED[name]
+    if close(reported, 1000 * passed, timing.EXACT):
+        why, try_ = f"{why}: it is in milliseconds", timing.IN_SECONDS
+    return Failed(f"{name} is {shown(reported)}", why, try_)

@@ -183,7 +183,7 @@ DRAWN = {
 def test_random_numbers_are_drawn_afresh(samples, kind, words):
     commitments = seen(samples, samples).arrays["first_commitments"]
     dice = Observation("dice", "ok", arrays={"torch": commitments})
-    found = loaders.drawn_afresh(dice, samples=12, see="")
+    found = loaders.drawn_afresh(dice, samples=12)
 
     assert isinstance(found, kind)
     assert words in found.measured

@@ -43,7 +43,11 @@ class Dice(Dataset[Tensor]):
     def __len__(self) -> int:
         return self._samples
 
-    def __getitem__(self, index: int) -> Tensor:
+    def __getitem__(self, index: Any) -> Tensor:
+        if isinstance(index, slice):
+            raise TypeError(
+                "this data set has one sample for each index, dataset[3], and no slices"
+            )
         if not 0 <= index < self._samples:
             raise IndexError(index)
         return torch.tensor([SOURCES[self._source]()], dtype=torch.float64)

@@ -62,6 +62,8 @@ SAME = 0.03  # relative: figures of one row that follow from each other, beyond 
 APART = 0.5  # seconds: so far is the epoch of any number of workers from that of none
 COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
 LEAST = 1e-9  # seconds
+FASTER = 0.9  # of a wait: in the epochs after the second
+LATER = "it is of a later epoch than the second, or of the best of several"
 FEWEST = 3  # rows of a sweep that is handed in
 
 
@@ -186,6 +188,7 @@ def _slips(script: Script, setting: Setting) -> list[Slip]:
         (first - epoch.batches * epoch.work, "it is of the first epoch, which took no step"),
         ((first + second) / 2, both),
         (2 * first * second / (first + second), both),
+        (_third(script, setting), LATER),
         (script.epoch(Setting(0)).seconds, "it is the speed of 0 workers: pass num_workers on"),
         (second - workers * script.start, "it leaves out the start of the workers"),
         (
@@ -196,6 +199,14 @@ def _slips(script: Script, setting: Setting) -> list[Slip]:
         (script.epoch(replace(setting, ahead=False)).seconds, "prefetch_factor was not passed on"),
     ]
     return [*epoch.slips()[1:], *((epoch.samples / took, why) for took, why in seconds)]
+
+
+def _third(script: Script, setting: Setting) -> float:
+    """Return the seconds of a third epoch, and of any later one."""
+    epoch = script.epoch(setting)
+    starts = 0.0 if setting.stay else setting.workers * script.start
+    late = COLD if setting.workers == script.late else 0.0
+    return epoch.seconds - late - (1 - FASTER) * (epoch.wait - late - starts)
 
 
 def made_problem(made: Sequence[Mapping[str, int]], pins: int) -> str:

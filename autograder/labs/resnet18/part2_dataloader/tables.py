@@ -9,7 +9,7 @@ from typing import Any
 
 from autograder.checks import plot, table
 from autograder.checks.answer_lists import each
-from autograder.checks.hints import caused
+from autograder.checks.hints import caused, hint_for
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Row, samples_problem
 from autograder.claims.studies import DRAWN, PICTURE, Study, drawn
@@ -40,7 +40,10 @@ from autograder.labs.resnet18.part2_dataloader.part import (
 )
 
 MADE = {
-    "had a second epoch": "make a loader with make_loader(**options) and measure it in each row, without an if",
+    "had a second epoch": (
+        "make a loader with make_loader(**options) and measure it in every row, "
+        "also where the options are those of the row before"
+    ),
     "pin memory": 'pin_memory=device.type == "cuda" in the last two rows',
 }
 """What to try, by words of what is wrong with the loaders that were made."""
@@ -48,6 +51,13 @@ COLUMNS = (
     "see the columns of the table and how they follow from each other: "
     '"What to write" in the part 2 handout'
 )
+TAKEN = {
+    "pass num_workers on": "make_loader(num_workers=number) for each number",
+    judges.LATER: (
+        "call measure_loading exactly twice for each loader, and take the second result, not the best"
+    ),
+}
+"""What to try, by words of what is wrong with the figures of a row."""
 KEEPS = "measure the second epoch of a new loader, made with the options of this row"
 SETS = "num_workers=0 in the first row, num_workers=best in the others"
 
@@ -133,7 +143,13 @@ def comparison(student: Student, rig: Rig) -> Answer:
     return {**asdict(script), "best": best, "made": made, "own": measured, **answer}
 
 
-@part.probe(pair=True, values={"rows": list_of(map_of(CELL))})
+REFUSES = (
+    "call compare_configurations with best=0 and your own make_loader and step: "
+    "without workers a DataLoader refuses persistent_workers and prefetch_factor"
+)
+
+
+@part.probe(pair=True, values={"rows": list_of(map_of(CELL))}, hints={"raised": REFUSES})
 def no_workers_are_best(student: Student, rig: Rig) -> Answer:
     """The comparison, where the sweep said 0; the loaders refuse what a DataLoader refuses."""
     make_loader, step, _ = scripted(rig)
@@ -152,8 +168,10 @@ def choices(student: Student, rig: Rig) -> Answer:
     for fastest, blind in enumerate((1, 2, 0, 1)):
         rates = sorted(rig.seconds(20, 90, 4))
         rates[-2] = 0.997 * rates[-1]  # near is not equal
-        rates[:-1] = rig.random.permutation(rates[:-1]).tolist()
-        rates.insert(fastest, rates.pop())
+        best, near = rates.pop(), rates[-1]
+        while rates[blind - (blind > fastest)] == near:  # who is blind to the wait is far off
+            rates = rig.random.permutation(rates).tolist()
+        rates.insert(fastest, best)
         rates += [max(rates)] * (fastest % 2)  # a tie: with more workers, and no faster
         rows: list[dict[str, Any]] = [
             {
@@ -192,7 +210,8 @@ def _swept(sweep: Pair) -> str | tuple[str, str]:
         return next(filter(None, problems), "") or _device_problem(sweep)
     settings = [judges.Setting(int(row["num_workers"])) for row in rows]
     if why := judges.figures_problem(judges.SWEEP, rows, settings, _script(sweep)):
-        return why, "call measure_loading twice for each loader, keep the second result"
+        twice = "call measure_loading twice for each loader, keep the second result"
+        return why, hint_for(why, TAKEN) or twice
     return judges.SWEEP.problem(rows) or judges.sweep_problem(rows) or _device_problem(sweep)
 
 
@@ -229,6 +248,9 @@ BEST = (
 )
 
 
+NEARLY = 0.98  # of the highest throughput
+
+
 def _choice_problem(choice: float | None, rows: Sequence[Row]) -> tuple[str, str]:
     right = judges.fastest(rows)
     rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
@@ -245,8 +267,13 @@ def _not_best(rows: Sequence[Row], choice: float | None) -> str:
             f"{choice:g} is not the num_workers of any row: "
             "is it the index of the row, or its throughput?"
         )
-    if row["throughput"] == max(row["throughput"] for row in rows):
+    highest = max(row["throughput"] for row in rows)
+    if row["throughput"] == highest:
         return "a row with fewer workers is equally fast"
+    if row["throughput"] > NEARLY * highest:
+        return (
+            f"that row is slower, if only by a little: {row['throughput']:.4g}, not {highest:.4g}"
+        )
     if row["without_wait"] == max(row["without_wait"] for row in rows):
         return "that row is the best by without_wait, which ignores the wait for data"
     return "a different row has a higher throughput"
@@ -260,7 +287,7 @@ def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
     if not judges.as_measured(rows, observed["own"]):
         settings = judges.settings(best)
         if why := judges.figures_problem(form, rows, settings, _script(comparison)):
-            return why, KEEPS
+            return why, hint_for(why, TAKEN) or KEEPS
         if why := form.problem(rows) or samples_problem(rows, judges.SAME):
             return why
     if why := form.ratio_problem(rows) or _device_problem(comparison):
