@@ -72,12 +72,13 @@ def cifar10(student: Student, rig: Rig) -> Answer:
     """A stand-in for CIFAR-10, each picture of one colour: what is read must be that, normalised."""
     answers = rig.answers()
     size = rig.integer(20, 40)
-    with rig.downloads.reached():
+    with rig.downloads.reached() as asked:
         dataset = (
             student.make_data("cifar10", size, str(rig.folder))
             if rig.side == "student"
             else expected(rig, size)
         )
+        answers.add("what is read", asked.other or "right")
         for index in range(SHOWN):
             image, label = dataset[index]
             answers.add(f"class of picture {index}", rig.tensor([int(label)]))
@@ -218,8 +219,9 @@ def augments(transformed: Pair) -> Verdict:
 def reads_cifar10(cifar10: Pair) -> Verdict:
     """make_data("cifar10") returns the training pictures and classes of torchvision's CIFAR10, transformed."""
     why = {
+        "what is read": "it must be the training set of CIFAR10",
         "class of": "these are not the classes of the training set",
-        "picture": "these are not the pictures of the training set, or they are not transformed",
+        "picture": "the pictures are not transformed by make_transforms, or not as they were read",
     }
     try_ = (
         "datasets.CIFAR10(root=folder, train=True, "
@@ -243,6 +245,7 @@ def falls_back(sources: Pair) -> Verdict:
         if got != expected and not read:
             return Failed(measured, f"expected {expected}", try_)
         if came["elsewhere"]:
+            measured = f'make_data("{data}", folder=F) downloads, but not into F'
             why = "CIFAR-10 was not downloaded into the argument folder"
             return Failed(measured, why, "CIFAR10(root=folder, ...)")
         if data == "synthetic" and came["sets"]:

@@ -29,7 +29,17 @@ def fresh_models(student: Student, rig: Rig) -> Answer:
     return {**answers.values(), "downloads": asked.weights, "frozen": frozen, "random": random}
 
 
-@part.probe(pair=True, values={**CASES, "frozen": INTEGER}, arrays=NUMBERS)
+REPLACE = (
+    "make the model with the weights, and without num_classes; then replace its last layer, fc"
+)
+
+
+@part.probe(
+    pair=True,
+    values={**CASES, "frozen": INTEGER},
+    arrays=NUMBERS,
+    hints={"raised": REPLACE},
+)
 def pretrained(student: Student, rig: Rig) -> Answer:
     """Weights of a secret seed come instead of the downloaded ones; the last layer is filled on both sides."""
     answers = rig.answers()

@@ -22,6 +22,19 @@ ADDED = "the durations of the steps were added up, but the time between steps co
 LEFT_OUT = "a wait that ends after the last step was left out, but part of it is inside the window"
 INSIDE = "only copies inside the window were counted, but the whole trace counts"
 WHOLE = "the window is the whole recording, but it should be the steps"
+NO_WAIT = (
+    "no wait was found: what follows enumerate(DataLoader) in its name differs with the loader"
+)
+OUTSIDE = "waits outside the steps were counted too"
+SUMMED = "overlapping kernels were counted twice"
+SET_BACK = "where a kernel ends inside of a longer one, time was counted twice"
+WINDOW = "the window is from the start of the first step to the end of the last: ProfilerStep#"
+OF_WINDOW = {
+    ADDED: WINDOW,
+    WHOLE: WINDOW,
+    GPU_WINDOW: "take the steps from what has the category user_annotation",
+}
+"""What to try where the window is wrong."""
 
 
 def wrong_band(answers: Values) -> str:
@@ -67,14 +80,16 @@ def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
         }
         slips = {
             "data_loading_percent": {
-                "waits outside the steps were counted too": expected["loading_outside"],
+                OUTSIDE: expected["loading_outside"],
+                NO_WAIT: 0.0,
                 LEFT_OUT: expected["loading_inside"],
                 ADDED: expected["loading_of_sum"],
                 WHOLE: expected["loading_of_all"],
                 GPU_WINDOW: expected["loading_of_gpu"],
             },
             "gpu_utilization_percent": {
-                "overlapping kernels were counted twice": expected["summed"],
+                SUMMED: expected["summed"],
+                SET_BACK: expected["set_back"],
                 ADDED: expected["busy_of_sum"],
                 WHOLE: expected["busy_of_all"],
                 GPU_WINDOW: expected["busy_of_gpu"],
@@ -92,6 +107,12 @@ questions.knows(
     "analyse_trace finds the share of the window that was spent waiting for the loader.",
     "data",
     try_="time of enumerate(DataLoader)... inside the window / length of the window",
+    hints={
+        NO_WAIT: "take each user_annotation whose name begins with enumerate(DataLoader)",
+        OUTSIDE: "cut off of each wait what lies outside the window",
+        LEFT_OUT: "count of each wait the part that lies inside the window",
+        **OF_WINDOW,
+    },
 )
 questions.knows(
     "finds_the_work_of_the_gpu",
@@ -103,6 +124,9 @@ questions.knows(
         "reason": "return a reason if a value is None, and None as the reason if none is",
         "gpu_utilization_band": "low below 50, high above 80, else medium",
         "host_to_device_ms": "add up what begins with Memcpy HtoD, in the whole trace, / 1000",
+        SUMMED: "count a time in which several kernels run once",
+        SET_BACK: "keep the latest end so far, not the end of the last kernel",
+        **OF_WINDOW,
         "gpu_utilization": "time of the window in which a kernel ran, overlaps once / its length",
     },
 )
@@ -110,7 +134,7 @@ questions.knows(
     "finds_the_top_operators",
     "analyse_trace names the three operators with the most self time.",
     "top",
-    try_="own_times(load_events(file)), from given",
+    try_="give own_times all events that load_events(file) returns: operators, launches and all else",
 )
 
 

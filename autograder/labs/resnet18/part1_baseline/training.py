@@ -118,13 +118,14 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     for span in observed["ran"]:
         counts[span["work"]] += span["count"]
     data = profiled.student.arrays["trace"].tobytes()
+    steps = counts["prof.step"]
+    if not data and steps + counts[profile.EARLY] < BATCHES - 1:
+        why = f"prof.step() was called {many(steps, 'time')}, so the ten steps were never complete"
+        return Failed(f"no {FILE} in folder", why, "call prof.step() at the end of each batch")
     if not data:
-        why = (
-            "it was exported under a different folder or name, "
-            "or prof.step() was not called often enough"
-        )
+        why = "it was exported under a different folder or name, or not at all"
         export = f"prof.export_chrome_trace(str(Path(folder) / '{FILE}'))"
-        return Failed(f"no {FILE} in folder", why, f"{export}; {try_}")
+        return Failed(f"no {FILE} in folder", why, export)
     if counts[profile.EARLY]:
         why = "so the recorded steps are batches 1 to 10 instead of 2 to 11"
         try_ = "call prof.step() at the end of each batch"
@@ -139,7 +140,6 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
         why = profile.recorded(profile.read(data, FILE), RECORDED, PASSED_OVER)
     except SubmissionError as error:
         why = str(error)
-    steps = counts["prof.step"]
     if not why and steps < BATCHES:
         why = (
             f"prof.step() was called {many(steps, 'time')} in {BATCHES} batches: "
@@ -158,7 +158,16 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
         alone = [span for span in spans if {*span["ranges"]} & {*RANGES} == {name}]
         times, inside = (sum(span["count"] for span in group) for group in (spans, alone))
         if inside < max(times, RECORDED):
-            measured = f"{work} ran {times} times, {inside} of them inside '{name}' alone"
+            opened = {other for span in spans for other in span["ranges"]}
+            others = [other for other in RANGES if other in opened - {name}]
+            measured = f"{work} ran {times} times, {inside} of them inside '{name}'"
             why = f"the range '{name}' does not show the time of this work"
-            return Failed(measured, why, f'with record_function("{name}"): around {work}')
+            try_ = f'with record_function("{name}"): around {work}'
+            if name in opened and others:
+                measured = f"{measured} alone, the others inside '{others[0]}' as well"
+                why = f"the ranges '{name}' and '{others[0]}' are open at once"
+                try_ = f"end the range '{others[0]}' before '{name}' begins"
+            elif name not in opened:
+                why = f"no range with this name is open while {work} runs"
+            return Failed(measured, why, try_)
     return Passed(f"{', '.join(RANGE_OF)}: each in its range")

@@ -36,6 +36,8 @@ class Asked:
     sets: int = 0
     weights: int = 0
     roots: list[str] = field(default_factory=list)
+    other: str = ""
+    """What was read in place of CIFAR-10's training set."""
 
 
 class Downloads:
@@ -68,7 +70,10 @@ class Downloads:
             VisionDataset.__init__(
                 self, root, transform=transform, target_transform=target_transform
             )
-            right = bool(train) and self.base_folder == CIFAR10.base_folder  # and not CIFAR-100's
+            asked.other = "" if train else "the test set, train=False"
+            if self.base_folder != CIFAR10.base_folder:
+                asked.other = "CIFAR100"
+            right = not asked.other
             self.train, self.data = train, stand_in.pixels(right)
             self.targets = stand_in.labels if right else [0] * SAMPLES
 

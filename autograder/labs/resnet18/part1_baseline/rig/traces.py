@@ -79,6 +79,15 @@ class Made(Recording):
         self.add("gpu_memcpy", BACK, end, self._draw(10, 90))
         self.add("gpu_user_annotation", f"ProfilerStep#{number}", at, end - at + 90_000)
 
+    def _set_back(self) -> float:
+        """Return the share of kernels where the end of each sets how far time was counted, and not the latest end."""
+        covered, done, end = 0, START, self.window.stop
+        for kernel in sorted(self.of("kernel"), key=lambda event: event["ts"]):
+            ends = kernel["ts"] + kernel["dur"]
+            covered += max(0, min(ends, end) - max(kernel["ts"], done))
+            done = max(START, ends)
+        return 100 * covered / (end - START)
+
     def expected(self) -> dict[str, Any]:
         """Return what is true of it, and the numbers that usual mistakes give."""
         loading, kernels = self.painted("user_annotation", beginning="enum"), self.painted("kernel")
@@ -96,6 +105,7 @@ class Made(Recording):
             "loading_of_sum": self.share(loading) * length / steps,
             "busy": self.share(kernels) if self.gpu else None,
             "summed": self.share(self.counted("kernel")),
+            "set_back": self._set_back(),
             "busy_of_sum": self.share(kernels) * length / steps,
             "busy_of_all": self.share(kernels, self.whole),
             "busy_of_gpu": self.share(kernels, gpu),
