@@ -30,7 +30,10 @@ from autograder.model import (
 
 TIMEOUTS = 3
 """After so many probes that ran out of time no other of the part is started."""
-OVERTIME = "this part was stopped after its time had run out in {}"
+SHORTENED = (
+    "was stopped after {:g} s, because an earlier run of this part had already used up its {:g} s"
+)
+NOT_RUN = f"not run: {TIMEOUTS} earlier runs of this part had already run out of time"
 NO_CLOCK = "nothing was timed in this run"
 NO_BALLAST = "a grading run decides, which leaves the work no more of the GPU than the bar says"
 NO_TOLERANCE = (
@@ -65,8 +68,8 @@ class Evidence:
         self._seed = seed
         self._observations: dict[tuple[str, Side], Observation] = {}
         self._compared: dict[tuple[str, float], Compared] = {}
-        self._late: list[str] = []
-        """The student's probes that used up their time."""
+        self._late = 0
+        """How many of the student's probes ran out of time."""
 
     def read_by(self, check: Check) -> dict[str, Any]:
         """Find what the parameters of a check name."""
@@ -171,16 +174,23 @@ class Evidence:
         return conform(probe, self._session.run(self.job(probe, "baseline")))
 
     def _student(self, probe: Probe) -> Observation:
-        """Run the student's side; what follows one that ran out of time has a third of it, so that a part ends."""
-        if len(self._late) >= TIMEOUTS:
-            return Observation(probe.name, "timeout", error=OVERTIME.format(", ".join(self._late)))
+        """Run the student's side, and so few that run out of time that a part ends."""
+        if self._late >= TIMEOUTS:
+            return Observation(probe.name, "timeout", error=NOT_RUN)
         job = self.job(probe, "student")
-        if self._late:
-            job = replace(job, limits=replace(job.limits, seconds=job.limits.seconds / 3))
-        observation = conform(probe, self._session.run(job))
+        observation = self._in_a_third(job) if self._late else self._session.run(job)
         if observation.ended == "timeout":
-            self._late.append(probe.name)
-        return observation
+            self._late += 1
+        return conform(probe, observation)
+
+    def _in_a_third(self, job: Job) -> Observation:
+        """Run it in a third of the time, and say so if that is not enough."""
+        full, third = job.limits.seconds, job.limits.seconds / 3
+        limits = replace(job.limits, seconds=third)
+        observation = self._session.run(replace(job, limits=limits))
+        if observation.ended != "timeout":
+            return observation
+        return replace(observation, error=SHORTENED.format(third, full))
 
     def _jobs(self, probe: Probe) -> tuple[Job, Job]:
         return self.job(probe, "student"), self.job(probe, "baseline")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from autograder.grading.evidence import NOT_RUN
 from autograder.model import without_bonus
 from autograder.report import stats
 from autograder.results.agenda import is_aside, is_said_once
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 SETTLED: tuple[Outcome, ...] = ("passed", "partial", "failed", "skipped")
 SLOWEST = 5  # submissions that are named
+NO_MISTAKE = ("", NOT_RUN)
+"""Reasons of a failure without a mistake behind it: a person gave the points, or nothing ran."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +245,7 @@ def mistakes(rows: Sequence[Row]) -> list[Mistake]:
     for row in rows:
         for name, check in row.result.checks.items():
             mistaken = check.outcome in ("failed", "partial") and check.cause != "missing"
-            if mistaken and check.why:  # else a person gave the points
+            if mistaken and check.why not in NO_MISTAKE:
                 groups.setdefault((name, check.why), []).append(row)
     together = [Mistake(*key, tuple(some)) for key, some in groups.items() if len(some) > 1]
     return sorted(together, key=lambda mistake: (-len(mistake.rows), mistake.check))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.grading.evidence import probe_seed
+from autograder.grading.evidence import NOT_RUN, probe_seed
 from autograder.grading.failures import ENDS, KINDS
 from autograder.grading.grade import grade
 from autograder.model import Observation, Owed, Submission
@@ -184,8 +184,17 @@ def test_a_probe_that_uses_up_its_time_leaves_a_third_of_it_to_the_others():
     assert ["unavailable", "passed"] == [checks[name].outcome for name in ("faster", "has_table")]
 
 
+def test_a_second_run_that_is_late_is_told_why_it_had_less_time():
+    """Its own 20 s beside the 60 s of the part would look like a mistake."""
+    late = [Observation(name, "timeout", error="was stopped") for name in ("both", "amp")]
+    _, checks, _ = graded({(each.probe, "student"): each for each in late})
+
+    earlier = "because an earlier run of this part had already used up its 60 s"
+    assert f"was stopped after 20 s, {earlier}" in {check.why for check in checks.values()}
+
+
 def test_a_part_stops_when_three_probes_have_used_up_their_time(monkeypatch):
-    """No more are started, and what rests on them says after which; files are judged as ever."""
+    """No more are started, and what rests on them says why; files are judged as ever."""
     monkeypatch.setattr("autograder.grading.evidence.TIMEOUTS", 1)
     late = Observation("both", "timeout", error="was stopped after 1 s, the limit of this part")
     _, checks, run = graded({("both", "student"): late})
@@ -193,7 +202,7 @@ def test_a_part_stops_when_three_probes_have_used_up_their_time(monkeypatch):
     assert [("single", "student"), ("both", "student")] == [
         (job.probe, job.side) for job in run.asked
     ]
-    assert ("failed", "timeout", "this part was stopped after its time had run out in both") == (
+    assert ("failed", "timeout", NOT_RUN) == (
         checks["faster"].outcome,
         checks["faster"].cause,
         checks["faster"].why,

@@ -9,6 +9,7 @@ import pytest
 
 from autograder.config import LabConfig, LatePolicy
 from autograder.errors import ReadError
+from autograder.grading.evidence import NOT_RUN
 from autograder.handed_in import times
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.times import Handed
@@ -222,6 +223,14 @@ def test_students_with_one_mistake_are_one_line_and_can_be_graded_again():
     assert "part3_amp.amp_is_faster no GradScaler 2 ada , bo" in page.text
     assert "no autocast" not in page.text
     assert "FOLDER --failing part3_amp.amp_is_faster --out 'lab 3'" in page.text
+
+
+def test_what_was_not_run_is_no_mistake_of_its_own():
+    """Ten checks of one endless file would fill the table; the runs that ended late stand there."""
+    not_run = a_silent_check(outcome="failed", cause="timeout", why=NOT_RUN)
+    class_ = [a_result(a_part("p", "P", not_run), submission=name) for name in ("ada", "ben")]
+
+    assert "What went wrong" not in class_page(rows(class_), "resnet18")
 
 
 def test_points_that_a_person_gives_are_nobodys_mistake():
