@@ -60,7 +60,7 @@ def gate(pairs: Sequence[float], windows: int = FEW, *, last: bool = False) -> G
     faster = rule(pairs, LOWEST_BAR, last=last).decision
     slower = rule([-ratio for ratio in pairs], LOWEST_BAR, last=last).decision
     if "PASS" in (faster, slower):
-        problem = "the baseline differs from itself as much as a bar asks for"
+        problem = "equal runs differed by as much as a bar asks for"
         return Gate("REFUSED", n, noise, problem, differs=True)
     bound = noise_bound(pairs)
     if bound < MOST_NOISE and faster == slower == "FAIL":
@@ -69,14 +69,15 @@ def gate(pairs: Sequence[float], windows: int = FEW, *, last: bool = False) -> G
         return Gate("OPEN", n, noise, "", far(of_few), needed)
     if not last:
         return Gate("GO ON", n, noise)
-    return Gate("REFUSED", n, noise, _noise_problem(n, noise))
+    return Gate("REFUSED", n, noise, _noise_problem(noise))
 
 
-def _noise_problem(pairs: int, noise: float) -> str:
-    return (
-        f"the baseline against itself varies by {100 * noise:.0f} % from pair to pair; "
-        f"{pairs} pairs do not prove the noise to be below {100 * MOST_NOISE:.0f} %"
-    )
+def _noise_problem(noise: float) -> str:
+    most = f"the {100 * MOST_NOISE:.0f} % that are allowed"
+    differed = f"equal runs differed by about {100 * noise:.0f} %"
+    if noise >= MOST_NOISE:
+        return f"{differed}, more than {most}"
+    return f"{differed}, and the real figure may be more than {most}"
 
 
 def noise_bound(pairs: Sequence[float]) -> float:
@@ -145,7 +146,7 @@ class Session:
         }
         problem = gate.problem or _canary_problem(canaries)
         if problem and not self.refusal:
-            self.refusal = f"nothing timed in this session counts: {problem}"
+            self.refusal = f"this machine could not time anything reliably: {problem}"
 
 
 def _canary_problem(canaries: Mapping[str, Ruling]) -> str:

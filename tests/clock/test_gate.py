@@ -14,8 +14,12 @@ from autograder.clock.rule import Ruling
 QUIET = [-0.01, 0.01, 0.0, -0.005, 0.005, -0.008, 0.008]  # sd 0.0079
 NOISY = [10 * d for d in QUIET]
 FAST = [0.2 + d for d in QUIET]
-VARIES = "the baseline against itself varies by 8 % from pair to pair; 7 pairs do not prove the noise to be below 10 %"
-DIFFERS = "the baseline differs from itself as much as a bar asks for"
+PERHAPS = (
+    "equal runs differed by about 8 %, "
+    "and the real figure may be more than the 10 % that are allowed"
+)
+VARIES = "equal runs differed by about 16 %, more than the 10 % that are allowed"
+DIFFERS = "equal runs differed by as much as a bar asks for"
 GATES = {
     "nothing yet": ([], False, "GO ON", ""),
     "too few in the time allowed": (
@@ -28,7 +32,8 @@ GATES = {
     "quiet, between two looks": ([*QUIET, 0.0], False, "GO ON", ""),
     "quiet, between two looks, but no time": ([*QUIET, 0.0], True, "OPEN", ""),
     "noisy": (NOISY, False, "GO ON", ""),
-    "noisy and no time": (NOISY, True, "REFUSED", VARIES),
+    "noisy and no time": (NOISY, True, "REFUSED", PERHAPS),
+    "noisier than allowed": ([20 * d for d in QUIET], True, "REFUSED", VARIES),
     "one arm is always faster": (FAST, False, "REFUSED", DIFFERS),
     "one arm is always slower": ([-d for d in FAST], False, "REFUSED", DIFFERS),
 }
@@ -123,7 +128,7 @@ def test_examining_a_noisy_machine_ends_after_25():
 OPEN, SHUT = Gate("OPEN", 5, 0.01), Gate("REFUSED", 25, 0.12, "the machine shakes")
 GOOD, SLOW = Ruling("PASS", 5, 2.0, 1.9, 2.1), Ruling("FAIL", 5, 1.0, 0.9, 1.1)
 KNOWN = {"known-good": GOOD, "known-slow": SLOW}
-SAYS = "nothing timed in this session counts: {}"
+SAYS = "this machine could not time anything reliably: {}"
 REFUSALS = {
     "all as it should be": (OPEN, KNOWN, ""),
     "the gate is shut": (SHUT, KNOWN, SAYS.format("the machine shakes")),
