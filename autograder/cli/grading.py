@@ -303,7 +303,9 @@ class Run:
                 click.echo(json.dumps({"event": "moved", **asdict(move)}))
             return
         for move in scored(moves):
-            console.print(move.shortly(), soft_wrap=True, highlight=False, markup=False)
+            console.print(
+                move.shortly(str(self.work.out)), soft_wrap=True, highlight=False, markup=False
+            )
         if before:
             console.print(in_all(moves, len(before)), soft_wrap=True, highlight=False)
 

@@ -41,11 +41,18 @@ class Move:
     because: tuple[Difference, ...] = ()
     """What is behind it: another bar, or something else that was found."""
 
-    def shortly(self) -> str:
-        """Say it, and only the first lines of why: a file that could be read at last moves all of its checks."""
+    def shortly(self, folder: str) -> str:
+        """Say it, and only the first lines of why: a file that could be read at last moves all of its checks.
+
+        *folder* has the results of now; those of before can be compared only where somebody kept a copy.
+        """
         first, *lines = str(self).splitlines()
         more = len(lines) - MOST_LINES
-        cut = [f"  and {more} more lines, which perflab diff has"] if more > 0 else []
+        copy = f"copy {folder} to {folder}.before before you grade"
+        all_lines = (
+            f"to see all lines next time, {copy}, then: perflab diff {folder}.before {folder}"
+        )
+        cut = [f"  and {more} more; {all_lines}"] if more > 0 else []
         return "\n".join([first, *lines[:MOST_LINES], *cut])
 
     def __str__(self) -> str:

@@ -196,13 +196,15 @@ def test_only_another_score_is_a_move_in_the_sum(moves, said):
 
 
 def test_of_many_checks_that_moved_at_once_a_run_shows_the_first():
-    """`perflab diff` has all, where a copy of the results from before was kept."""
+    """Both folders are named: without a copy from before, `perflab diff` has nothing to compare."""
     why = tuple(Difference(f"part.check{n}", "unread 0/1", "passed 1/1") for n in range(9))
-    lines = Move("ada", 0, 9, why).shortly().splitlines()
+    lines = Move("ada", 0, 9, why).shortly("results").splitlines()
 
     assert "ada: 0 -> 9" == lines[0]
-    assert ["  and 3 more lines, which perflab diff has"] == lines[7:]
-    assert str(Move("ada", 0, 6, why[:6])) == Move("ada", 0, 6, why[:6]).shortly()
+    [last] = lines[7:]
+    assert last.startswith("  and 3 more; to see all lines next time, copy results to ")
+    assert last.endswith("perflab diff results.before results")
+    assert str(Move("ada", 0, 6, why[:6])) == Move("ada", 0, 6, why[:6]).shortly("results")
 
 
 def test_who_has_another_score_is_named():
