@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from textwrap import shorten
 from typing import ParamSpec, TypeVar
 
 from autograder.errors import UserError
@@ -26,6 +27,11 @@ PLACES = (Path("/run/lock"), Path("/tmp"))  # noqa: S108
 CPU = "cpu"
 PROC = Path("/proc")
 QUIET_SECONDS = 10.0  # of waiting, before it is said for whom
+ALONE = (
+    "another grader needs the machine for one submission alone, which is timed or ran out of time"
+)
+MANY = "one submission has to run alone, and others still work beside it"
+MOST_SHOWN = 160  # characters of a command
 POLL_SECONDS = 0.02
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,6 +59,7 @@ class Turns:
         self._say = say
         self._now = now
         self._sleep = sleep
+        self._told: set[str] = set()
         self.waited = 0.0
         """Seconds, for others; they are none of the work's."""
 
@@ -77,24 +84,28 @@ class Turns:
     def _hold(self, device: str, how: int) -> Iterator[None]:
         name = self._place / f"perflab-{device}"
         with _opened(name.with_suffix(".gate")) as gate, _opened(name.with_suffix(".work")) as work:
-            self._wait(name.with_suffix(".gate"), gate, fcntl.LOCK_EX)
-            self._wait(name.with_suffix(".work"), work, how)
+            self._wait(gate, fcntl.LOCK_EX, ALONE)
+            self._wait(work, how, MANY)
             if how == fcntl.LOCK_SH:
                 fcntl.flock(gate, fcntl.LOCK_UN)
             yield
 
-    def _wait(self, path: Path, lock: int, how: int) -> None:
-        """Take a lock; whoever waits long for it says for whom, and then stands in the
-        kernel's queue.
-        """
+    def _wait(self, lock: int, how: int, why: str) -> None:
+        """Take a lock; whoever waits long for it says why, and then stands in the kernel's queue."""
         began = self._now()
         while not _taken(lock, how):
             if self._now() - began > QUIET_SECONDS:
-                self._say(f"perflab: waits for its turn: {path} is held by {holder(lock)}")
+                self._tell(f"perflab waits: {why}: {holder(lock)}")
                 fcntl.flock(lock, how)
                 break
             self._sleep(POLL_SECONDS)
         self.waited += self._now() - began
+
+    def _tell(self, line: str) -> None:
+        """Say it once: the same grader may need the machine many times."""
+        if line not in self._told:
+            self._told.add(line)
+            self._say(line)
 
 
 def _taken(lock: int, how: int) -> bool:
@@ -137,8 +148,9 @@ def _named(pid: str, proc: Path) -> str:
     since = time.strftime(
         "%H:%M", time.localtime(time.time() - up + ticks / os.sysconf("SC_CLK_TCK"))
     )
-    shown = "".join(c if c.isprintable() else "?" for c in command)[:80]
-    return f"process {pid} ({shown}; it runs since {since})"
+    printable = "".join(c if c.isprintable() else "?" for c in command)
+    shown = shorten(printable, MOST_SHOWN, placeholder=" ...")
+    return f"process {pid} ({shown}; started at {since})"
 
 
 def during(

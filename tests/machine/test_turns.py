@@ -7,11 +7,22 @@ import stat
 import subprocess
 import sys
 from contextlib import ExitStack
+from itertools import count
 
 import pytest
 
 from autograder.errors import UserError
-from autograder.machine.turns import QUIET_SECONDS, Turns, during, holder, number, only_one
+from autograder.machine import turns as module
+from autograder.machine.turns import (
+    ALONE,
+    MANY,
+    QUIET_SECONDS,
+    Turns,
+    during,
+    holder,
+    number,
+    only_one,
+)
 
 # Says when it is in, and leaves when its input ends.
 OTHER = """
@@ -169,11 +180,47 @@ def test_whoever_waits_long_says_for_whom(tmp_path, other):
         pass
 
     [line] = waiting.said
-    assert (
-        f"perflab: waits for its turn: {tmp_path}/perflab-cpu.gate is held by process {holds.process.pid} ("
-        in line
-    )
-    assert "; it runs since " in line
+    assert line.startswith(f"perflab waits: {ALONE}: process {holds.process.pid} (")
+    assert "; started at " in line
+
+
+def test_whoever_wants_to_be_alone_says_that_others_still_work(tmp_path, other):
+    holds = other("many")
+    assert holds.is_in(20)
+    waiting = Waiting(tmp_path, holds, until=3600)
+    with waiting.turns.alone():
+        pass
+
+    [line] = waiting.said
+    assert line.startswith(f"perflab waits: {MANY}: process {holds.process.pid} (")
+
+
+def test_one_grader_is_named_once(tmp_path, other, monkeypatch):
+    """A lane may need the machine alone for each part of one endless submission."""
+    said = []
+    now = count(step=QUIET_SECONDS).__next__
+    turns = Turns(place=tmp_path, say=said.append, now=now, sleep=lambda _: None)
+    for _ in range(2):
+        holds = other("alone")
+        assert holds.is_in(20)
+        monkeypatch.setattr(module, "holder", lambda _, end=holds.end: end() or "process 8")
+        with turns.many():
+            pass
+
+    assert [f"perflab waits: {ALONE}: process 8"] == said
+
+
+def test_a_long_command_is_cut_between_two_words(tmp_path):
+    (tmp_path / "proc/8").mkdir(parents=True)
+    (tmp_path / "proc/8/cmdline").write_text("perflab\0grade\0" + "resnet18\0" * 40)
+    (tmp_path / "proc/8/stat").write_text("8 (perflab) " + "0 " * 30)
+    (tmp_path / "proc/uptime").write_text("100.0 100.0\n")
+    with (tmp_path / "lock").open("w") as lock:
+        found = os.fstat(lock.fileno())
+        where = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+        (tmp_path / "proc/locks").write_text(f"2: FLOCK  ADVISORY  WRITE 8 {where} 0 EOF\n")
+
+        assert " resnet18 ...; started at " in holder(lock.fileno(), tmp_path / "proc")
 
 
 def test_what_was_waited_for_is_known_and_a_short_wait_is_no_news(tmp_path, other):
