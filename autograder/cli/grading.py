@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -200,10 +201,10 @@ def _on_nodes(
     from autograder.batch.job import FORMAT, GradeJob
     from autograder.cluster.away import cluster
 
-    click.echo(f"{site}: waiting for the first node; Ctrl-C ends that", err=True)
     lab, out, course = work.kit.lab.name, str(work.out), str(root.resolve())
     like = GradeJob(FORMAT, lab, out, course=course, device=device, isolation=isolation)
-    with cluster(site, work, like) as (away, lanes), away.open() as session:
+    say = partial(click.echo, err=True)
+    with cluster(site, work, like, say) as (away, lanes), away.open() as session:
         yield away, session, lanes
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -112,7 +112,9 @@ class Engine:
 
 
 @contextmanager
-def cluster(site: Path, work: Work, like: GradeJob) -> Iterator[tuple[Work, int]]:
+def cluster(
+    site: Path, work: Work, like: GradeJob, say: Callable[[str], object]
+) -> Iterator[tuple[Work, int]]:
     """Start the engine; yield the work as lanes do it then, and how many of them the cluster
     keeps busy.
     """
@@ -123,6 +125,7 @@ def cluster(site: Path, work: Work, like: GradeJob) -> Iterator[tuple[Work, int]
     shutil.rmtree(home, ignore_errors=True)
     (home / "jobs").mkdir(parents=True)
     with _engine(site.resolve(), home) as (address, slots):
+        say(f"{site}: waiting for the first node; Ctrl-C ends that")
         job = replace(like, out=str(out), parts=tuple(work.parts), only=work.only)
         session = _session(Engine(address, home / "jobs", job))
         away = Engine(address, home / "jobs", job, session.device)

@@ -53,6 +53,9 @@ class Site:
     @property
     def per_node(self) -> int:
         """Submissions at a time on one node."""
+        if bool(self.workers > 0) == bool(self.gpus > 0) or min(self.workers, self.gpus) < 0:
+            each = "how many are graded at a time on a node"
+            raise UserError(f"say either workers: N or gpus: N, {each}")
         return self.gpus or self.workers
 
 
@@ -63,16 +66,11 @@ def read(file: Path) -> Site:
     if find_spec("parsl") is None:
         raise UserError("grading on a cluster needs parsl: pip install 'perflab[cluster]'")
     try:
-        site = from_json(Site, yaml.safe_load(file.read_bytes()), str(file))
+        return from_json(Site, yaml.safe_load(file.read_bytes()), str(file))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"{file}: cannot be read: {' '.join(str(error).split())}") from None
     except ReadError as error:
         raise UserError(str(error)) from None
-    if bool(site.workers > 0) == bool(site.gpus > 0) or min(site.workers, site.gpus) < 0:
-        raise UserError(
-            f"{file}: say either workers: N or gpus: N, how many are graded at a time on a node"
-        )
-    return site
 
 
 def config(site: Site, run_dir: Path) -> Config:
@@ -84,8 +82,8 @@ def config(site: Site, run_dir: Path) -> Config:
     values = {
         **HEARTBEAT,
         **site.executor,
-        "max_workers_per_node": site.per_node,
         "provider": provider(site),
+        "max_workers_per_node": site.per_node,
         "label": LABEL,
         "cores_per_worker": 1e-6,
         # Three pilots in a row that failed end it; one of many may.

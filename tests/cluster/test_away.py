@@ -198,10 +198,23 @@ def test_without_parsl_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     """One line, before anything starts."""
     monkeypatch.setattr("autograder.cluster.site.find_spec", lambda name: None)
     work = Work(toy_kit(), None, tmp_path / "out")
-    with pytest.raises(UserError) as caught, cluster(tmp_path / "site.yaml", work, None):
+    with pytest.raises(UserError) as caught, cluster(tmp_path / "site.yaml", work, None, print):
         pass
 
     assert "grading on a cluster needs parsl: pip install 'perflab[cluster]'" == str(caught.value)
+
+
+def test_a_site_file_with_a_mistake_lets_nobody_wait(tmp_path):
+    """A node is waited for once Parsl has taken every line of the file."""
+    pytest.importorskip("parsl", reason="parsl is an extra: pip install 'perflab[cluster]'")
+    site, said = tmp_path / "site.yaml", []
+    site.write_text("provider: Slurm\n")
+    work = Work(toy_kit(), None, tmp_path / "out")
+    named = pytest.raises(UserError, match=r"site\.yaml: provider: Parsl has no 'Slurm'")
+    with named, cluster(site, work, None, said.append):
+        pass
+
+    assert [] == said
 
 
 def test_the_first_node_that_goes_is_said(monkeypatch):

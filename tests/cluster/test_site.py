@@ -70,9 +70,10 @@ MISTAKES = {
     "nothing": ("", "site.yaml: None is not an object"),
     "no provider": ("workers: 1", "site.yaml: 'provider' is missing"),
     "a misspelt name": (LOCAL + "option: {}", "site.yaml: unknown name 'option' (did you mean 'options'?)"),
-    "neither workers nor gpus": ("provider: LocalProvider", "site.yaml: say either workers: N or gpus: N"),
-    "both": (LOCAL + "gpus: 1", "site.yaml: say either workers: N or gpus: N"),
-    "a number below zero": (LOCAL + "gpus: -1", "site.yaml: say either workers: N or gpus: N"),
+    "neither workers nor gpus": ("provider: LocalProvider", "say either workers: N or gpus: N"),
+    "both": (LOCAL + "gpus: 1", "say either workers: N or gpus: N"),
+    "a number below zero": (LOCAL + "gpus: -1", "say either workers: N or gpus: N"),
+    "a provider that Parsl does not have, and no workers": ("provider: Slurm", "provider: Parsl has no 'Slurm'"),
     "a provider that Parsl does not have": (
         LOCAL.replace("Local", "Slrum"), "provider: Parsl has no 'SlrumProvider' (did you mean 'SlurmProvider'?)",
     ),
