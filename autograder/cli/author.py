@@ -166,6 +166,7 @@ def course_check(
 def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | None) -> int:
     """Measure what the tolerances and bars of a lab rest on, and write a page with a picture.
 
+    It needs the reference and the corpus, which only a checkout of perflab has, and says what it is at.
     Exit status 1 when honest work and mistakes are too close to each other.
 
     \b
@@ -177,15 +178,12 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
     from autograder.grading.session import open_session
 
     course, console = open_course(root), make_console()
+    drawn = seed if seed is not None else secrets.randbits(48)
     with open_session(course.config.tier, device, "best", rehearsal=False) as session:
-        with console.status("the corpus, untimed ..."):
-            measured = measure.lines(
-                course, lab, session, seed if seed is not None else secrets.randbits(48)
-            )
-        with console.status("the reference against the baseline ..."):
-            fast = list(measure.speeds(course, lab, session))
-        with console.status("what the device can do at most ..."):
-            kept = measure.ceilings(session.device, datetime.now(UTC).date())
+        measured = measure.lines(course, lab, session, drawn, click.echo)
+        fast = list(measure.speeds(course, lab, session, click.echo))
+        click.echo("what the device can do at most is measured")
+        kept = measure.ceilings(session.device, datetime.now(UTC).date())
     name = f"calibration-{lab}-{session.device.tier}"
     out.mkdir(parents=True, exist_ok=True)
     measure.draw(measured, out / f"{name}.png")

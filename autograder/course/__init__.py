@@ -151,7 +151,7 @@ class Course:
         if not folder.is_dir():
             raise CourseError(
                 f"{folder.name}: this course has no reference/{lab}; "
-                "only an instructor's checkout has"
+                "only an instructor's checkout has it: run the command there"
             )
         return folder
 

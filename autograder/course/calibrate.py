@@ -33,6 +33,8 @@ from autograder.traces.ceilings import Ceiling
 
 Run = Callable[..., Any]
 """As subprocess.run."""
+Say = Callable[[str], object]
+"""Shows one line: a lab takes long."""
 
 DEMANDED = 4.0
 """C / A at least."""
@@ -157,7 +159,7 @@ class Entry(NamedTuple):
     submission: Submission
 
 
-def lines(course: Course, lab: str, session: Session, seed: int) -> list[Line]:
+def lines(course: Course, lab: str, session: Session, seed: int, say: Say) -> list[Line]:
     """Run the reference and the corpus untimed; return the tolerances that they rest on.
 
     For a check that is still owed then, the numbers are right: an entry that is to fail it is only
@@ -167,6 +169,7 @@ def lines(course: Course, lab: str, session: Session, seed: int) -> list[Line]:
     untimed = replace(session, clock=None, run=Remembered(session.run, {lab: kit.lab}))
     shares: dict[str, list[Share]] = defaultdict(list)
     for part in kit.lab.parts:
+        say(f"{part.id}: the reference and the corpus are run, untimed")
         for entry in _entries(course, kit, part):
             result = PartGrader(part, entry.submission, kit, untimed, seed).result()
             for check in result.checks:
@@ -195,7 +198,7 @@ def _reference(course: Course, kit: Kit) -> Submission:
     return submission.load(course.reference(kit.lab.name), kit.lab.files)
 
 
-def speeds(course: Course, lab: str, session: Session) -> Iterator[Speed]:
+def speeds(course: Course, lab: str, session: Session, say: Say) -> Iterator[Speed]:
     """Time the reference against the baseline for each check that has a bar and can be timed
     here.
     """
@@ -209,6 +212,7 @@ def speeds(course: Course, lab: str, session: Session) -> Iterator[Speed]:
                 student = grader.job(probe, "student")
                 baseline = grader.job(probe, "baseline")
                 name = f"{part.id}.{check.name}"
+                say(f"{name}: the reference is timed against the baseline")
                 try:
                     compared = session.clock(probe, student, baseline, LOWEST_BAR)
                 except RuntimeError as fault:  # work for a GPU takes too long without one

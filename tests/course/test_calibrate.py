@@ -180,7 +180,8 @@ def test_lines_are_drawn_from_the_reference_and_the_corpus(tmp_path, monkeypatch
     )
     lab.another_part()
     monkeypatch.setattr(calibrate, "load_cases", lab.cases)
-    [line] = calibrate.lines(lab, "toy", toy.toy_session(deviation), seed=1)
+    said = []
+    [line] = calibrate.lines(lab, "toy", toy.toy_session(deviation), 1, said.append)
 
     assert "part1_toy.near" == line.check
     assert (
@@ -188,6 +189,7 @@ def test_lines_are_drawn_from_the_reference_and_the_corpus(tmp_path, monkeypatch
         Share("channels_last", True, 0.5),
         Share("skips_a_step", False, 8),
     ) == (line.shares)
+    assert "part1_toy: the reference and the corpus are run, untimed" == said[0]
 
 
 TIMED = {
@@ -222,8 +224,10 @@ def test_the_reference_is_timed_for_each_check_with_a_bar(tmp_path, compared, ex
     (tmp_path / "part1_toy.py").write_text("def work(): ...")
     course = SimpleNamespace(kit=lambda _: kit, reference=lambda _: tmp_path)
     session = replace(toy.toy_session(toy.FakeWorkers()), clock=clock)
-    found = list(calibrate.speeds(course, "toy", session))
+    said = []
+    found = list(calibrate.speeds(course, "toy", session, said.append))
 
+    assert "part1_toy.faster: the reference is timed against the baseline" in said
     assert {("amp", "student", "baseline", 1.10)} == set(asked)
     assert ("part1_toy.faster", *expected) in [(s.check, s.measured, s.noise, s.low) for s in found]
 
@@ -237,7 +241,7 @@ def test_work_that_takes_too_long_here_does_not_end_the_calibration(tmp_path):
     (tmp_path / "part1_toy.py").write_text("def work(): ...")
     course = SimpleNamespace(kit=lambda _: toy.toy_kit(), reference=lambda _: tmp_path)
     session = replace(toy.toy_session(toy.FakeWorkers()), clock=clock)
-    found = list(calibrate.speeds(course, "toy", session))
+    found = list(calibrate.speeds(course, "toy", session, print))
 
     words = "not timed here: the baseline, timed: was stopped after 60 s"
     assert {(words, None)} == {(speed.measured, speed.allowed) for speed in found}
