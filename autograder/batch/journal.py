@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -20,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 from autograder.batch.history import History
 from autograder.batch.journal_file import JournalFile
 from autograder.errors import UserError
+from autograder.handed_in.folders import JOURNAL
 from autograder.results.drift import Drift
 
 Outcome = Literal["graded", "timing", "again", "lost", "stopped", "cut off", "twice"]
@@ -62,6 +64,11 @@ class Last(NamedTuple):
     graded: int
     """Submissions that have a result."""
     finished: bool
+
+    @property
+    def so_far(self) -> str:
+        """Say how far it came; results may be of earlier sessions, of others."""
+        return f"{self.graded} of {self.submissions} submissions have a result"
 
 
 class Before(NamedTuple):
@@ -111,9 +118,8 @@ class Journal(JournalFile):
         if last is None or last.finished:
             return secrets.randbits(48) if asked is None else asked
         if not resume:
-            so_far = f"{last.graded} of {last.submissions} submissions have a result"
             mend = "go on with --resume, or choose another --out"
-            raise UserError(f"{folder}: a grading here was not finished ({so_far}); {mend}")
+            raise UserError(f"{folder}: a grading here was not finished ({last.so_far}); {mend}")
         if asked not in (None, last.seed):
             raise UserError(
                 f"--seed {asked}: the grading in {folder} has seed {last.seed}; leave --seed out"
@@ -258,3 +264,15 @@ def _drift(name: str, outcome: str, note: str) -> list[Drift]:
     if outcome == "lost":
         return [Drift(name, "all", "graded", note)]
     return [Drift(name, *moved) for moved in json.loads(note)] or [Drift(name)]
+
+
+def unfinished(folder: Path) -> str:
+    """Say that the latest session did not get through; pages do not need a journal that is whole."""
+    last = None
+    if (folder / JOURNAL).is_file():
+        with suppress(UserError), Journal(folder) as journal:
+            last = journal.last()
+    if last is None or last.finished:
+        return ""
+    counted = f": {last.so_far}" if last.graded < last.submissions else ""
+    return f"The last grading is not finished{counted}. Go on with perflab grade and --resume."

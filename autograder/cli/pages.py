@@ -17,9 +17,13 @@ def show_again(
     folder: Path, course: Course, roster: Path | None, *, anonymous: bool = False
 ) -> None:
     """Write pages and grades.csv of a folder of results, and say so."""
+    from autograder.batch.journal import unfinished
     from autograder.batch.store import write_grades
     from autograder.report.html import write
 
-    pages = write(folder, rules_for(course, folder, roster), anonymous=anonymous)
+    rules, rest = rules_for(course, folder, roster), unfinished(folder)
+    pages = write(folder, rules, anonymous=anonymous, unfinished=rest)
     grades = write_grades(pages.everyone.whole, folder)
+    if rest:
+        click.echo(rest)
     click.echo(f"{grades}, {len(pages.files)} pages; open {folder / 'index.html'}")

@@ -103,11 +103,12 @@ def class_page(
     ungraded: Sequence[str] = (),
     handed_in: str = FOLDER,
     out: str = "results",
+    unfinished: str = "",
 ) -> str:
     """Show an instructor the class; *broken* says which results could not be read, *tasks* what is to be done.
 
     *ungraded* has a line for each upload that was graded for nobody. What was *handed_in* and where results go, *out*,
-    are words of a command.
+    are words of a command. *unfinished* says that not all were graded yet.
 
     An *anonymous* page leaves out what is about one submission and not about the class.
     """
@@ -127,6 +128,7 @@ def class_page(
         ungraded=ungraded,
         handed_in=handed_in,
         out=out,
+        unfinished=unfinished,
         waiting=[] if anonymous else [item for item in tally.waiting(rows) if not item.said_once],
         mistakes=[] if anonymous else tally.mistakes(rows),
         lab=results[0].lab if results else "",
@@ -159,6 +161,7 @@ def write(
     *,
     anonymous: bool = False,
     handed_in: str = FOLDER,
+    unfinished: str = "",
 ) -> Pages:
     """Write the pages of every `<folder>/*/result.json`; what could not be read is raised once the rest is written.
 
@@ -171,7 +174,7 @@ def write(
     files = [
         _put(each.home / FEEDBACK, _feedback(each, key, boards)) for each in everyone.standings
     ]
-    files.append(_put(folder / CLASS, _class_page(folder, everyone, handed_in)))
+    files.append(_put(folder / CLASS, _class_page(folder, everyone, handed_in, unfinished)))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
         page = class_page(rows, _title(folder, everyone), anonymous=True)
         files.append(_put(folder / ANONYMOUS, page))
@@ -181,7 +184,7 @@ def write(
     return Pages(files, everyone)
 
 
-def _class_page(folder: Path, everyone: Class, handed_in: str) -> str:
+def _class_page(folder: Path, everyone: Class, handed_in: str, unfinished: str) -> str:
     return class_page(
         [_row(each) for each in everyone.standings],
         _title(folder, everyone),
@@ -195,6 +198,7 @@ def _class_page(folder: Path, everyone: Class, handed_in: str) -> str:
         ungraded=not_graded.read(folder),
         handed_in=handed_in,
         out=quote(str(folder)),
+        unfinished=unfinished,
     )
 
 

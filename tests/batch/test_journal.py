@@ -11,7 +11,7 @@ import pytest
 
 from autograder.batch import journal_file
 from autograder.batch.history import History
-from autograder.batch.journal import Before, Circumstances, Ground, Journal, Last
+from autograder.batch.journal import Before, Circumstances, Ground, Journal, Last, unfinished
 from autograder.errors import UserError
 from autograder.results.drift import Drift
 
@@ -197,6 +197,23 @@ def test_a_session_goes_on_with_the_seed_it_began_with(tmp_path):
         journal.finish()
         assert 9 == journal.seed_for("toy", 9, resume=True)
         assert 7 != journal.seed_for("toy", None, resume=False)
+
+
+def test_who_comes_after_a_killed_run_is_told_how_far_it_came(tmp_path):
+    """Nothing is said where there is no journal, where it is damaged, or where the run got through."""
+    silent = [unfinished(tmp_path)]
+    with opened(tmp_path) as journal:
+        journal.end(journal.start("ada", "ff"), "graded", "r")
+        said = unfinished(tmp_path)
+        journal.finish()
+    silent.append(unfinished(tmp_path))
+    (tmp_path / journal_file.JOURNAL).write_bytes(b"no journal" * 100)
+
+    assert ["", "", ""] == [*silent, unfinished(tmp_path)]
+    assert (
+        "The last grading is not finished: 1 of 3 submissions have a result. "
+        "Go on with perflab grade and --resume."
+    ) == said
 
 
 REFUSED = {

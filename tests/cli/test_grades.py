@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder import cli
+from autograder.batch.journal import Circumstances, Journal
 from autograder.course import find_root
 from autograder.handed_in import times
 from autograder.handed_in.times import Handed, moment
@@ -276,6 +277,16 @@ def test_report_shows_lateness(monkeypatch, capsys, results):
     assert "\nben,3.2,4," in (results / "grades.csv").read_text()
     assert "After lateness" in pages[1]
     assert "1 day 10 h 1 min late, -20 %" in pages[1]
+
+
+def test_report_says_that_a_run_was_killed(monkeypatch, capsys, results):
+    """Two results look like a class of two."""
+    with Journal(results) as journal:
+        journal.begin(Circumstances("resnet18", *("",) * 7), 7, 19, {})
+    _, said, _ = run(monkeypatch, capsys, "report", results)
+
+    for text in (said, (results / "index.html").read_text()):
+        assert "The last grading is not finished: 0 of 19 submissions have a result." in text
 
 
 def test_a_roster_that_was_named_once_is_kept(monkeypatch, capsys, tmp_path, results):
