@@ -69,6 +69,7 @@ def replay(
     from autograder.grading.session import open_session
     from autograder.result_file import load_result
     from autograder.results import diff
+    from autograder.results.agenda import is_judged
     from autograder.traces.words import many
 
     folder = folder.parent if folder.name == RESULT else folder
@@ -83,7 +84,8 @@ def replay(
         for difference in differences:
             click.echo(difference)
         scores = f"{old.score:g} -> {new.score:g} of {new.max_score:g}"
-        click.echo(f"{new.submission}: {scores}; {many(len(differences), 'difference')}")
+        none_ran = "" if is_judged(new) else "; nothing was run: the upload cannot be read"
+        click.echo(f"{new.submission}: {scores}; {many(len(differences), 'difference')}{none_ran}")
     moved = any(difference.moves_points for difference in differences)
     return CHECK_FAILED if moved else DONE
 

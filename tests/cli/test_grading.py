@@ -161,6 +161,20 @@ def test_a_run_ends_with_what_a_person_has_to_do(grade, tmp_path):
     assert "marked as late" in (out / "grades.csv").read_text()
 
 
+def test_a_replay_of_what_cannot_be_read_says_that_nothing_was_run(
+    grade, capsys, monkeypatch, tmp_path
+):
+    """No difference would sound like a grade that was confirmed."""
+    hand_in(tmp_path / "in", "ben.zip")
+    grade(tmp_path / "in")
+    words = ["replay", tmp_path / "out/ben", "--device", "cpu", "--isolation", "none"]
+    monkeypatch.setattr(sys, "argv", ["perflab", *map(str, words)])
+    with pytest.raises(SystemExit):
+        cli.main()
+
+    assert "0 differences; nothing was run: the upload cannot be read" in capsys.readouterr().out
+
+
 def test_only_those_who_failed_a_check_are_graded_again(grade, tmp_path):
     work, check = tmp_path / "in", "part3_amp.csv_is_consistent"
     hand_in(work / "ada", "amp_results.csv")
