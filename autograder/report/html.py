@@ -114,6 +114,7 @@ def class_page(
     """
     results = [row.result for row in rows]
     measured, missing = speeds.speeds(rows), tally.missing(rows)
+    waiting = tally.waiting(rows)
     most = {result.max_score for result in results}
     return render(
         "class.html.j2",
@@ -129,7 +130,8 @@ def class_page(
         handed_in=handed_in,
         out=out,
         unfinished=unfinished,
-        waiting=[] if anonymous else [item for item in tally.waiting(rows) if not item.said_once],
+        waiting=[] if anonymous else [item for item in waiting if not item.said_once],
+        of_ungraded=sum(item.points for item in waiting if item.said_once),
         mistakes=[] if anonymous else tally.mistakes(rows),
         lab=results[0].lab if results else "",
         scores=_scores(rows) if rows else "",

@@ -13,6 +13,7 @@ from autograder.grading.evidence import NOT_RUN
 from autograder.handed_in import times
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.times import Handed
+from autograder.model import Owed
 from autograder.report.html import class_page, write
 from autograder.report.tally import Row
 from autograder.results.drift import Drift
@@ -254,9 +255,13 @@ def test_what_is_set_aside_is_said_once(tmp_path):
         )
         for n in range(3)
     ]
-    page = class_page(rows([a_result(a_part("p", "P", *gone), submission="eve")]), "resnet18")
+    owed = tuple(Owed(f"p.c{n}", 6, "person") for n in range(3))
+    eve = a_result(a_part("p", "P", *gone), submission="eve", owed=owed)
+    page = class_page(rows([eve]), "resnet18")
 
     assert "Settled by" not in page
+    said = "18 points owed, 18 of them for uploads that could not be read or were set aside"
+    assert said in Page(page).text
 
 
 def test_a_check_that_may_be_wrong_is_marked():
