@@ -30,8 +30,8 @@ help:
 demo: .venv/ready fence
 	@rm -rf demo && mkdir -p demo
 	@$(BIN)/python tests/make_demo.py demo/handed_in
-	@fence=bubblewrap; $(BIN)/perflab doctor | grep -q '^ok *the fence' || { fence=none; \
-	  echo "perflab: no fence here (perflab doctor says why); the sample submissions are ours, so they run with --isolation none"; }; \
+	@fence=bubblewrap; $(BIN)/perflab doctor | grep -q '^ok *the sandbox' || { fence=none; \
+	  echo "perflab: no sandbox here (perflab doctor says why); the sample submissions are ours, so they run with --isolation none"; }; \
 	$(BIN)/perflab grade resnet18 demo/handed_in/resnet18 --part part3 --out demo/results --isolation $$fence && \
 	echo "perflab: now a speed bar, judged by the clock outside: first the machine is examined, which takes about a minute" && \
 	$(BIN)/perflab grade foundations demo/handed_in/foundations --only vectorized_is_faster --out demo/speed --isolation $$fence
@@ -57,9 +57,9 @@ fix: .venv/ready
 fence:
 	@if ! command -v bwrap >/dev/null; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "perflab: installing bubblewrap and libseccomp2 (Debian packages), which the fence is made of"; \
+	    echo "perflab: installing bubblewrap and libseccomp2 (Debian packages), which the sandbox is made of"; \
 	    apt-get update -qq && apt-get install -y -qq bubblewrap libseccomp2 >/dev/null; \
-	  else echo "perflab: no bubblewrap, so no fence: sudo apt-get install bubblewrap libseccomp2"; fi; fi
+	  else echo "perflab: no bubblewrap, so no sandbox: sudo apt-get install bubblewrap libseccomp2"; fi; fi
 
 system: fence
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

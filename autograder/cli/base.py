@@ -39,7 +39,7 @@ isolation_option = click.option(
     type=click.Choice(["bubblewrap", "none"]),
     default="bubblewrap",
     show_default=True,
-    help="The fence around submissions; 'none' runs them as you, so only work that you trust.",
+    help="The sandbox around submissions; 'none' runs them as you, so only work that you trust.",
 )
 
 

@@ -60,14 +60,14 @@ def _fence() -> Finding:
     wanted, lent = "grading work that is not trusted", gpu.nodes("cuda:0") if gpu_names() else ()
     with_gpu = ", with a GPU in it" if lent else ""
     try:
-        return Finding("the fence", True, f"{try_out(lent)}, comes up{with_gpu}", "", wanted)
+        return Finding("the sandbox", True, f"{try_out(lent)}, comes up{with_gpu}", "", wanted)
     except BoxError as problem:
-        return Finding("the fence", False, problem.problem, problem.mend, wanted)
+        return Finding("the sandbox", False, problem.problem, problem.mend, wanted)
 
 
 def _between_processes() -> Finding:
     """Look for what keeps the processes of one box out of each other's memory."""
-    wanted, version = "timing in the fence", landlock.abi()
+    wanted, version = "timing in the sandbox", landlock.abi()
     if version >= landlock.WITH_REFER:
         signals = (
             ""
@@ -78,7 +78,7 @@ def _between_processes() -> Finding:
     if YAMA.exists() and YAMA.read_text().strip() != "0":
         return Finding("Landlock", True, "none, and Yama does as well", "", wanted)
     mend = "boot with landlock in lsm= (a kernel of 5.19 or newer), or sysctl kernel.yama.ptrace_scope=1"
-    state = "none, and no Yama: who enters the box's own processes is noticed, and not kept out"
+    state = "none, and no Yama: who enters the sandbox's own processes is noticed, and not kept out"
     return Finding("Landlock", False, state, mend, wanted)
 
 
@@ -88,7 +88,7 @@ def _memory() -> Finding:
     if group is not None:
         group.close()
     state = (
-        "a group for each box"
+        "a group for each sandbox"
         if group
         else "counted fifty times a second, by no group of the kernel's"
     )
@@ -97,7 +97,9 @@ def _memory() -> Finding:
         if group
         else "grade as root, or with `systemd-run -p MemoryMax=` (docs/grading-machine.md)"
     )
-    return Finding("memory limit", group is not None, state, mend, "a burst of memory in the fence")
+    return Finding(
+        "memory limit", group is not None, state, mend, "a burst of memory in the sandbox"
+    )
 
 
 def _quiet() -> Finding:

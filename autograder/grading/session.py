@@ -76,6 +76,6 @@ def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "n
         if wanted == "best":
             return "none"
         raise UserError(
-            f"no fence: {problem}; --isolation none does without, for work that you trust"
+            f"no sandbox: {problem}; --isolation none does without, for work that you trust"
         ) from None
     return "bubblewrap"

@@ -59,5 +59,5 @@ def _called(number: int, *arguments: object) -> int:
     result = int(_libc.syscall(number, *arguments))
     if result < 0:
         error = ctypes.get_errno()
-        raise OSError(error, f"the fence could not be entered: Landlock: {os.strerror(error)}")
+        raise OSError(error, f"the sandbox could not be entered: Landlock: {os.strerror(error)}")
     return result

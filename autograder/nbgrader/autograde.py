@@ -29,7 +29,7 @@ from autograder.results import standing
 Step = tuple[Any, Any]
 """A notebook and nbgrader's resources."""
 RESULTS = "what `perflab grade --out` writes"
-FENCE = "the fence around submissions: bubblewrap or none"
+FENCE = "the sandbox around submissions: bubblewrap or none"
 
 
 class GradedNotebook(NotebookExporter):

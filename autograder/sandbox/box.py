@@ -110,7 +110,7 @@ class Box:
             return os.open(f"/proc/{self._first}/root{path}", os.O_PATH)
         except OSError as error:
             raise BoxError(
-                f"{path} of a box cannot be seen: {error.strerror}", "allow SYS_PTRACE to root"
+                f"{path} of a sandbox cannot be seen: {error.strerror}", "allow SYS_PTRACE to root"
             ) from None
 
     def processes(self) -> list[int]:
@@ -291,7 +291,9 @@ def _start_cuda(lent: Sequence[Path]) -> None:
         last = (
             output.decode("utf-8", "replace").strip() or f"error {process.returncode}"
         ).splitlines()[-1]
-        raise BoxError(f"CUDA does not start in the box: {last}", "docs/gpu.md says what it needs")
+        raise BoxError(
+            f"CUDA does not start in the sandbox: {last}", "docs/gpu.md says what it needs"
+        )
 
 
 def explained(words: str) -> BoxError:

@@ -166,7 +166,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     released = str(config.getini("perflab_version"))
     current = str(practice.kit.config.version)
     lines = [
-        f"perflab: lab {practice.lab_name}, version {current}; your code runs in its own process, without a fence"
+        f"perflab: lab {practice.lab_name}, version {current}; your code runs in its own process, without a sandbox"
     ]
     if released != current:
         lines.append(

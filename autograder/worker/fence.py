@@ -62,5 +62,5 @@ def _do(what: str, result: int) -> None:
         number = ctypes.get_errno()
         raise OSError(
             number,
-            f"the fence could not be entered: {what}: {os.strerror(number)}",
+            f"the sandbox could not be entered: {what}: {os.strerror(number)}",
         )

@@ -168,7 +168,7 @@ def test_without_a_fence_nothing_is_graded(monkeypatch, capsys, tmp_path):
 
     assert (status, False) == (2, out.exists())
     assert (
-        "perflab: no fence: bubblewrap is not installed; apt-get install bubblewrap; "
+        "perflab: no sandbox: bubblewrap is not installed; apt-get install bubblewrap; "
         "--isolation none does without, for work that you trust\n"
     ) == errors
 

@@ -249,14 +249,14 @@ def test_a_fence_that_is_missing_leaves_a_student_ungraded(
     from autograder.errors import UserError
 
     def no_session(*_: Any) -> Any:
-        raise UserError("no fence: bubblewrap is not installed")
+        raise UserError("no sandbox: bubblewrap is not installed")
 
     monkeypatch.setattr(results, "_session", no_session)
     _absent(one)
 
     assert 1 == again(one)
     with gradebook(one) as book:
-        assert "no fence" in book.find_comment("work", PART, LAB, "ada_right").auto_comment
+        assert "no sandbox" in book.find_comment("work", PART, LAB, "ada_right").auto_comment
 
 
 def test_a_persons_score_stays_and_is_looked_at_again_when_the_verdict_moves(one: Path):

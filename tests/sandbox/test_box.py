@@ -100,7 +100,7 @@ def test_a_box_that_cannot_be_entered_is_our_fault(monkeypatch):
     )  # whose namespaces are not ours to enter
     with (
         Workers("bubblewrap", preload=["autograder.worker.shim"]) as own,
-        pytest.raises(WorkerLostError, match="the fence could not be entered: setns"),
+        pytest.raises(WorkerLostError, match="the sandbox could not be entered: setns"),
     ):
         own(job("1 / 0"))
 
@@ -241,7 +241,7 @@ class TestNoBox:
         with pytest.raises(UserError) as error:
             fence_for("bubblewrap", "cpu")
         assert (
-            "no fence: bwrap: No permissions to create new namespace; the container forbids namespaces: "
+            "no sandbox: bwrap: No permissions to create new namespace; the container forbids namespaces: "
             "run it with seccomp unconfined; --isolation none does without, for work that you trust"
         ) == str(error.value)
 
@@ -254,7 +254,7 @@ class TestNoBox:
         assert "none" == fence_for("best", "cuda:0")
         with pytest.raises(
             UserError,
-            match=r"no fence: CUDA does not start in the box: OSError: libcuda\.so\.1: .*gpu",
+            match=r"no sandbox: CUDA does not start in the sandbox: OSError: libcuda\.so\.1: .*gpu",
         ):
             fence_for("bubblewrap", "cuda:0")
 
