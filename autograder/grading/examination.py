@@ -65,9 +65,9 @@ class Examination:
         return True
 
     def _examine(self) -> None:
-        gate, slow = self._against_itself(FEW)
+        gate, slow = self._against_itself(FEW, "examined")
         if gate.problem and not gate.differs:
-            gate, slow = self._against_itself(TIMED)
+            gate, slow = self._against_itself(TIMED, "examined once more, in longer pairs")
         canaries = {"known-slow": slow}
         if not gate.problem:
             self.session.windows = gate.windows
@@ -78,9 +78,9 @@ class Examination:
             interrupted = self.session.interrupted
             self.memory.keep(gate.pairs, gate.noise, gate.margin, gate.windows, interrupted)
 
-    def _against_itself(self, windows: int) -> tuple[Gate, Ruling]:
+    def _against_itself(self, windows: int, how: str) -> tuple[Gate, Ruling]:
         self.session.windows = windows
-        take = announced(self.itself, f"the machine is examined: {ITSELF}")
+        take = announced(self.itself, f"the machine is {how}: {ITSELF}")
         pairs: list[float] = []
 
         def noted(index: int) -> float:

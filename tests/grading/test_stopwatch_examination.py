@@ -67,8 +67,12 @@ def test_a_pair_after_the_first_look_has_few_windows_on_a_quiet_machine_alone(wa
     assert pytest.approx(WINDOW_SECONDS * LOWEST_BAR / 0.001, rel=0.15) in list(machine.calls)
 
 
-def test_a_machine_too_noisy_for_few_windows_is_examined_with_more(watch, monkeypatch):
-    """The second examination has pairs of twice as many windows; its noise here is the same, so it is refused too."""
+def test_a_machine_too_noisy_for_few_windows_is_examined_with_more(watch, monkeypatch, caplog):
+    """The second examination has pairs of twice as many windows; its noise here is the same, so it is refused too.
+
+    It counts its pairs from 1, and says that it begins again.
+    """
+    caplog.set_level("INFO", "autograder")
     taken = []
     whole = module.Stopwatch._pair
 
@@ -81,6 +85,10 @@ def test_a_machine_too_noisy_for_few_windows_is_examined_with_more(watch, monkey
 
     assert {FEW, TIMED} == set(taken)
     assert "REFUSED" == found.evidence["examination"]["state"]
+    again = (
+        "the machine is examined once more, in longer pairs: the baseline against itself, pair 1"
+    )
+    assert 1 == caplog.messages.count(again)
 
 
 class Kept:
