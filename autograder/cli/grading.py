@@ -316,9 +316,9 @@ class Run:
         from autograder.results.agenda import tasks
 
         out = self.work.out
-        if not self.as_json:
-            for task in tasks(graded, str(out)):
-                console.print(str(task), soft_wrap=True, highlight=False, markup=False)
+        for task in () if self.as_json else tasks(graded, str(out)):
+            line = f"of these {len(graded)}: {task}" if self.waiting else str(task)
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
         grades = write_grades(pages.everyone.whole, out)
         return f"{grades}, {len(pages.files)} pages; open {out / 'index.html'}"
 

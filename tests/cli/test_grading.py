@@ -274,14 +274,14 @@ def test_who_is_unchanged_or_could_not_be_read_is_not_counted_as_graded(grade, t
 
 
 def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeypatch):
-    """A second submission comes while it waits; the pages have both."""
+    """A second submission comes while it waits; the pages have both, and what is to be done is of these alone."""
     hand_in(tmp_path / "in", "ada/amp_results.csv")
     polls = []
 
     def sleep(_):
         polls.append(1)
         if len(polls) == 1:
-            hand_in(tmp_path / "in", "ben/amp_results.csv")
+            hand_in(tmp_path / "in", "ben/amp_results.csv", "ben/part3_notes.md")
         if len(polls) == 3:
             raise KeyboardInterrupt
 
@@ -290,6 +290,7 @@ def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeyp
     status, output, errors = grade(tmp_path / "in", "--watch")
 
     assert (130, "perflab: stopped", 2) == (status, errors.strip(), output.count("1 graded; "))
+    assert "\nof these 1: Points that a person gives: 1 submission; " in output
     assert "ben" in (tmp_path / "out/index.html").read_text()
     assert "Grading has stopped." in (tmp_path / "out/queue.html").read_text()
 
