@@ -70,7 +70,9 @@ NUMBERS = {"numbers": ("float64", 1)}
 CELL: Schema = {"anyOf": [NUMBER, TEXT, {"type": "null"}]}
 """Of a table that a student's function returned."""
 DRAWN: Schema = list_of(record(value=NUMBER, name=TEXT))
-PANELS: Schema = list_of(record(label=TEXT, title=TEXT, place=INTEGER, bars=INTEGER, values=DRAWN))
+PANELS: Schema = list_of(
+    record(label=TEXT, title=TEXT, place=INTEGER, bars=INTEGER, cut=NUMBER, values=DRAWN)
+)
 """What a saved figure shows, as `rig.figures` noted it."""
 
 

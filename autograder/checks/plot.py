@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from autograder.checks.hints import Hints, hint_for
 from autograder.checks.numerics import close, shown
 from autograder.errors import SubmissionError
 from autograder.model import (
@@ -46,6 +47,15 @@ FIGURE = re.compile(r"\d{1,12}(\.\d+)?", re.ASCII)
 LETTER = re.compile(r"[^\W\d_]")
 CHUNKS = 10_000  # writers put 8 KiB or more of pixels into each
 
+TRIES: Hints = {
+    "in one panel": "plt.subplots(1, 2), one panel for each quantity, and no twinx()",
+    "does not say what it shows": "write the quantity and its unit on the axis, with set_ylabel",
+    "is drawn under the name": "take names and values from the same rows, in the same order",
+    "do not begin at 0": "leave out set_ylim, or let the axis begin at 0",
+    "is not drawn as one bar": "draw bars and not lines: axis.bar, one bar for each row",
+    "no panel says which": "write the name of its row at each bar or line",
+}
+"""What to try, by words of what is wrong with a figure."""
 BARS = "one bar per row, with its name and value, and set_ylabel with the unit"
 # What the label of a panel must match, by the unit.
 RATE = r"/|per|\bpro\b|s⁻¹|\^\{?-1"
@@ -131,15 +141,13 @@ def shows_the_rows(
         return drawn
     places = {panel["place"] for panel in panels}
     axes = f" with {len(panels)} axes" if len(panels) > len(places) else ""
-    labels = ", ".join(panel["label"] or "no label" for panel in panels[:4])
-    measured = f"{file}: {many(len(places), 'panel')}{axes}: {labels}"
+    labels = ", ".join(f"'{panel['label']}'" for panel in panels[:4])
+    measured = f"{file}: {many(len(places), 'panel')}{axes}, with the words {labels or 'of none'}"
     rows = observation.values["rows"]
     why = unshown(panels, rows, units, key) or (
         crowded(panels, rows, units, apart) if apart else ""
     )
-    if "in one panel" in why:
-        try_ = "plt.subplots(1, 2), one panel for each quantity, and no twinx()"
-    return verdict(measured, why, try_)
+    return verdict(measured, why, hint_for(why, TRIES) or try_)
 
 
 def unshown(
@@ -193,8 +201,9 @@ def crowded(
     for name in names:
         showing = [panel for panel in panels if all(drawn_as(panel, row.get(name)) for row in rows)]
         if kind == "bars" and not any(panel["bars"] >= len(rows) for panel in showing):
-            why = "draw bars and not lines, and let the axis begin at 0"
-            return f"{name} is not drawn as one bar for each row, from 0: {why}"
+            if cut := next((panel["cut"] for panel in showing if panel.get("cut")), 0):
+                return f"the axis of {name} begins at {shown(cut)}, so its bars do not begin at 0"
+            return f"{name} is not drawn as one bar for each row"
         place = next(
             (panel["place"] for panel in showing if panel["place"] not in taken),
             None,

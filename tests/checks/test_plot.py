@@ -312,3 +312,10 @@ def test_each_column_has_a_panel_of_its_own(places, bars, kind, problem):
 
     found = plot.crowded(panels, BOTH, ["throughput", "speedup"], kind)
     assert (bool(problem), True) == (bool(found), found.startswith(problem))
+
+
+def test_bars_of_an_axis_that_is_cut_are_told_from_lines():
+    panels = [{**panel([10, 21]), "place": 0, "bars": 0, "cut": 9.0}]
+    found = plot.crowded(panels, BOTH, ["throughput"], "bars")
+
+    assert found == "the axis of throughput begins at 9, so its bars do not begin at 0"

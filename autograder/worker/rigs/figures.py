@@ -97,7 +97,7 @@ def _panel(axis: Any, figure: Any, place: int) -> dict[str, Any]:
         "label": label,
         "title": title,
         "place": place,
-        "bars": _whole_bars(axis),
+        **_whole_bars(axis),
         "values": values,
     }
 
@@ -128,9 +128,9 @@ def _bars(axis: Any) -> Iterator[tuple[float, str]]:
                 )
 
 
-def _whole_bars(axis: Any) -> int:
-    """Count the bars that are in view from where they start; on a logarithmic axis none is."""
-    count = 0
+def _whole_bars(axis: Any) -> dict[str, float]:
+    """Count the bars that are in view from where they start, and say where the axis is cut if one is not."""
+    count, cut = 0, 0.0
     for bars in axis.containers:
         lying = getattr(bars, "orientation", "vertical") == "horizontal"
         shown = axis.xaxis if lying else axis.yaxis
@@ -140,8 +140,9 @@ def _whole_bars(axis: Any) -> int:
                 (bar.get_x(), bar.get_width()) if lying else (bar.get_y(), bar.get_height())
             )
             in_view = shown.get_scale() != "linear" or low <= start + CUT * (high - low)
-            count += bool(bar.get_visible() and math.isfinite(size) and in_view)
-    return count
+            if bar.get_visible() and math.isfinite(size):
+                count, cut = count + bool(in_view), cut if in_view else float(low)
+    return {"bars": count, "cut": cut}
 
 
 def _points(axis: Any) -> Iterator[tuple[float, str]]:

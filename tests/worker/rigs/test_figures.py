@@ -41,6 +41,7 @@ def test_a_panel_is_its_labels_and_the_values_drawn(tmp_path):
             "title": "Title",
             "place": 0,
             "bars": 1,
+            "cut": 0.0,
             "values": [{"value": 1.0, "name": "FP32"}],
         },
         {
@@ -48,6 +49,7 @@ def test_a_panel_is_its_labels_and_the_values_drawn(tmp_path):
             "title": "Title AMP",
             "place": 1,
             "bars": 0,
+            "cut": 0.0,
             "values": [
                 {"value": 3.0, "name": "x AMP"},
                 {"value": 4.0, "name": "y AMP"},
@@ -74,7 +76,9 @@ def test_bars_count_where_their_foot_is_in_view(tmp_path, limits, scale, bars):
         upright.set(yscale=scale, ylim=limits)
         lying.set(xscale=scale, xlim=limits)
 
-    assert [bars, bars] == [panel["bars"] for panel in saved(tmp_path, draw)]
+    panels = saved(tmp_path, draw)
+    assert [bars, bars] == [panel["bars"] for panel in panels]
+    assert [0.0 if bars else 0.9] * 2 == [panel["cut"] for panel in panels]
 
 
 def ticks(axis):
