@@ -41,7 +41,7 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
             f"student_template/{lab}/{behind[0]} is not current; run perflab build, then release"
         )
     files = built(course, lab)
-    handouts = {f"{HANDOUT}/{name}": data for name, data in _handouts(course, lab).items()}
+    handouts = {f"{HANDOUT}/{name}": data for name, data in handouts_of(course, lab).items()}
     notebooks = _notebooks(course, lab, files)
     _refuse_leaks(course, lab, files, handouts, notebooks)
     added = {**handouts, **own_course.released(course.root, lab, files)}
@@ -106,7 +106,7 @@ def _wheel(
     return {wheel.name: wheel.read_bytes()}
 
 
-def _handouts(course: Course, lab: str) -> dict[str, bytes]:
+def handouts_of(course: Course, lab: str) -> dict[str, bytes]:
     """Read the handouts, with tables as this course judges, and without parts that are off."""
     stems = {_stem(name) for name in course.left_out(lab)}
     handouts = {
@@ -119,7 +119,7 @@ def _handouts(course: Course, lab: str) -> dict[str, bytes]:
         if data:
             config = course.config.labs[lab].parts[part.id]
             handouts[f"{part.id}.md"] = with_table(data.decode(), part, config).encode()
-    links = {f"]({stem}.md)" for stem in stems}
+    links = {f"]({stem}.md" for stem in stems}
     return {
         name: _without(data, links) if name.endswith(".md") else data
         for name, data in handouts.items()

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Part 2: the data loader
 #
-# In the profile of part 1, most of a step is waiting while one process decodes photos. The original lab fills in four
-# blanks of the `DataLoader`:
+# In a profile of `given/training_unoptimized.py`, most of a step is waiting while one process decodes photos.
+# The original lab fills in four blanks of the `DataLoader`:
 #
 # | blank | what it does | what it needs |
 # |---|---|---|

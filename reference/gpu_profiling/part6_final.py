@@ -30,7 +30,7 @@ from given import covered, divided, load_events
 # %% [markdown]
 # ## 6.1 Five versions
 #
-# Each builds on the one before. `Baseline` is the script of part 1 with the same steps as the others.
+# Each builds on the one before. `Baseline` is `given.training_unoptimized` with the same steps as the others.
 
 # %%
 SCRIPT = "training_final_optimized.py"
@@ -68,7 +68,7 @@ def run_version(command) -> dict[str, Any]:
 # ## 6.2 Which utilization
 #
 # "More than 80 % GPU utilization" means nothing until you name the metric. Here it is the share of the steps' time in
-# which at least one kernel ran, as in part 1. It says that the GPU had something to do, not that it was full.
+# which at least one kernel ran. It says that the GPU had something to do, not that it was full.
 
 
 # %%
@@ -78,7 +78,7 @@ def busy_percent(file) -> float:
     The steps are from the start of the first ProfilerStep to the end of the last. Without kernels, operators during a
     wait for the loader (enumerate(DataLoader)...) do not count.
     """
-    # TODO: part 1's first answer; given has load_events, covered and divided.
+    # TODO: given has load_events, covered and divided.
     ### BEGIN SOLUTION
     events = load_events(file)
     ranges = [e for e in events if e.category == "user_annotation"]

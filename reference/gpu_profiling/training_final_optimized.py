@@ -56,7 +56,7 @@ def make_loader(dataset, batch_size, workers, device) -> DataLoader[Any]:
 
 def fuse(model, backend="inductor") -> nn.Module:
     """Return *model* compiled by *backend* as one graph for each shape; a model that needs two graphs is an error."""
-    # TODO: as in part 3; nn.Sequential alone fuses nothing.
+    # TODO: nn.Sequential alone fuses nothing.
     ### BEGIN SOLUTION
     return torch.compile(model, backend=backend, fullgraph=True, dynamic=False)
     ### END SOLUTION
@@ -72,7 +72,7 @@ def train_epoch(
     Returns a dict: losses (the mean over the samples of each step), samples (how many), seconds (of the whole epoch),
     data_wait (seconds of it spent waiting for the loader).
     """
-    # TODO: the loop of part 4 with groups of batches; nothing in it waits for the device.
+    # TODO: a loop with groups of batches; nothing in it waits for the device.
     ### BEGIN SOLUTION
     model.train()
     optimizer.zero_grad()

@@ -29,7 +29,7 @@ def compare_pairs(pairs, meter, folder, iterations=100):
     """Measure each pair; write pairs.csv into *folder* and return its rows, a dict each.
 
     pairs: name -> (goal, baseline, optimized), the goal "time" or "memory". Each function is called ten times to warm
-    up, and then timed as in part 1. live_peak says how many bytes it needs, in a call of its own.
+    up, and then timed, each call alone. live_peak says how many bytes it needs, in a call of its own.
     """
     # TODO: milliseconds; MB of 10**6 bytes. The verdict is about the goal: "better", "worse" or "cannot tell".
     ### BEGIN SOLUTION
@@ -52,7 +52,7 @@ def compare_pairs(pairs, meter, folder, iterations=100):
 
 def timed(function, meter, iterations):
     """Return mean and standard deviation (n - 1) of single calls in seconds, after ten calls to warm up."""
-    # TODO: the code of your benchmark of part 1, adapted.
+    # TODO: time each call alone, with the device idle at each reading of the clock.
     ### BEGIN SOLUTION
     for _ in range(10):
         function()
@@ -68,8 +68,8 @@ def timed(function, meter, iterations):
 
 
 def verdict(row, iterations):
-    """Return "better", "worse" or "cannot tell": time by the interval of part 1, memory from 1.05x on."""
-    # TODO: time by your speedup of part 1; memory is "worse" from 1 / 1.05 down.
+    """Return "better", "worse" or "cannot tell": time by the interval of the speedup, memory from 1.05x on."""
+    # TODO: the handout says what the interval is; memory is "worse" from 1 / 1.05 down.
     ### BEGIN SOLUTION
     if row["goal"] == "memory":
         low = high = row["memory_ratio"]

@@ -46,7 +46,7 @@ def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, a
 
     Returns a dict:
         losses      the mean loss of each batch: a list of floats or a 1-D tensor
-        loss        the mean over all samples of the epoch, not over batches as in part 3
+        loss        the mean over all samples of the epoch, not over batches
         accuracy    percent of the samples classified correctly, 0 to 100
         throughput  samples per second over whole iterations, waiting for data included
         data_wait   seconds spent waiting for the loader

@@ -56,7 +56,7 @@ def read_options(argv=None) -> argparse.Namespace:
 
 def prepare(model, options) -> Any:
     """Return what is trained in the model's place, with the model's own weights: compiled, checkpointed, or itself."""
-    # TODO: what you wrote in part 5 for --compile (with options.backend), in part 4 for --checkpoint.
+    # TODO: for --compile the model built by options.backend, for --checkpoint the model in five segments.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -70,8 +70,8 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
     Returns a dict: loss (mean over all samples), correct and samples (numbers of samples), seconds (of the whole
     epoch), data_wait (seconds of it spent waiting for the loader).
     """
-    # TODO: the loops of parts 3 and 4 as one: forward pass and loss under autocast with options.amp, the calls of the
-    # scaler in order. A group's gradient is the mean over its samples; all batches of make_loader have the same size.
+    # TODO: one loop for all options: forward pass and loss under autocast with options.amp, the calls of the scaler in
+    # order. A group's gradient is the mean over its samples; all batches of make_loader have the same size.
     # Do not wait for the device in the loop.
     # YOUR CODE HERE
     raise NotImplementedError()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -17,7 +18,8 @@ from autograder.course.labs import load_lab
 from autograder.errors import CourseError, UserError
 from autograder.handed_in.notebook import read
 from autograder.nbgrader import leaks
-from autograder.nbgrader.release import release
+from autograder.nbgrader.release import handouts_of, release
+from autograder.part_name import number
 from autograder.yaml_file import read_yaml
 
 LAB, PART = "resnet18", "part3_amp"
@@ -242,6 +244,41 @@ def test_what_the_course_does_without_is_not_handed_out(course: Course, tmp_path
     assert [] == [it for it in earlier.rglob("*") if "part5" in it.name]
     assert (earlier / "mine.txt").exists()
     assert "amp_is_faster" not in {cell["id"] for cell in source(tmp_path / "out")["cells"]}
+
+
+EACH_PART = [
+    (lab, part) for lab, it in Course(find_root()).config.labs.items() for part in it.parts
+]
+
+
+@pytest.mark.parametrize(("lab", "part"), EACH_PART)
+def test_students_who_get_one_part_read_of_no_other(tmp_path: Path, lab: str, part: str):
+    """A command or a hint about a part that is off leads nowhere."""
+    said = read_yaml(find_root() / finding.CONFIG)
+    parts = said["labs"][lab]["parts"]
+    parts |= dict.fromkeys(set(parts) - {part}, "off")
+    (tmp_path / finding.CONFIG).write_text(yaml.safe_dump(said))
+    for name in ("reference", "assignments"):
+        (tmp_path / name).symlink_to(find_root() / name)
+    course = Course(tmp_path)
+    texts = handouts_of(course, lab)
+    files = built(course, lab)
+    texts |= {name: files[name] for name in course.lab(lab).files if name in files}
+    assert {"README.md", f"{part}.md", f"{part}.py"} <= set(texts)
+
+    assert {} == {
+        name: others
+        for name, data in texts.items()
+        if (others := parts_named(data.decode()) - {str(number(part)), part.partition("_")[0]})
+    }
+    left_out = course.left_out(lab)
+    assert [] == [it for it in left_out for data in texts.values() if it.encode() in data]
+
+
+def parts_named(text: str) -> set[str]:
+    """Return the numbers of the parts that a text names, and "bonus" where it names that."""
+    numbers = re.findall(r"\bparts? ?0*(\d+)", text, re.IGNORECASE)
+    return {*numbers, *(["bonus"] if re.search(r"\bbonus\b", text, re.IGNORECASE) else [])}
 
 
 def test_settings_that_an_instructor_changed_stay(tmp_path: Path):

@@ -88,7 +88,7 @@ STEPS = (
     f"{SEE}"
 )
 INTERVAL = (
-    "time: the interval of part 1 with `iterations` calls on each side; s^2 is a sum of squares; "
+    "time: the interval of the speedup, with `iterations` calls on each side; s^2 is a sum of squares; "
     "memory: memory_ratio >= 1.05 is better, <= 1 / 1.05 is worse"
 )
 

@@ -39,7 +39,7 @@ FIGURE = {"time": "optimized_ms", "memory": "optimized_mb"}
 TOLERANCE = 0.05
 LEAST = 1.05  # times as much memory is a difference
 ROUNDED = 1e-9  # relative: rounding of a ratio
-VERDICT = "for memory by memory_ratio (from 1.05 on), for time by the interval of part 1"
+VERDICT = "for memory by memory_ratio (from 1.05 on), for time by the interval of the speedup"
 TABLE = Form(
     "pairs.csv",
     (
@@ -101,7 +101,7 @@ def measured_verdict_problem(
     if goal == "memory":
         ratio = f"memory_ratio is {sizes[0] / sizes[1]:.4g}"
         return f"{measured}: {ratio}; from {LEAST} on it is better, up to 1 / {LEAST} worse"
-    return f"{measured}: the goal is {goal}, so the rule of part 1 decides"
+    return f"{measured}: the goal is {goal}, so the interval of the speedup decides"
 
 
 def reach(sides: Any) -> float:
