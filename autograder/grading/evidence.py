@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import PurePosixPath
 from typing import Any
 
 from autograder import checks
 from autograder.errors import OwedError, SubmissionError
+from autograder.grading import unread
 from autograder.grading.failures import cause_of, failed_to_run
 from autograder.grading.kit import Kit, Session
 from autograder.handed_in.percent_cells import cells_in
@@ -213,9 +215,7 @@ class Evidence:
         file = self._part.file
         files = self._submission.files if side == "student" else self._kit.baseline
         if file not in files:
-            reason = self._submission.refused.get(file, "it is missing, or has another name")
-            try_ = f"put your file beside the others, under the name that the template has: {file}"
-            raise Settled(Failed(f"no {file}", reason, try_), "missing", whole_part=True)
+            raise Settled(_no_code(self._submission, file), "missing", whole_part=True)
         names = [file, *self._part.programs]
         return {name: files[name] for name in names if name in files}
 
@@ -223,6 +223,20 @@ class Evidence:
 def probe_seed(seed: int, part: str, probe: str) -> int:
     """Derive one probe's seed, so that a single check can be run again alone with the same inputs."""
     return int.from_bytes(sha256(f"{seed}/{part}/{probe}".encode()).digest()[:6], "big")
+
+
+def _no_code(submission: Submission, file: str) -> Failed:
+    """Fail for a part's file that is missing, and name what may be that file."""
+    others = unread.other_names(submission, file)
+    if others and file not in submission.refused:
+        names = ", ".join(others)
+        reason = f"you submitted {names}, and the lab has no file of that name there"
+        wanted = PurePosixPath(file).with_suffix(PurePosixPath(others[0]).suffix)
+        try_ = f"if that is your file, call it {wanted} and put it beside the others"
+        return Failed(f"no {file}", reason, try_, {unread.OTHER_NAMES: names})
+    reason = submission.refused.get(file, "it is missing, or has another name")
+    try_ = f"put your file beside the others, under the name that the template has: {file}"
+    return Failed(f"no {file}", reason, try_)
 
 
 def artefact(submission: Submission, file: str, part: Part) -> Any:

@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 
 from autograder.model import Submission
+from autograder.part_name import number
 
 HANDED_OUT = (".perflab/", "given/", "baseline/", "handout/", "pytest.ini", "perflab-")
 """Comes with the template; the grader stages its own."""
 NOT_TAKEN = " was not taken: "
 """Said of a file, too, that a notebook stands for."""
+OTHER_NAMES = "other_names"
+"""In the evidence of a check that found no file: what may be that file."""
 NOTHING_OF_THE_LAB = "nothing was taken: there is not one file of this lab in it"
 
 
 def notes(submission: Submission) -> list[str]:
     """Return what is to be said of the files that were handed in."""
-    others = [name for name in submission.left_out if not name.startswith(HANDED_OUT)]
+    others = _others(submission)
     lines = [*dict.fromkeys(_refusals(submission).values()), *submission.notes]
     if others:
         lines.append(f"not listed by the lab, so not looked at: {', '.join(others)}")
     return lines
+
+
+def other_names(submission: Submission, file: str) -> list[str]:
+    """Name the code that may be a part's file, under a name or in a folder that the lab does not list."""
+    numbers = (None, number(file))
+    return [
+        name
+        for name in _others(submission)
+        if name.endswith((".py", ".ipynb")) and number(PurePosixPath(name).name.lower()) in numbers
+    ]
+
+
+def _others(submission: Submission) -> list[str]:
+    """Name the files that the lab does not list and did not hand out."""
+    return [
+        name
+        for name in submission.left_out
+        if not any(f"/{own}" in f"/{name}" for own in HANDED_OUT)
+    ]
 
 
 def reason_unread(submission: Submission, file: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autograder.grading.scoring import worth
+from autograder.grading.unread import OTHER_NAMES
 from autograder.model import Cause, Outcome, Result, SettledBy
 from autograder.results import overrides
 from autograder.results.requests import Request
@@ -67,6 +68,10 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
     )
     alone = "look at the files, and grade each alone on another machine"
     died = "its grader died each time"
+    renamed = (
+        "look whether it is that file; if so, rename it in what was handed in and run perflab grade "
+        "once more"
+    )
     tasks = [
         Task(
             "Could not be read",
@@ -82,6 +87,11 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
             "Set aside",
             alone,
             _items(standings, [died * is_aside(standing.result) for standing in standings]),
+        ),
+        Task(
+            "A part's file may be there under another name",
+            renamed,
+            _items(standings, [_other_names(standing.result) for standing in standings]),
         ),
         Task(
             "Points that were set by hand for earlier files, and do not count for these",
@@ -134,6 +144,15 @@ def _items(standings: Sequence[Standing], said: Sequence[str]) -> tuple[Item, ..
         for standing, words in pairs
         if words
     )
+
+
+def _other_names(result: Result) -> str:
+    names = [
+        f"{check.measured}: {check.evidence[OTHER_NAMES]}"
+        for check in result.checks.values()
+        if OTHER_NAMES in check.evidence
+    ]
+    return "; ".join(names)
 
 
 def _set_before(standing: Standing) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.grading.grade import grade
+from autograder.grading.unread import OTHER_NAMES
 from autograder.model import Submission
 from tests.grading.graded_toy import adds_up, graded
 from tests.toy import FakeWorkers, toy_kit, toy_session, toy_submission
@@ -37,6 +38,29 @@ def test_a_part_that_was_not_handed_in_says_so_in_every_check():
         positive.why,
         positive.cause,
     )
+
+
+UNLISTED = {
+    "another name": ("toy.py", "toy.py", "part1_toy.py"),
+    "in a folder": ("Toy/part1.py", "Toy/part1.py", "part1_toy.py"),
+    "a notebook": ("Toy.ipynb", "Toy.ipynb", "part1_toy.ipynb"),
+    "another part": ("part2.py", None, ""),
+    "no code": ("toy.txt", None, ""),
+    "handed out": ("Toy/baseline/part1_toy.py", None, ""),
+}
+
+
+@pytest.mark.parametrize(("name", "named", "wanted"), UNLISTED.values(), ids=UNLISTED)
+def test_a_part_whose_file_is_missing_names_what_may_be_that_file(name, named, wanted):
+    """A student who chose another name reads which one to give it."""
+    submission = Submission("ada", "0" * 64, {"table.csv": b"a\n1\n"}, left_out=(name,))
+    result, _, _ = graded(submission=submission)
+
+    [first, *_] = result.parts[0].checks
+    assert named == first.evidence.get(OTHER_NAMES)
+    assert (named or "it is missing") in first.why
+    if named:
+        assert f"if that is your file, call it {wanted} and put it beside the others" == first.try_
 
 
 BROKEN = dict.fromkeys(["part1_toy.py", "table.csv"], "ada.zip: is a damaged zip")

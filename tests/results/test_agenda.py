@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from autograder.grading.unread import OTHER_NAMES
 from autograder.handed_in.roster import Student
 from autograder.results.agenda import is_aside, tasks
 from autograder.results.overrides import Override, append
@@ -51,6 +52,18 @@ def test_each_kind_of_work_is_a_line_of_its_own():
     ] == [str(task).partition(";")[0] for task in found]
     assert "perflab rubric out --out rubric.csv" == found[3].mend
     assert ["ada (1 point)", "dan (1 point)"] == list(map(str, found[3].items))
+
+
+def test_who_may_have_given_a_file_another_name_is_for_a_person():
+    """Else nobody sees why the whole part is lost."""
+    missing = a_silent_check(
+        measured="no part3_amp.py", cause="missing", evidence={OTHER_NAMES: "part3.py"}
+    )
+    [task] = tasks([standing("ada", missing), standing("ben", a_silent_check())], "out")
+
+    assert str(task).startswith(
+        "A part's file may be there under another name: ada (no part3_amp.py: part3.py); look"
+    )
 
 
 def test_points_set_for_earlier_files_are_to_be_set_again(tmp_path):
