@@ -102,6 +102,6 @@ def write_grades(standings: Sequence[Standing], out: Path) -> Path:
 
 def _grade(standing: Standing) -> tuple[object, ...]:
     r, late = standing.result, standing.unclear or standing.late or ""
-    by_hand = "; ".join(name for name, check in r.checks.items() if overrides.by_hand(check))
+    by_hand = "; ".join(name for name, check in r.checks.items() if overrides.corrected(check))
     points = (standing.final, r.score, late, r.points_owed, r.lost, r.max_score)
     return (r.submission, *points, r.attempt, r.isolation, by_hand)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder import sheet
-from autograder.results.overrides import by_hand
+from autograder.results.overrides import by_hand, corrected
 from autograder.results.standing import Standing
 
 HEADER = (
@@ -40,12 +40,12 @@ def _row(standing: Standing, parts: Sequence[str]) -> list[object]:
     late = standing.late
     scores = {part.id: part.score for part in result.parts}
     reasons = [
-        (f"{part.id}.{check.id}", by_hand(check)) for part in result.parts for check in part.checks
+        f"{name}: {by_hand(check)}" for name, check in result.checks.items() if corrected(check)
     ]
     return [
         *(student.student, student.name, student.email, result.submission, result.score),
         *(standing.unclear or late or "", late.points if late else 0, standing.final),
         *(result.points_owed, result.lost, result.max_score),
         *(scores.get(part, "") for part in parts),
-        "; ".join(f"{name}: {reason}" for name, reason in reasons if reason),
+        "; ".join(reasons),
     ]

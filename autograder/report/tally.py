@@ -11,7 +11,7 @@ from autograder.grading.evidence import NOT_RUN
 from autograder.model import without_bonus
 from autograder.report import stats
 from autograder.results.agenda import is_aside, is_said_once
-from autograder.results.overrides import by_hand
+from autograder.results.overrides import corrected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ class Row:
             "owed": self.result.points_owed > 0,
             "undecided": any(check.outcome == "inconclusive" for check in checks),
             "fault": self.faults > 0,
-            "hand": any(map(by_hand, checks)),
+            "hand": any(map(corrected, checks)),
             "late": self.late is not None,
             "person": bool(self.result.unread) or self.aside or self.unclear,
         }

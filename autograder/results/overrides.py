@@ -149,7 +149,14 @@ def for_other_files(result: Result, made: Sequence[Override]) -> list[str]:
 def by_hand(check: CheckResult) -> str:
     """Say that and why a person set the points; nothing where no person did."""
     noted = check.evidence.get(BY_HAND)
-    return f"{noted['reason']} (the grader: {noted['graded']})" if noted else ""
+    if not noted or not noted["graded"]:
+        return noted["reason"] if noted else ""
+    return f"{noted['reason']} (the grader: {noted['graded']})"
+
+
+def corrected(check: CheckResult) -> bool:
+    """Whether a person replaced what the grader found; points that only a person gives replace nothing."""
+    return bool(check.evidence.get(BY_HAND, {}).get("graded"))
 
 
 def _part(part: PartResult, ours: Mapping[str, Override]) -> PartResult:
@@ -163,13 +170,14 @@ def _check(check: CheckResult, override: Override | None) -> CheckResult:
     points = min(override.points, check.max_points)  # the check may be worth less by now
     outcome: Outcome = "passed" if points == check.max_points else "partial" if points else "failed"
     graded = f"{scoring.OUTCOMES[check.outcome]}, {check.points:g} of {check.max_points:g}"
+    waited = check.basis == "person" and check.outcome == "unavailable"
     evidence = {
         **check.evidence,
         BY_HAND: {
             "reason": override.reason,
             "by": override.by,
             "at": override.at,
-            "graded": graded,
+            "graded": "" if waited else graded,
         },
     }
     judged = replace(check, outcome=outcome, points=points, reason="", cause="", evidence=evidence)

@@ -120,6 +120,7 @@ HAND = a_silent_check(
     points=6,
     evidence={BY_HAND: {"reason": "r", "by": "b", "at": "t", "graded": "g"}},
 )
+READ = replace(HAND, evidence={BY_HAND: {**HAND.evidence[BY_HAND], "graded": ""}})
 MARKS = {
     "all well": ((a_silent_check(outcome="passed", points=6),), ""),
     "a loss": ((a_silent_check(outcome="failed"),), "lost"),
@@ -127,6 +128,7 @@ MARKS = {
     "undecided": ((a_silent_check(outcome="inconclusive"),), "owed undecided"),
     "our fault": ((a_silent_check(outcome="error"),), "owed fault"),
     "set by hand": ((HAND,), "hand"),
+    "read by a person": ((READ,), ""),
 }
 
 
