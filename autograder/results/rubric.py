@@ -50,7 +50,8 @@ def table(standings: Sequence[Standing], models: Models = NO_MODELS) -> str:
             _row(standing, part, check, models.get(standing.result.lab, {}))
             for standing in standings
             for part, check in _items(standing)
-            if check.owed or BY_HAND in check.evidence  # nobody reads notes that were not written
+            if check.outcome == "unavailable"
+            or BY_HAND in check.evidence  # else nothing is to read
         ),
     )
 

@@ -14,7 +14,7 @@ from autograder.handed_in.roster import Student
 from autograder.results import overrides, rubric
 from autograder.results.overrides import applied
 from autograder.results.standing import Standing
-from tests.samples import a_result
+from tests.samples import a_part, a_result, a_silent_check
 
 ITEM = "part3_amp.explains_where_autocast_goes"
 
@@ -91,6 +91,13 @@ def test_a_report_is_shown_with_its_figures(tmp_path):
     with ZipFile(one.home / "handed_in.zip", "w") as kept:
         kept.writestr("report.md", "It is {AMP.speedup}x as fast.")
     assert "It is {AMP.speedup}x as fast." == lines(rubric.table([one]))[0]["written"]
+
+
+def test_an_upload_that_could_not_be_read_has_no_row(tmp_path):
+    """There is nothing to read, and all of its points are one task of their own."""
+    notes = a_silent_check(id="why", outcome="unread", basis="person")
+
+    assert [] == lines(rubric.table([a_standing(tmp_path, parts=(a_part("p", "P", notes),))]))
 
 
 def test_nothing_kept_is_an_empty_cell(tmp_path):
