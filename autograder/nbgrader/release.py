@@ -38,7 +38,7 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
     behind = stale(course, lab)
     if behind:
         raise CourseError(
-            f"student_template/{lab}/{behind[0]} is not current; run perflab build, then release"
+            f"{behind[0]} is not current; run perflab build, then perflab release again"
         )
     files = built(course, lab)
     handouts = {f"{HANDOUT}/{name}": data for name, data in handouts_of(course, lab).items()}

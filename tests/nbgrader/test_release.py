@@ -291,13 +291,19 @@ def test_settings_that_an_instructor_changed_stay(tmp_path: Path):
     assert "# mine" == config.read_text()
 
 
-def test_a_template_that_is_not_current_is_not_released(course: Course, tmp_path: Path):
-    """What students get is what the reference builds."""
-    (course.template(LAB) / f"{PART}.py").write_text("# old")
+OLD = {
+    f"student_template/{LAB}/{PART}.py": "train_epoch_amp",
+    f"assignments/{LAB}/{PART}.md": "follows_fp32",
+}
 
-    with pytest.raises(
-        CourseError, match=r"part3_amp\.py is not current; run perflab build, then release"
-    ):
+
+@pytest.mark.parametrize(("name", "word"), OLD.items(), ids=OLD)
+def test_what_is_not_current_is_not_released(course: Course, tmp_path: Path, name: str, word: str):
+    """What students get is what the reference builds; the file is named as it lies in the course."""
+    file = course.root / name
+    file.write_text(file.read_text().replace(word, "old"))
+
+    with pytest.raises(CourseError, match=rf"^{name} is not current; run perflab build"):
         release(course, LAB, tmp_path / "out")
 
 
