@@ -378,7 +378,7 @@ def _found(
     for note in notes:
         _not_graded(note)
     if not submissions:
-        raise UserError(f"{path}: no submission there is anybody's")
+        raise UserError(f"{path}: nothing there can be graded")
     not_graded.remember(out, notes)
     return submissions
 

@@ -224,7 +224,7 @@ def test_nobodys_work_is_no_class(grade, tmp_path):
 
     assert (2, False) == (status, (tmp_path / "out").exists())
     assert "whose it is takes a roster with canvas_id '1001'" in errors
-    assert "no submission there is anybody's" in errors
+    assert "nothing there can be graded" in errors
 
 
 def test_others_in_the_folder_keep_their_line(grade, tmp_path):
