@@ -78,7 +78,8 @@ def remark(correlation: float | None, settled: int) -> str:
     """
     if correlation is None or settled < ENOUGH or correlation >= DULL:
         return ""
-    return "who passes it does worse elsewhere" if correlation < 0 else "tells nobody apart"
+    how = "worse" if correlation < 0 else "no better"
+    return f"who passes it does {how} elsewhere"
 
 
 def places(intervals: Sequence[tuple[float, float]]) -> list[int]:

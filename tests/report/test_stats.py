@@ -100,7 +100,7 @@ def test_it_is_the_correlation_of_pearson():
 REMARKS = {
     "well": (0.3, 60, ""),
     "just well enough": (0.1, 60, ""),
-    "nothing": (0.05, 60, "tells nobody apart"),
+    "nothing": (0.05, 60, "who passes it does no better elsewhere"),
     "the wrong way": (-0.05, 60, "who passes it does worse elsewhere"),
     "by chance": (-0.5, 19, ""),
     "unknown": (None, 60, ""),

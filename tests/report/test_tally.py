@@ -85,7 +85,7 @@ TOLD = {
         "-0.87",
         "who passes it does worse elsewhere",
     ),
-    "anybody passes": (["PFFP" * 5], "+0.00", "tells nobody apart"),
+    "anybody passes": (["PFFP" * 5], "+0.00", "who passes it does no better elsewhere"),
     "too few to say that it is odd": (["P" * 5 + "F" * 5], "-0.87", ""),
     "too few fail": (["PPPP" + "F" * 20], "None", ""),
     "owed is on neither side": (["F" * 5 + "o" * 10 + "P" * 5], "+0.98", ""),
