@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from autograder.grading.scoring import worth
 from autograder.model import CheckResult, Result
 from autograder.results.overrides import by_hand
 
@@ -117,6 +118,8 @@ def _moves(old: Result, new: Result) -> Iterator[Difference]:
         after = new.checks.get(name)
         stood = _standing(before) if before else "no such check"
         stands = _standing(after) if after else "no such check"
+        if before and after:
+            stands += _set_for_other_points(before, after)
         if stood != stands:
             points = before.points if before else 0
             moves = points != (after.points if after else 0)
@@ -165,6 +168,12 @@ def _compare(name: str, old: CheckResult, new: CheckResult | None) -> list[Diffe
     if _measured(old) != _measured(new):
         return [Difference(name, _measured(old), _measured(new))]
     return []
+
+
+def _set_for_other_points(old: CheckResult, new: CheckResult) -> str:
+    if old.max_points == new.max_points or not (by_hand(old) and by_hand(new)):
+        return ""
+    return f"; it was set when the check had {worth(old.max_points)}: look at it again"
 
 
 def _measured(check: CheckResult) -> str:

@@ -119,6 +119,19 @@ MOVES = {
             "  part3_amp.amp_is_faster: failed 0/6 -> passed 6/6, set by hand: timer (the grader: failed, 0 of 6)",
         ],
     ),
+    "by hand, and the check is worth less now": (
+        applied(result(a_check()), [replace(BY_HAND, points=3)]),
+        applied(result(a_check(max_points=3)), [replace(BY_HAND, points=3)]),
+        [
+            "ada: 3 -> 3",
+            "  points in all: 6 -> 3",
+            (
+                "  part3_amp.amp_is_faster: partial 3/6, set by hand: timer (the grader: failed, 0 of 6) -> "
+                "passed 3/3, set by hand: timer (the grader: failed, 0 of 3); "
+                "it was set when the check had 6 points: look at it again"
+            ),
+        ],
+    ),
     "another bar": (
         result(a_check()),
         result(a_check(outcome="passed", points=6, measured="1.02x", evidence={"bar": 1.0})),
