@@ -335,6 +335,8 @@ def _results(out: Path, names: Collection[str]) -> dict[str, Result]:
 
 def _failing(attempts: Sequence[Attempt], out: Path, check: str) -> Sequence[Attempt]:
     """Choose those whose result is there and lost points at the check, which may be named without its part."""
+    from autograder.results.overrides import corrected
+
     results = _results(out, [attempt.name for attempt in attempts])
     named = {it for result in results.values() for it in result.checks}
     called = sorted(it for it in named if check in (it, it.partition(".")[2]))
@@ -346,7 +348,9 @@ def _failing(attempts: Sequence[Attempt], out: Path, check: str) -> Sequence[Att
     lost = [
         attempt
         for attempt in attempts
-        if (of := checks.get(attempt.name)) and of.outcome in ("failed", "partial")
+        if (of := checks.get(attempt.name))
+        and of.outcome in ("failed", "partial")
+        and not corrected(of)
     ]
     if not lost:
         raise UserError(f"{out}: nobody there failed {check}; nothing is graded again")

@@ -161,11 +161,12 @@ def _is_missing(check: CheckResult) -> bool:
 
 
 def rates(rows: Sequence[Row]) -> list[Rate]:
-    """Count outcomes by check, the check that fails most often first."""
+    """Count outcomes by check, the check that fails most often first, without what a person corrected."""
     by_check: dict[str, list[tuple[CheckResult, Result]]] = {}
     for row in rows:
         for name, check in row.result.checks.items():
-            by_check.setdefault(name, []).append((check, row.result))
+            if not corrected(check):
+                by_check.setdefault(name, []).append((check, row.result))
     rates = [
         Rate(
             name,
@@ -245,7 +246,7 @@ def mistakes(rows: Sequence[Row]) -> list[Mistake]:
     for row in rows:
         for name, check in row.result.checks.items():
             mistaken = check.outcome in ("failed", "partial") and check.cause != "missing"
-            if mistaken and check.why not in NO_MISTAKE:
+            if mistaken and check.why not in NO_MISTAKE and not corrected(check):
                 groups.setdefault((name, check.why), []).append(row)
     together = [Mistake(*key, tuple(some)) for key, some in groups.items() if len(some) > 1]
     return sorted(together, key=lambda mistake: (-len(mistake.rows), mistake.check))

@@ -11,6 +11,7 @@ import pytest
 from autograder import cli, config, result_file
 from autograder.course import find_root
 from autograder.grading import session
+from autograder.results import overrides
 
 TABLE = find_root() / "reference" / "resnet18" / "amp_results.csv"
 ROSTER = "student,email,canvas_id\nada,ada@example.org,1001\nben,ben@example.org,1002\n"
@@ -186,7 +187,12 @@ def test_only_those_who_failed_a_check_are_graded_again(grade, tmp_path):
     short, again, _ = grade(work, "--failing", "csv_is_consistent")
     wrong, _, why = grade(work, "--failing", "part3_amp.is_nice")
     watching, _, refused = grade(work, "--watch", "--failing", check)
+    ben = tmp_path / "out/ben"
+    result = result_file.load_result(ben / "result.json")
+    overrides.append(ben, [overrides.decide(result, check, 0, "zero", by="meera", at="now")])
+    corrected, _, nobody = grade(work, "--failing", check)
 
+    assert (2, True) == (corrected, "nobody there failed" in nobody)
     assert (0, True) == (code, "1 unchanged; " in said)
     assert (0, True) == (short, "1 unchanged; " in again)
     assert 2 == wrong

@@ -40,6 +40,18 @@ def test_the_check_that_fails_most_often_comes_first():
     assert expected == [(rate.check, rate.counts, rate.passing, rate.owed) for rate in found]
 
 
+def test_what_a_person_corrected_is_no_verdict_of_the_check():
+    """An override of a whole upload would be a failure in every check."""
+    [rate] = rates([outcomes("a", "passed"), corrected_row()])
+
+    assert {"passed": 1} == rate.counts
+    assert [] == rates([corrected_row()])
+
+
+def corrected_row():
+    return Row(a_result(a_part("p", "P", replace(HAND, id="check0"))), "b")
+
+
 def test_what_is_owed_for_one_reason_is_one_line_and_our_faults_come_first():
     found = waiting([outcomes("a", "unavailable", "error"), outcomes("b", "unavailable", "passed")])
 
