@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from autograder.errors import CourseError, nearest
 from autograder.model import Bar, Limits
+from autograder.part_name import same_part
 from autograder.yaml_file import read_yaml, shown
 
 FORMAT = 1
@@ -85,6 +86,8 @@ class LabConfig:
     parts: Mapping[str, PartConfig]
     off: frozenset[str] = frozenset()
     """Parts that this course does without."""
+    only: tuple[str, ...] = ()
+    """Parts that this course has, where the file names them; the others are off."""
 
     @property
     def deadline(self) -> str:
@@ -198,8 +201,15 @@ def _lab(name: str, raw: Mapping[str, Any]) -> LabConfig:
         float(late.get("grace_minutes", 0)), _share(late["per_day"]), _share(late["at_most"])
     )
     on, off = _on(raw["parts"])
-    parts = {part: _part(value) for part, value in on.items()}
-    return LabConfig(name, int(raw.get("version", 1)), raw.get("due"), policy, parts, off)
+    only = tuple(raw.get("only", on))
+    parts = {part: _part(value) for part, value in on.items() if _named(part, only)}
+    off |= on.keys() - parts.keys()
+    version = int(raw.get("version", 1))
+    return LabConfig(name, version, raw.get("due"), policy, parts, off, tuple(raw.get("only", ())))
+
+
+def _named(part: str, only: Collection[str]) -> bool:
+    return any(same_part(part, it) for it in only)
 
 
 def _on(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
@@ -302,11 +312,19 @@ def _problems(config: Config) -> Iterator[str]:
     tiers = [*config.tiers, *RESERVED_TIERS]
     for name, lab in config.labs.items():
         yield from (f"labs.{name}.{problem}" for problem in _due_problems(lab))
+        yield from (f"labs.{name}.only: {problem}" for problem in _only_problems(lab))
         if not lab.parts:
             yield f"labs.{name}.parts: every part is off; a lab needs one"
         for part_id, part in lab.parts.items():
             for problem in _part_problems(part, tiers):
                 yield f"labs.{name}.parts.{part_id}.{problem}"
+
+
+def _only_problems(lab: LabConfig) -> Iterator[str]:
+    parts = [*lab.parts, *sorted(lab.off)]
+    for it in lab.only:
+        if not any(same_part(part, it) for part in parts):
+            yield f"there is no part '{it}'{nearest(it, parts)}; parts: {', '.join(parts)}"
 
 
 def _tier_problems(tier: str, pattern: str) -> Iterator[str]:

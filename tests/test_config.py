@@ -310,6 +310,17 @@ def test_a_course_does_without_what_is_off(tmp_path: Path):
     )
 
 
+def test_a_lab_can_name_the_only_parts_that_it_has(tmp_path: Path):
+    """All others are off, whatever points they have; a number is enough to name a part."""
+    part = "      part4_memory: {points: 1, checks: {needs_less: 1}}\n"
+    text = (GOOD + part).replace("    parts:", "    only: [part3]\n    parts:")
+    lab = config.load(written(tmp_path, text)).lab("resnet18")
+
+    assert ({"part4_memory"}, ["part3_amp"]) == (lab.off, list(lab.parts))
+    with pytest.raises(CourseError, match=r"resnet18\.only: there is no part 'part5'"):
+        config.load(written(tmp_path, text.replace("only: [part3]", "only: [part3, part5]")))
+
+
 def test_what_is_off_has_to_be_there(tmp_path: Path):
     """A misspelt name would leave the check on, and nobody would know."""
     found = config.load(written(tmp_path, OFF))
