@@ -230,7 +230,7 @@ def _no_code(submission: Submission, file: str) -> Failed:
     others = unread.other_names(submission, file)
     if others and file not in submission.refused:
         names = ", ".join(others)
-        reason = f"you submitted {names}, and the lab has no file of that name there"
+        reason = f"you submitted {names}, which the lab does not ask for"
         wanted = PurePosixPath(file).with_suffix(PurePosixPath(others[0]).suffix)
         try_ = f"if that is your file, call it {wanted} and put it beside the others"
         return Failed(f"no {file}", reason, try_, {unread.OTHER_NAMES: names})

@@ -150,7 +150,7 @@ def _other_names(result: Result) -> str:
     names = [
         f"{check.measured}: {check.evidence[OTHER_NAMES]}"
         for check in result.checks.values()
-        if OTHER_NAMES in check.evidence
+        if OTHER_NAMES in check.evidence and not overrides.by_hand(check)
     ]
     return "; ".join(names)
 

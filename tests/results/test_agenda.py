@@ -8,7 +8,7 @@ from pathlib import Path
 from autograder.grading.unread import OTHER_NAMES
 from autograder.handed_in.roster import Student
 from autograder.results.agenda import is_aside, tasks
-from autograder.results.overrides import Override, append
+from autograder.results.overrides import BY_HAND, Override, append
 from autograder.results.standing import Standing
 from tests.samples import a_part, a_result, a_silent_check
 
@@ -59,7 +59,9 @@ def test_who_may_have_given_a_file_another_name_is_for_a_person():
     missing = a_silent_check(
         measured="no part3_amp.py", cause="missing", evidence={OTHER_NAMES: "part3.py"}
     )
-    [task] = tasks([standing("ada", missing), standing("ben", a_silent_check())], "out")
+    noted = {"reason": "renamed", "graded": "failed, 0 of 6"}
+    settled = replace(missing, evidence={**missing.evidence, BY_HAND: noted})
+    [task] = tasks([standing("ada", missing), standing("ben", settled)], "out")
 
     assert str(task).startswith(
         "A part's file may be there under another name: ada (no part3_amp.py: part3.py); look"
