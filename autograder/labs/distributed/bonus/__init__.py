@@ -54,6 +54,10 @@ part = Part(
     tables=[COSTS],
 )
 SEE = 'see "What usually goes wrong" in the bonus handout'
+LAUNCH = (
+    "call AddNorm.apply in add_norm; its forward launches add_norm_kernel[(rows,)](...), "
+    "which has to write both results"
+)
 
 # --- the function -----------------------------------------------------------------------------------------------------
 
@@ -218,7 +222,7 @@ def of_a_kernel(name: str) -> None:
     def judge(**evidence: Any) -> Verdict:
         own = {name: evidence[name] for name in check.reads}
         owed = tiles.without(evidence["tools"], "Triton")
-        return owed or tiles.no_kernel(evidence["launched"].values, SEE) or check.judge(**own)
+        return owed or tiles.no_kernel(evidence["launched"].values, LAUNCH) or check.judge(**own)
 
     judge.__name__, judge.__doc__ = name, check.judge.__doc__
     reads = tuple(dict.fromkeys((*check.reads, "tools", "launched")))
