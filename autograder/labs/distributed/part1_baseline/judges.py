@@ -158,6 +158,10 @@ WAIT_SLIPS = {
         "times are per step; here they are sums over the whole trace",
         "do not divide by the number of steps",
     ): "per step",
+    (
+        "waiting_ms is computed from start times, but the clocks of two ranks differ",
+        "take waiting_ms from durations alone: communication_ms - transfer_ms",
+    ): "starts",
 }
 WAITS: Causes = {
     "GPU": (
@@ -165,8 +169,11 @@ WAITS: Causes = {
         "where a trace has kernels, take those whose names begin with nccl",
     ),
     ", rank": (
-        "the rank that waits least comes first: rows have another order, or waiting_ms is wrong",
-        "waiting_ms is communication_ms - transfer_ms; sort the rows by it",
+        "the rank that waits least comes first: waiting_ms is wrong, or the rows are not sorted by it",
+        (
+            "compare each waiting_ms with communication_ms - transfer_ms, where transfer_ms is one "
+            "number for all rows; if all fit, sort the rows by waiting_ms"
+        ),
     ),
     "communication_ms": (
         "it is the sum of the durations of this rank's collectives",

@@ -194,6 +194,11 @@ def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[
     transfer = sum(map(min, zip(*durations.values(), strict=True)))
     if slip == "least sum":
         transfer = min(map(sum, durations.values()))
+    waited = [sum(own) - transfer for own in durations.values()]
+    if slip == "starts":
+        starts = [sorted(_ticks(it)[0] for it in collectives(own)) for own in traces.values()]
+        latest = sum(map(max, zip(*starts, strict=True)))
+        waited = [latest - sum(own) for own in starts]
     unit = MS * (3 if slip == "per step" else 1)
     ranks = range(len(durations)) if slip == "counted" else durations
     rows = [
@@ -201,9 +206,9 @@ def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[
             "rank": rank,
             "communication_ms": sum(own) / unit,
             "transfer_ms": transfer / unit,
-            "waiting_ms": (sum(own) - transfer) / unit,
+            "waiting_ms": ticks / unit,
         }
-        for rank, own in zip(ranks, durations.values(), strict=True)
+        for rank, own, ticks in zip(ranks, durations.values(), waited, strict=True)
     ]
     by = "rank" if slip == "by rank" else "waiting_ms"
     return sorted(rows, key=lambda it: it[by], reverse=slip == "last first")
