@@ -41,7 +41,10 @@ ZEROS = (
 )
 THREE = "sums are divided by 2, and here are three processes"
 TRIES = {
-    "send all of rank 0": "dist.broadcast each parameter and each buffer, frozen ones as well",
+    "some of rank 0 are not sent": (
+        "dist.broadcast each parameter and each buffer of module itself from rank 0, "
+        "frozen ones as well"
+    ),
     UNEQUAL: "keep what each all_reduce returns, call wait() of each in finish(), then write .grad",
     NO_MEAN: "write the mean into .grad also where it is None",
     ZEROS: "hand on keyword arguments of forward; send .grad, or zeros only where it is None",
@@ -91,7 +94,10 @@ class Reductions(Group):
         """Say what sets the training apart from one process's; *begun*, *first* are weights before and after a step."""
         own, expected = ranks.student.arrays, ranks.baseline.arrays
         if not np.array_equal(own["begun0"], own["begun1"]):
-            return "the ranks begin with different weights or buffers: send all of rank 0, into module itself"
+            return (
+                "the ranks begin with different weights or buffers: some of rank 0 are not sent, "
+                "or they arrive in copies"
+            )
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return f"the ranks have different weights: {NO_MEAN if self._uneven else UNEQUAL}"
         if ratio <= APART:
