@@ -129,6 +129,9 @@ EXCEPTIONS: Mapping[str, str] = {
     "mixed torch.Tensor and DTensor": (
         "call fully_shard on the model itself after its blocks, so that all parameters are DTensors"
     ),
+    "unscale_() is being called after step()": (
+        "call scaler.update() after each scaler.step(optimizer), and unscale_ before it"
+    ),
     "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
     "on the same device": "move the model once, and each batch in its step, by .to(device)",
     "unexpected keyword argument": "give the function the parameters of the template, by their names",
