@@ -241,6 +241,10 @@ Loader(part, make, see=judges.LOADER, takes=TAKES).is_faster(needs=["divides_the
 
 
 EVALUATED: Causes = {
+    "by no rank": (
+        "the ranks evaluate the same samples: the number that picks the share is the same in all",
+        "take dist.get_rank(), and not LOCAL_RANK, which counts the ranks of one machine",
+    ),
     "evaluated in all": (
         "some samples are evaluated by two ranks, or twice",
         "take the share of dist.get_rank(), and use no DistributedSampler: it repeats samples to make the shares equal",

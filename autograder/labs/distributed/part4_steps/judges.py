@@ -48,6 +48,10 @@ TRIES: Causes = {
     PAST: "call model(inputs), the wrapper itself",
     "eval mode": "model.train() before the first batch",
     "kept for": "optimizer.zero_grad() after each step",
+    "nothing is clipped": (
+        "clip_grad_norm_(model.parameters(), clip) once before each optimizer.step(), "
+        "and with a scaler after unscale_"
+    ),
     "is clipped by its own": "clip_grad_norm_ once, of all of model.parameters()",
     "each number is": "clip_grad_norm_(model.parameters(), clip)",
     "is left out": "step also after the last batch of the epoch",

@@ -228,18 +228,24 @@ class Rig(worker.Rig):
             def work(
                 _: int, data: Any = data, batch: int = batch, training: bool = training
             ) -> Any:
-                parallel, rows = DistributedDataParallel(model).train(training), list[int]()
-                model.register_forward_hook(lambda _, __, made: rows.append(len(made)))
+                parallel, rows = DistributedDataParallel(model).train(training), list[float]()
+                # The first number of a row is its own.
+                model[0].register_forward_pre_hook(lambda _, of: rows.extend(of[0][:, 0].tolist()))
                 accuracy = number(evaluate(parallel, data, batch, CPU))
-                return {"accuracy": accuracy, "training": parallel.training, "rows": sum(rows)}
+                return {"accuracy": accuracy, "training": parallel.training, "rows": rows}
 
-            right = {"accuracy": 1 - wrong.double().mean().item(), "training": training, "rows": 0}
+            accuracy = 1 - wrong.double().mean().item()
+            right: dict[str, Any] = {"accuracy": accuracy, "training": training, "rows": []}
             ranks = self._group(world, work) if evaluate else [right] * world
             accuracies = [own["accuracy"] for own in ranks]
             is_right = all(abs(it - right["accuracy"]) < 1e-4 for it in accuracies)
-            rows = sum(own["rows"] for own in ranks)
+            rows = [row for own in ranks for row in own["rows"]]
             most = samples + world * is_right  # a rank may pad its share, and not count that
-            answers.add(f"{case}: evaluated in all", rows if rows > most else samples)
+            different = len(set(rows))
+            is_divided = is_right or different == len(rows)
+            missing = 0 if is_divided else samples - different
+            answers.add(f"{case}: evaluated by no rank", missing)
+            answers.add(f"{case}: evaluated in all", len(rows) if len(rows) > most else samples)
             apart = " and ".join(dict.fromkeys(f"{it:.6g}" for it in accuracies))
             alike = is_right or " " not in apart
             answers.add(f"{case}: ranks return", "one accuracy" if alike else apart)
