@@ -64,6 +64,12 @@ for name, options in TRAININGS.items():
 
 ROUNDED = (1e-4, 0.05)  # of the update, with bfloat16; honest work is at 7e-3
 POLICY = "hand the policy to each fully_shard: mp_policy=policy"
+WHOLE = (
+    "that is float32: no process has less than the whole model, and only fully_shard takes a policy"
+)
+SHARD = (
+    "fully_shard(block, mesh=mesh, mp_policy=policy) for each block, then the same for the model"
+)
 shards = Shards(part, part.probes["ranks"].run, SEE)
 
 
@@ -74,12 +80,15 @@ def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
     if isinstance(plain, Failed):
         return plain
     low, high = ROUNDED
+    whole = halved.baseline.values["ranks"][0]["held"]["parameters"]
     for rank, each in enumerate(halved.student.values["ranks"]):
         apart = numerics.update(halved, f"weights{rank}").error
         measured = f"rank {rank}, bfloat16: update off by {apart:.1e} of its norm"
         measured = f"{measured} ({low:g} to {high:g} are expected)"
         if each["dtypes"] != ["float32"]:
             return Failed(measured, "the optimizer needs float32 parameters", POLICY)
+        if not apart >= low and each["held"]["parameters"] >= whole:
+            return Failed(measured, WHOLE, SHARD)
         if not apart >= low:
             return Failed(measured, "that is float32: the policy is not used", POLICY)
         if not apart <= high:
