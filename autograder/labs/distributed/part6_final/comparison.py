@@ -134,6 +134,12 @@ refusing.refuses(
     says="compare_configurations raises ValueError before the first run if ACCUMULATE does not divide the batch.",
     why="ACCUMULATE is 4, which does not divide this batch: the rows would train on different batches",
     try_="if batch_size % ACCUMULATE: raise ValueError(...)",
+    hints={
+        "run was called before": (
+            "the batch size is checked too late: a row has run before the error",
+            "check the batch size at the top of the function, before the loop over the rows",
+        ),
+    },
 )
 study.is_written()
 study.is_drawn(

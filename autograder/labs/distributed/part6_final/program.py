@@ -121,9 +121,13 @@ WHY: Causes = {
         "K batches are one step, and an epoch here has one step",
         "optimizer.step() after each K batches, and after the last batch",
     ),
+    "trained after the profile": (
+        "the profiled epoch is one more, and it comes after all others",
+        "in train: all epochs, then the test, then the profiled epoch, just before return figures",
+    ),
     "after the profile": (
         "accuracy is that before the profiled epoch, which comes last",
-        "test, write the figures, then run one more epoch with the profile",
+        "in train: the test first, then the profiled epoch, just before return figures",
     ),
     "calls of step()": (
         "the profiled epoch calls step() once after each step of the optimizer, and no other epoch does",
@@ -181,17 +185,32 @@ def divides_the_samples(plain: Pair) -> Verdict:
     return hinted(judged, READ)
 
 
+SMALL = 1024  # bytes: a loss is less, and the gradients are more
+EACH_BATCH = {
+    False: (
+        "each batch of a step sends its gradients: only the last one has to",
+        "no_sync() around forward and backward of all batches of a step but the last",
+    ),
+    True: (
+        f"the calls that are too many carry less than {SMALL:,} bytes: each batch sends its loss",
+        "add up the loss in each process, and all_reduce the sum once an epoch",
+    ),
+}
+"""Whether the calls that are too many are small -> why, and what to try."""
+
+
 def sent(ranks: Pair, plain: Pair) -> Verdict:
     """Pass a step that makes as many collective calls as one without options."""
     counts = []
     for rank in range(2):
-        own, usually = (it.student.values["ranks"][rank]["steps"] for it in (ranks, plain))
-        counts = [len(usual(steps)) if steps else 0 for steps in (own, usually)]
+        both = (it.student.values["ranks"][rank]["steps"] for it in (ranks, plain))
+        calls = [usual(steps) if steps else [] for steps in both]
+        counts = [len(each) for each in calls]
         if counts[0] > counts[1]:
-            measured = f"rank {rank}: {counts[0]} collective calls in a step, without options"
-            why = "each batch communicates: gradients or the loss, not only the last of a step"
-            try_ = "no_sync() around forward and backward; send the loss once an epoch"
-            return Failed(f"{measured} {counts[1]}", why, try_)
+            large = [sum(call["bytes"] >= SMALL for call in each) for each in calls]
+            measured = f"rank {rank}: a step makes {counts[0]} collective calls"
+            measured = f"{measured}, and {counts[1]} in the program without options"
+            return Failed(measured, *EACH_BATCH[large[0] <= large[1]])
     return Passed(f"{counts[0]} collective calls in a step")
 
 

@@ -58,13 +58,13 @@ def built() -> Iterator[list[tuple[int, bool, bool]]]:
 def facts(
     rank: int,
     half: str,
-    steps: tuple[int, int, int],
+    steps: tuple[int, int, int, int],
     loaders: Sequence[tuple[int, bool, bool]],
     *ends: str,
 ) -> dict[str, Any]:
     """Name what a process did: what options decide, and how its file and its group *end*.
 
-    *steps* are those of the optimizer, those that the profile was told of, and tests that came after it.
+    *steps* are those of the optimizer and of the profile, and batches after it, of training and of the test.
     """
     workers, pinned, again = map(max, zip((0, False, False), *loaders, strict=True))
     extra = ", pinned memory" * pinned + ", workers that start again in each epoch" * again
@@ -73,7 +73,8 @@ def facts(
         f"rank {rank}: computes in": half,
         f"rank {rank}: steps taken": steps[0],
         f"rank {rank}: calls of step() for the profile": steps[1],
-        f"rank {rank}: batches tested after the profile": steps[2],
+        f"rank {rank}: batches trained after the profile": steps[2],
+        f"rank {rank}: batches tested after the profile": steps[3],
         f"rank {rank}: loads with": f"num_workers={workers}{extra}",
         f"result file of rank {rank}": file,
         f"process group of rank {rank}": group,
@@ -163,7 +164,7 @@ class Training:
         epochs(self._extra)
         half = "bfloat16" if self._half else "float32"
         loaders = [(WORKERS, False, False)] * ("--workers" in self._options)
-        steps = EPOCHS + self._extra, self._extra, 0
+        steps = EPOCHS + self._extra, self._extra, 0, 0
         own = {"weights": flat(dict(model.state_dict())), "steps": []}
         ranks: list[dict[str, Any]] = [
             {
@@ -253,7 +254,7 @@ class Training:
         self._rig.clock.freeze()
         model, (dataset, test) = self.model(rank), self.data()
         half, losses = set[str](), set[str]()
-        passed, profiled, tested = [0], [0], [0]
+        passed, profiled, trained, tested = [0], [0], [0], [0]
 
         def passes(_: Any, arguments: Any, output: Any) -> None:
             trains = model.training and torch.is_grad_enabled()
@@ -262,6 +263,7 @@ class Training:
             if not trains:
                 tested[0] += profiled[0]
                 return self._rig.clock.advance(TESTING, busy=True)
+            trained[0] += profiled[0] > 0
             epoch = min(passed[0] // self.share, EPOCHS - 1)
             passed[0] += len(arguments[0])
             share = len(arguments[0]) / self.share
@@ -289,7 +291,7 @@ class Training:
         kept = {dtype_name(weight) for weight in model.parameters()}
         named = (", ".join(sorted(it)) or "nothing" for it in (half, losses, kept))
         computed = "{}, losses in {}, parameters in {}".format(*named)
-        steps = len(calls.steps) - 1, profiled[0], tested[0]
+        steps = len(calls.steps) - 1, profiled[0], trained[0], tested[0]
         file = "written" if self._file(rank).exists() else "none"
         group = _group()
         return {
