@@ -168,7 +168,10 @@ ROW_HINTS = {
     f" {judges.IS_MISSING}, with": SORT,
     "profile_model: 10 rows": "profile_model returns twenty rows, and profile_steps ten",
     " 0 rows": f"{PLAN}: a schedule that begins again drops what it recorded",
-    " rows; expected": "keep the names with aten:: first, then sort, and then take the first rows",
+    " rows; expected": (
+        "look at the number of rows that you ask for: profile_steps returns ten, and profile_model "
+        "twenty; if it is right, keep the names with aten:: before you take the first rows"
+    ),
     judges.NO_OPERATOR: 'keep the names that begin with "aten::"',
     judges.MANY: f"{PLAN}; in profile_model model.zero_grad() begins each of three steps",
     judges.FEW: f"key_averages() without group_by_input_shape; {PLAN}",

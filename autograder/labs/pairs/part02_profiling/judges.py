@@ -218,7 +218,11 @@ def _work_problem(own: Mapping[str, Any], computing: Container[str]) -> Problem:
 
 
 LEFT = {
-    "hooks": ("hooks stay on {}", "they are not removed", "try: ... finally: handle.remove()"),
+    "hooks": (
+        "hooks stay on {}",
+        "they are not removed",
+        "in a finally clause, call remove() of each handle of yours",
+    ),
     "missing": (
         "a hook of the caller is gone from {}",
         "hooks that are not yours were removed",
