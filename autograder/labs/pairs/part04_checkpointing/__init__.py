@@ -188,8 +188,8 @@ stack.needs_less_memory(
     name="stack_needs_less",
     says="4 layers in 4 segments need at most 45% of the plain layers' memory, measured from outside.",
     needs=["stack_answers_alike"],
-    why="too much is computed again at a time: one checkpoint around everything keeps nothing, "
-    "and then its backward pass runs the whole forward pass again, with all that it keeps",
+    why="too many layers are computed again at a time: the longest segment decides the peak, "
+    "and here each should have ceil(4 / 4) = 1 layer",
     try_="a checkpoint around each segment of ceil(n / segments) layers",
 )
 stack.needs_less_memory(
