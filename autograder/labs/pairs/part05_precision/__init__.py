@@ -138,9 +138,12 @@ def rounds_as_half(rounding: Pair) -> Verdict:
             halves = {other: right[other]}
             alike = precision.rounded_as(losses, right["plain"], halves, try_=try_)
             if isinstance(alike, Passed):
+                away, near = (numerics.norm(losses - it) for it in (right[dtype], right[other]))
+                measured = f"with dtype={dtype}: losses are {away:.1e} from those of autocast in "
+                measured += f"{dtype}, and {near:.1e} from those of autocast in {other}"
                 why = f"the losses are rounded as {other}, and {dtype} was asked for"
                 try_ = "hand the dtype that train_mixed gets to torch.autocast"
-                return Failed(alike.measured, why, try_)
+                return Failed(measured, why, try_)
         return verdict
     return verdict
 
