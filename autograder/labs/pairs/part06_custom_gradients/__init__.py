@@ -109,7 +109,8 @@ twice.same_gradients(
     name="swiglu_twice",
     says="The gradients of swiglu have the right gradients themselves.",
     needs=["swiglu_matches"],
-    why="the graph of the backward pass leaves out what its results were computed from",
+    why="backward computes with tensors that are cut off from gate and up: by detach(), or because "
+    "forward computed and saved them; so the second gradient lacks the part that goes through them",
     hints={
         "nothing instead of": (
             "the backward pass has no graph of its own",
