@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,6 +138,7 @@ def draw_heads(
     sloped: Any = True,
     trains: Any = False,
 ) -> dict[str, Any]:
+    heads = max(heads, batch)  # slopes[batch] is a wrong number there, and no exception
     shape = (batch, heads, length, size)
     q, k, v, upstream = (random.normal(size=shape) for _ in range(4))
     slopes = random.uniform(0.05, 1.0, heads) if sloped else None
@@ -145,8 +147,8 @@ def draw_heads(
     )
 
 
-def without_slopes(**given: Any) -> Any:
-    """Return what somebody returns who leaves the slopes out."""
+def attended(**given: Any) -> Any:
+    """Return what somebody returns who makes a mistake with the slopes."""
     from autograder.labs.pairs.part07_attention import rig
 
     return rig.attended_by_hand(**given)
@@ -171,7 +173,15 @@ windowed.same(
         (
             "slopes are given in most cases, and they are left out",
             "hand a score_mod to flex_attention where slopes are given",
-        ): without_slopes,
+        ): partial(attended, slip="left out"),
+        (
+            "the slopes are added, and they have to be subtracted",
+            "subtract slopes[head] * (i - j) from the score",
+        ): partial(attended, slip="added"),
+        (
+            "the number of the batch picks the slope, and each head has its own",
+            "take slopes[head]: score_mod gets (score, batch, head, i, j), in this order",
+        ): partial(attended, slip="of the batch"),
     },
     name="flex_matches",
     says="windowed_attention returns attention over the keys that its mask shows, with slopes and without.",

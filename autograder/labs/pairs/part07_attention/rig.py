@@ -42,11 +42,16 @@ def compiled(function: Any) -> Any:
     return torch.compile(function)
 
 
-def attended_by_hand(q: Tensor, k: Tensor, v: Tensor, window: int, **_: Any) -> Tensor:
-    """Return attention in the window by a whole matrix of scores, without slopes."""
+def attended_by_hand(
+    q: Tensor, k: Tensor, v: Tensor, window: int, slopes: Tensor | None, slip: str
+) -> Tensor:
+    """Return attention in the window by a whole matrix of scores, with this *slip* about slopes."""
     places = torch.arange(q.shape[-2])
     back = places[:, None] - places
     scores = q @ k.mT / q.shape[-1] ** 0.5
+    if slopes is not None and slip != "left out":
+        of_batch, of_head = slopes[: len(q), None, None, None], slopes[:, None, None]
+        scores = scores - (of_batch if slip == "of the batch" else -of_head) * back
     shown = scores.masked_fill((back < 0) | (back >= window), -torch.inf)
     result: Tensor = shown.softmax(-1) @ v
     return result
