@@ -33,6 +33,7 @@ def script(
     heads: Any = range(1, 4),
     capacity: Any = (2, 9),
     precision: Any = "float32",
+    device: Any = "",
 ) -> Drawing:
     """Appends that fill the first buffer and the next ones; sequences that are kept, repeated and moved."""
     size, now = 4, batch
@@ -46,7 +47,7 @@ def script(
             keys, values = random.normal(size=(2, now, heads, count, size))
             calls.append(("append", (keys, precision), (values, precision)))
     inputs = {"batch": batch, "heads": heads, "size": size, "capacity": capacity}
-    inputs["precision"] = precision
+    inputs |= {"precision": precision, "device": device}
     return inputs, [*calls, ("length",)]
 
 
@@ -57,7 +58,11 @@ AFTER_KEEP = (
 )
 cache.calls(
     script,
-    {"bfloat16": {"precision": "bfloat16"}, "a capacity of 1": {"capacity": 1}},
+    {
+        "another device": {"device": "meta"},
+        "bfloat16": {"precision": "bfloat16"},
+        "a capacity of 1": {"capacity": 1},
+    },
     make=made,
     within=EXACT,
     name="follows_the_script",
@@ -78,7 +83,11 @@ cache.calls(
     },
     hints={
         **dict.fromkeys(("call 8: append", "call 13: append"), AFTER_KEEP),
-        **dict.fromkeys(("dtype of the result is", "its buffer is on another"), OF_WEIGHTS),
+        "dtype of the result is": OF_WEIGHTS,
+        "with a buffer on another device": (
+            "device is an argument of KVCache, and a buffer is made without it",
+            OF_WEIGHTS,
+        ),
         "must match": "double the room until the new positions fit, before you write them",
     },
     try_=WRONG,
