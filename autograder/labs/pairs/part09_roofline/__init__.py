@@ -71,6 +71,10 @@ advance.same(
             "keep dt a number of Python, and all tensors in the dtype of the particles",
         ),
         **dict.fromkeys((", 6];", ", 7];"), UNMOVED),
+        ", 6) instead of": (
+            "mass and charge are missing: the result has all eight columns of particles",
+            "return columns 6 and 7 as well: they stay as they are",
+        ),
     },
     try_="compare with the baseline after one step, one column after the other",
 )
