@@ -216,7 +216,9 @@ def _weights_problem(ranks: Any, expected: Any) -> tuple[str, str]:
 
 
 SAVING = {
-    "would hold the whole": "return {} where dist.get_rank() is not 0",
+    "would hold the whole": (
+        "gather in all processes, and only then return {} where dist.get_rank() is not 0"
+    ),
     "holds the whole model from": "leave the model sharded: gather copies, by get_model_state_dict",
     "weights of now": "gather the weights anew in each call",
 }
