@@ -17,7 +17,7 @@ Hints = Mapping[str, str]
 USUAL: Hints = {
     "take the median": "statistics.median(seconds) of the calls that were timed one by one",
     "fewer calls than repeats": (
-        "make one call that is not timed, then time `repeats` calls one by one"
+        "time `repeats` calls one by one, after one call that is not timed"
     ),
     "includes the slow first call": "make one call before those that are timed, for each row",
     "it is rounded": "put the number into the row as it is; round only what you print",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
+from types import MappingProxyType
 from typing import Any
 
 from autograder.checks import outputs, timing
@@ -11,7 +13,7 @@ from autograder.checks.numerics import explained
 from autograder.checks.table_form import Form, Row, Slip
 from autograder.checks.timing import JUMPS, STEADY, WALL
 from autograder.model import Failed, Pair, Verdict
-from autograder.probe import CASES, NUMBER, map_of
+from autograder.probe import CASES, INTEGER, NUMBER, list_of, map_of
 
 SLIPPED = {**CASES, "slips": map_of(map_of(NUMBER))}
 """Values of a probe: cases, and by the name of a case what usual mistakes make of its number."""
@@ -81,6 +83,20 @@ def time_problem(
 
 
 REPEATED = "the memory was being watched: time first"
+WATCHED = {
+    "watched": REPEATED,
+    "profiled": "the profiler ran",
+    "recorded": "gradients were recorded",
+    "": "",
+}
+"""What went on while calls were timed, by the names that `ScriptedCall.counts` and its like have for it."""
+COUNTS = list_of(map_of(INTEGER))
+"""A value of a probe: these counts, for each row."""
+
+
+def counts(noted: Iterable[Mapping[str, int]]) -> Iterator[Mapping[str, int]]:
+    """Yield the counts of calls for each row, and nothing for rows answered in the student's place."""
+    return chain(noted, repeat({}))
 
 
 def median_problem(
@@ -90,11 +106,26 @@ def median_problem(
     seconds: float,
     repeats: int,
     watched: str = REPEATED,
+    calls: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Say how a column, in milliseconds, is not the median of *repeats* calls of a `rig.scripted_call`."""
+    """Say how a column, in milliseconds, is not the median of *repeats* calls of a `rig.scripted_call`.
+
+    *calls* has its counts, where they are known: the calls that were timed are those of which there are most.
+    """
+    made = max(calls.values(), default=repeats + 1)
+    if calls:
+        watched = WATCHED.get(max(calls, key=calls.__getitem__), "")
     expected = 1000 * seconds
     mean = expected * (repeats + 3.8) / repeats
     slow = "it includes the slow first call: warm up before"
+    while_watched = [
+        (expected * 3.0 * times, f"it was timed while {watched}")
+        for times in (0.8, 0.95, 1.0, 1.05, 5.0)
+        if watched
+    ]
+    if made < repeats:
+        few = f"it is the median of fewer calls than repeats, which is {repeats} here"
+        return form.mismatch(row, column, expected, timing.EXACT, while_watched, few)
     usual = [
         (
             mean,
@@ -103,7 +134,9 @@ def median_problem(
         (mean + 1000 * timing.COLD / repeats, slow),
         (
             expected * 1.05,
-            "fewer calls than repeats are timed, or the slow first call is one of them",
+            slow
+            if made == repeats
+            else "fewer calls than repeats are timed, or the slow first call is one of them",
         ),
         (
             expected * 1.025,
@@ -120,10 +153,7 @@ def median_problem(
         ),
         (expected * WALL, f"{JUMPS}: {STEADY}"),
         *((round(expected, digits), "it is rounded: keep all digits") for digits in (1, 2)),
-        *(
-            (expected * 3.0 * times, f"it was timed while {watched}")
-            for times in (0.8, 0.95, 1.0, 1.05, 5.0)
-        ),
+        *while_watched,
         (seconds, "it is in seconds"),
         (
             expected * 2.0,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from autograder.checks import slips, timing
@@ -77,6 +79,28 @@ def test_the_median_of_repeated_calls_is_accepted(told):
 def test_another_time_is_told_by_what_it_is(told, words):
     assert median(told, 0.1, 5).startswith("ms of f is")
     assert words in median(told, 0.1, 5)
+
+
+COUNTED = {
+    "three calls": ({"watched": 1, "": 4}, 105.0, "it is the median of fewer calls than repeats, which is 5 here"),
+    "two calls, which look like watched ones": ({"watched": 1, "": 3}, 302.5, "of fewer calls than repeats"),
+    "no warm-up": ({"": 5}, 105.0, "it includes the slow first call"),
+    "more calls, of which few are timed": ({"": 9}, 105.0, "or the slow first call is one of them"),
+    "gradients": ({"profiled": 1, "recorded": 6, "": 0}, 300.0, "it was timed while gradients were recorded"),
+    "one call, profiled": ({"profiled": 1, "recorded": 0, "": 1}, 300.0, "it was timed while the profiler ran"),
+    "a kind that is not known": ({"else": 6}, 300.0, "where 100 is right"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("calls", "told", "words"), COUNTED.values(), ids=COUNTED)
+def test_counts_of_calls_tell_one_cause_from_another(calls, told, words):
+    row = {"f": "f", "ms": told}
+
+    assert words in slips.median_problem(CALLS, row, "ms", 0.1, 5, calls=calls)
+
+
+def test_rows_without_counts_are_judged_as_well():
+    assert [{"": 5}, {}, {}] == list(islice(slips.counts([{"": 5}]), 3))
 
 
 def test_a_rounded_time_is_told():

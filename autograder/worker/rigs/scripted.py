@@ -39,6 +39,7 @@ class ScriptedCall:
         self._size = size
         self._pattern, self._cold = pattern, cold
         self._calls: Counter[int] = Counter()
+        self._watched: Counter[int] = Counter()
         self._warm: set[int] = set()
 
     def __call__(self, first: Tensor, *_: Any, times: float = 1.0) -> Tensor:
@@ -47,6 +48,7 @@ class ScriptedCall:
         extra = 0.0 if length in self._warm else self._cold
         self._warm.add(length)
         if _get_current_dispatch_mode() is not None:
+            self._watched[length] += 1
             torch.empty(self._size.get(length, 0), dtype=torch.uint8)
             self._clock.advance(self._seconds[length] * OBSERVED + extra, busy=THREADS)
             return first
@@ -54,3 +56,7 @@ class ScriptedCall:
         self._calls[length] += 1
         self._clock.advance(seconds * times + extra, busy=THREADS)
         return first
+
+    def counts(self, length: int) -> dict[str, int]:
+        """Return how many calls of this length were watched, and how many were not."""
+        return {"watched": self._watched[length], "": self._calls[length]}

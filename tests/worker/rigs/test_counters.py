@@ -179,6 +179,16 @@ def test_a_call_that_is_watched_warms_up_as_well(rig):
     assert 1.6 == round(timed(call, tensor), 3)
 
 
+def test_calls_are_counted_by_whether_they_are_watched(rig):
+    call, tensor = rig.scripted_call({4: 2.0}, {}, 5), torch.zeros(4, 1)
+    with Watching():
+        call(tensor)
+    call(tensor)
+    call(tensor)
+
+    assert {"watched": 1, "": 2} == call.counts(4)
+
+
 class Watching(TorchDispatchMode):
     def __init__(self):
         super().__init__()

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.checks import table
 from autograder.checks.hints import caused
-from autograder.checks.slips import median_problem
+from autograder.checks.slips import COUNTS, counts, median_problem
 from autograder.checks.table_form import Row
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import INTEGER, NUMBER, TEXT, Answer, Pair, Rig, Student, list_of
@@ -35,6 +35,7 @@ MB = 1e6
         "seconds": list_of(NUMBER),
         "bytes": list_of(INTEGER),
         "repeats": INTEGER,
+        "calls": COUNTS,
     },
 )
 def scripted_growth(student: Student, rig: Rig) -> Answer:
@@ -75,6 +76,7 @@ def scripted_growth(student: Student, rig: Rig) -> Answer:
         "seconds": times.flatten().tolist(),
         "bytes": held.flatten().tolist(),
         "repeats": repeats,
+        "calls": [calls[version].counts(length) for version in versions for length in lengths],
     }
 
 
@@ -85,12 +87,15 @@ SLOPES = {
 
 
 def _measured(scripted_growth: Pair) -> str | tuple[str, str]:
-    rows, script = scripted_growth.student.values["rows"], scripted_growth.baseline.values
+    values, script = scripted_growth.student.values, scripted_growth.baseline.values
+    rows = values["rows"]
     in_mib = "it is in MiB, and a MB is 1e6 bytes"
     problems = (
-        median_problem(GROWTH, row, "milliseconds", seconds, script["repeats"])
+        median_problem(GROWTH, row, "milliseconds", seconds, script["repeats"], calls=calls)
         or GROWTH.mismatch(row, "memory_mb", size / MB, 0.01, [(size / 2**20, in_mib)])
-        for row, seconds, size in zip(rows, script["seconds"], script["bytes"], strict=True)
+        for row, seconds, size, calls in zip(
+            rows, script["seconds"], script["bytes"], counts(values["calls"]), strict=False
+        )
     )
     wrong = next(filter(None, problems), "") or caused(judges.exponents_problem(rows), SLOPES)
     return wrong or table.other_device(rows, script["rows"][0]["device"])

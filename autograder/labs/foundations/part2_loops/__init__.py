@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import table
-from autograder.checks.slips import median_problem
+from autograder.checks.slips import COUNTS, counts, median_problem
 from autograder.checks.table_form import DEVICE, Form, positive, ratio, words
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
@@ -333,6 +333,7 @@ means.faster(
         "names": list_of(TEXT),
         "seconds": list_of(NUMBER),
         "repeats": INTEGER,
+        "calls": COUNTS,
     },
 )
 def scripted_times(student: Student, rig: Rig) -> Answer:
@@ -341,10 +342,8 @@ def scripted_times(student: Student, rig: Rig) -> Answer:
     repeats = 2 * rig.integer(3, 5) + 1  # not the default
     seconds = [[rig.random.uniform(0.01, 0.09), rig.random.uniform(3e-4, 8e-4)] for _ in names]
     values = rig.tensor(rig.random.normal(size=(rows, 2)))
-    cases = {
-        name: (*(rig.scripted_call({rows: each}, {}, repeats) for each in own), (values, 1.0))
-        for name, own in zip(names, seconds, strict=True)
-    }
+    both = [[rig.scripted_call({rows: each}, {}, repeats) for each in own] for own in seconds]
+    cases = {name: (*calls, (values, 1.0)) for name, calls in zip(names, both, strict=True)}
     returned = student.measure_speedups(
         cases, rig.device, folder=str(rig.made_folder()), repeats=repeats
     )
@@ -353,15 +352,19 @@ def scripted_times(student: Student, rig: Rig) -> Answer:
         "names": names,
         "seconds": [each for own in seconds for each in own],
         "repeats": repeats,
+        "calls": [call.counts(rows) for calls in both for call in calls],
     }
 
 
 def _measured(scripted_times: Pair) -> str:
-    rows, script = scripted_times.student.values["rows"], scripted_times.baseline.values
+    values, script = scripted_times.student.values, scripted_times.baseline.values
+    rows = values["rows"]
     places = [(row, column) for row in rows for column in ("loop_ms", "vectorized_ms")]
     problems = (
-        median_problem(SPEEDUPS, row, column, seconds, script["repeats"])
-        for (row, column), seconds in zip(places, script["seconds"], strict=True)
+        median_problem(SPEEDUPS, row, column, seconds, script["repeats"], calls=calls)
+        for (row, column), seconds, calls in zip(
+            places, script["seconds"], counts(values["calls"]), strict=False
+        )
     )
     return next(filter(None, problems), "") or table.other_device(rows, script["rows"][0]["device"])
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from autograder.checks import table
 from autograder.checks.numerics import shown
-from autograder.checks.slips import median_problem
+from autograder.checks.slips import counts, median_problem
 from autograder.checks.table_form import DEVICE, Form, Row, count, positive, ratio, words
 from autograder.checks.tiles import NO_WORK
 
@@ -26,7 +26,6 @@ RESULTS = Form(
 )
 
 FIRST = 4  # launches more in the first call of a scripted net
-WATCHED = "the profiler ran, or gradients were recorded"
 
 CALLED = "it is called by another operator, or only looks at memory; where there are kernels, only they count"
 Counts = Mapping[str, float | None]
@@ -61,14 +60,16 @@ def _reason(name: str, more: float) -> str:
     return "it is a range around launches, not a launch"
 
 
-def unlike(rows: Sequence[Row], script: Mapping[str, Any], own: Sequence[float | None]) -> str:
+def unlike(rows: Sequence[Row], script: Mapping[str, Any], student: Mapping[str, Any]) -> str:
     """Say how rows differ from scripted nets: *script* has launches, seconds, repeats and the device.
 
-    Launches may be what the student's *own* function counts, which is judged by itself.
+    Launches may be what the *student*'s own function counts, which is judged by itself.
     """
-    counts = [*own, *[None] * len(rows)]  # of rows that were answered in the student's place
-    nets = zip(rows, script["launches"], script["seconds"], counts, strict=False)
-    for row, launches, seconds, own_count in nets:
+    own = [*student["own"], *[None] * len(rows)]  # of rows answered in the student's place
+    nets = zip(
+        rows, script["launches"], script["seconds"], own, counts(student["calls"]), strict=False
+    )
+    for row, launches, seconds, own_count, calls in nets:
         slips = [
             (launches + FIRST, "the first call was recorded, which launches more"),
             *((n * launches, "several calls were recorded") for n in (2, 3, 4)),
@@ -76,7 +77,7 @@ def unlike(rows: Sequence[Row], script: Mapping[str, Any], own: Sequence[float |
         problem = RESULTS.mismatch(row, "launches", launches, 0.0, slips)
         if problem and row["launches"] != own_count:
             return problem
-        problem = median_problem(RESULTS, row, "ms", seconds, script["repeats"], WATCHED)
+        problem = median_problem(RESULTS, row, "ms", seconds, script["repeats"], calls=calls)
         if problem:
             return problem
     return table.other_device(rows, script["device"])

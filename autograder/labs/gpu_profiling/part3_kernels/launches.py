@@ -8,6 +8,7 @@ from typing import Any
 
 from autograder.checks.answer_lists import each
 from autograder.checks.hints import caused, hinted
+from autograder.checks.slips import COUNTS
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
     INTEGER,
@@ -55,6 +56,7 @@ APART = 0.05  # so that a speedup of 1 shows
         "names": list_of(TEXT),
         "launches": list_of(INTEGER),
         "own": list_of(optional(NUMBER)),
+        "calls": COUNTS,
         "seconds": list_of(NUMBER),
         "repeats": INTEGER,
         "device": TEXT,
@@ -82,6 +84,7 @@ def scripted_nets(student: Student, rig: Rig) -> Answer:
         "launches": counts,
         "seconds": seconds,
         "repeats": repeats,
+        "calls": [dict(net.counts) for net in nets.values()],
         "own": [launched(student, rig, net, images) for net in nets.values()],
         "device": rig.text(rig.given("device_name")(rig.device)),
     }
@@ -125,7 +128,8 @@ def counts_launches(counted: Pair) -> Verdict:
 COMPARED_HINTS = {
     "the first call was recorded": "call the net once before you record",
     "several calls were recorded": "record a single call",
-    "the profiler ran": "time the calls after the profiler has stopped, under torch.no_grad()",
+    "the profiler ran": "time the calls after the profiler has stopped",
+    "gradients were recorded": "call the net under torch.no_grad()",
     "one slow call": "take statistics.median",
     "in seconds": "multiply by 1000",
     "slow first call": "call the net once before the clock starts",
@@ -134,7 +138,7 @@ COMPARED_HINTS = {
 
 def _compared(scripted_nets: Pair) -> str | tuple[str, str]:
     values = scripted_nets.student.values
-    problem = judges.unlike(values["rows"], scripted_nets.baseline.values, values["own"])
+    problem = judges.unlike(values["rows"], scripted_nets.baseline.values, values)
     return caused(problem, COMPARED_HINTS)
 
 
