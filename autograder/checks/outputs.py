@@ -198,6 +198,11 @@ def _difference(
     if np.isinf(apart):
         own, right = (each.reshape(tuple(shape))[tuple(place)] for each in (got, want))
         return f"at {place} your number is {own:.4g}, and {right:.4g} is right"
+    if not allowed:
+        wrong = np.flatnonzero(_gaps(got, want))
+        first, at = wrong[0], [int(it) for it in np.unravel_index(wrong[0], tuple(shape))]
+        counted = f"{len(wrong)} of {got.size} numbers differ"
+        return f"{counted}, the first at {at}: {got[first]:.7g} instead of {want[first]:.7g}"
     far = f"{apart:.2g} times" if apart >= 1 else f"{apart:.1e} of"
     row = "row along the last dimension" if len(shape) > 2 else "row"
     return (

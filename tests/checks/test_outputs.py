@@ -70,6 +70,12 @@ def test_wrong_outputs_fail_in_words(student, measured, why):
     assert why in found.why
 
 
+def test_numbers_that_must_be_exact_are_counted_where_they_differ():
+    found = judged([case(numbers=(1.0, 3.0))], [case()], within=0.0)
+
+    assert "a case: 1 of 2 numbers differ, the first at [1]: 3 instead of 2" == found.measured
+
+
 NAMES = case("x, names", (NAN,), "'high, low'", ())
 LENGTH = case("x, number of entries", (2.0,), "int", ())
 RESULTS = [case("x, result 1"), case("x, result 2")]

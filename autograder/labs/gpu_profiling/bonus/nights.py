@@ -105,6 +105,7 @@ def finds_what_changed(nights: Pair) -> Verdict:
         "a range within one": "given.covered counts overlaps once",
         "per step": "divide by the number of ProfilerStep ranges of that trace",
         "comes first": "sort by abs(change_ms), the largest first",
+        "has a row, and": "give each range of either trace a row, with 0 ms where a trace lacks it",
         "the ranges of both": "take the names of both traces, without ProfilerStep",
     }
     return hinted(judges.each(nights, judges.row_problem, NIGHT), hints)

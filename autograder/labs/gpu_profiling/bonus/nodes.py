@@ -97,8 +97,11 @@ def averages_over_nodes(means: Pair) -> Verdict:
         return Passed(f"off by {apart:.1e}")
     times = outputs.multiple(got, want, SAME)
     measured = f"off by {apart:.1e}" if times is None else f"{times:.3g} times the mean"
-    why = "a node is left out, counts twice, or does not get the result; or the sum is divided by the wrong number"
-    try_ = "reduce in each node, all_reduce between, broadcast in each node, then / world size"
+    if times is not None:
+        why = "the sum of all processes is divided by the wrong number"
+        return Failed(measured, why, "divide by dist.get_world_size(), the processes of all nodes")
+    why = "a node is left out or counts twice, or its processes do not get the result in their own tensors"
+    try_ = "reduce in each node, all_reduce between, broadcast in each node, and write into the given tensors"
     return Failed(measured, why, try_)
 
 

@@ -45,9 +45,21 @@ class Watched(nn.Module):
     def modes(self) -> list[bool]:
         return [module.training for module in self.modules()]
 
-    def settings(self) -> list[bool]:
+    def settings(self) -> tuple[list[bool], list[bool]]:
         """Return which modules are in train(), and which parameters ask for a gradient."""
-        return [*self.modes(), *(weight.requires_grad for weight in self.parameters())]
+        return self.modes(), [weight.requires_grad for weight in self.parameters()]
+
+    def left(self, before: tuple[list[bool], list[bool]]) -> str:
+        """Say what is not as it was *before*; or nothing."""
+        (modes, asked), now = before, self.settings()
+        if asked != now[1]:
+            return "requires_grad of a parameter has changed"
+        changed = [mode for mode, new in zip(modes, now[0], strict=True) if mode != new]
+        if not changed:
+            return ""
+        if all(changed):
+            return "a module that was in train() is in eval() afterwards"
+        return "a module that was in eval() is in train() afterwards"
 
 
 def drawn_norm(channels: int, draw: Callable[..., Tensor]) -> nn.BatchNorm2d:
