@@ -30,4 +30,5 @@ def no_wait_per_step(
     why = (
         "each brings a value to the host, so the next step cannot be queued before this one is done"
     )
-    return Failed(f"the host waited in {len(waited)} of {batches} batches ({where})", why, try_)
+    often = f"the host waited in {len(waited)} of {batches} batches ({where})"
+    return Failed(f"{often}; at most every tenth may", why, try_)
