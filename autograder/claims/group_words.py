@@ -5,6 +5,10 @@ from __future__ import annotations
 UNCOUNTED = "collectives are counted from the third step on, and optimizer.step() ends a step"
 UNSEEN = "nothing is averaged in a step, or in another thread, where no call is seen"
 REASONS = {
+    "DistributedSampler with this seed": (
+        "DistributedSampler(dataset, shuffle=True, seed=seed), "
+        "and sampler.set_epoch(epoch) with 0, 1, 2 before each epoch"
+    ),
     "DistributedSampler": "if divides_the_samples fails too, fix that first",
     "as much at the end": "send the weights of rank 0 to all ranks before the first step",
     "ranks end with": "average the gradients of all ranks before each step",

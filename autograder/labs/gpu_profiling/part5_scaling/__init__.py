@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks.hints import caused, hinted
-from autograder.claims.groups import Group, answered
+from autograder.claims.groups import EXACT, Group, answered
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
     INTEGER,
@@ -29,6 +29,7 @@ from autograder.lab import (
     record,
 )
 from autograder.labs.gpu_profiling.part5_scaling import judges
+from autograder.model import verdict
 from autograder.traces.words import many
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ part = Part(
     tables=[judges.RESULTS],
 )
 
-START = 'see "Who is who" in the part 5 handout'
 TOGETHER = 'see "Two processes, one training" in the part 5 handout'
 WORLD = 2
 PATIENCE = 40.0  # seconds for the processes together, on a machine where much else runs
@@ -257,8 +257,11 @@ def _place_problem(
         why = (
             "torchrun has put rank and size into the environment; join exactly one group with them"
         )
-        once = f"call it once, and not {len(groups)} times" if len(groups) > 1 else START
-        return why, f"dist.init_process_group(backend), without a rank; {once}"
+        if len(groups) > 1:
+            return why, f"call dist.init_process_group(backend) once, and not {len(groups)} times"
+        if not groups:
+            return why, "call dist.init_process_group(backend), without a GPU as well"
+        return why, "dist.init_process_group(backend), without a rank and without a world_size"
     backend = answer["joined"][0]["backend"]
     if backend and ("nccl" if expected["gpus"] else "gloo") not in backend:
         why = "nccl moves tensors from GPU to GPU and needs GPUs; without GPUs, only gloo works"
@@ -277,22 +280,41 @@ group.divides_samples(
 )
 group.new_order_each_epoch("shuffles_each_epoch")
 group.trains_as_one("trains_as_one_process", needs=["divides_the_samples"])
-group.same(
-    "losses",
+
+
+def _shared(ranks: Pair, figure: str, within: float, words: tuple[str, str]) -> Verdict:
+    """Judge a figure of the epochs that all processes return."""
+    why, try_ = words
+    judged = verdict(*group.figure_problem(ranks, figure, why, within, "epoch"), try_)
+    return hinted(judged, {"one finite number": "append one number in each epoch, as a float"})
+
+
+def _loss(ranks: Pair) -> Verdict:
+    return _shared(ranks, "losses", EXACT, judges.loss_cause(ranks))
+
+
+def _time(ranks: Pair) -> Verdict:
+    loading = LOADING * -(-ranks.baseline.values["samples"] // WORLD)
+    return _shared(ranks, "seconds", CLOCK, judges.time_cause(ranks, loading, CLOCK))
+
+
+TRAINED = ["trains_as_one_process"]
+part.add_check(
     "loss_is_of_all",
     "The losses are means over the samples of all processes, the same in each of them.",
-    "each loss is that of this process alone or of one batch, or batches count alike, although their sizes differ",
-    "add up loss * len(labels) and len(labels), dist.all_reduce both, then divide",
+    "outputs",
+    _loss,
+    ["ranks"],
+    TRAINED,
+    "losses",
 )
-group.same(
-    "seconds",
+part.add_check(
     "time_is_of_the_slowest",
     "The seconds of an epoch are those of the process that took longest, the same in each of them.",
-    "an epoch ends when the last process is done: "
-    "this is the time of another process, a sum or mean, the time since the first epoch, or without loading",
-    "start the clock anew in each epoch; dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
-    basis="scripted",
-    within=CLOCK,
+    "scripted",
+    _time,
+    ["ranks"],
+    TRAINED,
 )
 
 
@@ -309,30 +331,13 @@ def plans_strong_and_weak(measured: Pair) -> Verdict:
     if not why:
         return Passed(f"{runs} runs")
     judged = Failed(measured_runs, why, "run(processes, samples, batch_size)")
-    return hinted(judged, PLAN_HINTS)
-
-
-PLAN_HINTS = {
-    "neither scaling": "strong: divide the batch; weak: multiply the samples",
-    "grows with the square": "give run the batch of one process",
-    "in weak scaling the batch": "weak: keep batch_size, and multiply the samples",
-    "of all processes together": "strong: give run all samples, not a share of them",
-    "scaling needs it": "call run for each number in processes, in both kinds",
-}
-ROW_HINTS = {
-    "first epoch": "take the median of the epochs after the first",
-    "take the median": "take the median of the epochs after the first",
-    "upside down": "divide by the throughput of one process",
-    "seconds over seconds": "divide throughputs, not seconds",
-    "fastest": "take the median of the epochs after the first",
-    "share": "efficiency is speedup / processes, without 100",
-}
+    return hinted(judged, judges.PLAN_HINTS)
 
 
 def _measured(measured: Pair) -> str | tuple[str, str]:
     rows, script = measured.student.values["rows"], measured.baseline.values
     problem = judges.row_problem(rows) or judges.time_problem(rows, script)
-    return caused(problem, ROW_HINTS)
+    return caused(problem, judges.ROW_HINTS)
 
 
 @part.check(basis="report")

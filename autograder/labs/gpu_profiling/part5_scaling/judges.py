@@ -12,9 +12,12 @@ from collections.abc import Mapping, Sequence
 from statistics import mean, median
 from typing import Any
 
+import numpy as np
+
 from autograder.checks import table
 from autograder.checks.numerics import explained, shown
 from autograder.checks.table_form import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
+from autograder.model import Pair
 
 KINDS = ("strong", "weak")
 RESULTS = Form(
@@ -58,6 +61,24 @@ WHY_REFUSED = {  # case: why it must be refused, and what to try
     ),
     "no run of one process": NO_FIRST,
     "one process after two": NO_FIRST,
+}
+
+PLAN_HINTS = {
+    "neither scaling": "strong: divide the batch; weak: multiply the samples",
+    "grows with the square": "give run the batch of one process",
+    "in weak scaling the batch": "weak: keep batch_size, and multiply the samples",
+    "of all processes together": "strong: give run all samples, not a share of them",
+    "scaling needs it": "call run for each number in processes, in both kinds",
+}
+ROW_HINTS = {
+    "first epoch": "take the median of the epochs after the first",
+    "take the median": "take the median of the epochs after the first",
+    "the run of strong scaling": "divide by the throughput of one process in the same kind of scaling",
+    "upside down": "divide by the throughput of one process",
+    "seconds over seconds": "divide throughputs, not seconds",
+    "fastest": "take the median of the epochs after the first",
+    "share": "efficiency is speedup / processes, without 100",
+    "seconds of": "put the median of what run returned for this row, without its first epoch",
 }
 
 Run = tuple[int, int, int]
@@ -144,6 +165,9 @@ def _series_problem(rows: Sequence[Row]) -> str:
         expected = row["throughput"] / first["throughput"]
         if not table.alike(row["speedup"], expected):
             slips = [(1 / max(expected, 1e-30), ": upside down")]
+            if processes == 1 and first["scaling"] == "weak":
+                strong = ": it is relative to the run of strong scaling"
+                slips.insert(0, (row["speedup"], strong))
             if processes > 1:
                 grown = ": seconds over seconds, where the work has grown"
                 slips.insert(0, (expected / processes, grown))
@@ -185,6 +209,53 @@ def _slips(epochs: Sequence[float]) -> list[Slip]:
         (sum(epochs), "it is all epochs together"),
         (epochs[0], "it is the first epoch, in which everything starts"),
     ]
+
+
+def loss_cause(ranks: Pair) -> tuple[str, str]:
+    """Say why the losses of all processes may not be those of the whole batch, and what to try."""
+    if _differ(ranks, "losses"):
+        return (
+            "each loss is that of this process alone",
+            "dist.all_reduce the sum of the losses and the number of samples, then divide",
+        )
+    return (
+        "the processes agree, but batches count alike, although the last one is shorter",
+        "add up loss * len(labels) and len(labels), and divide after dist.all_reduce",
+    )
+
+
+def time_cause(ranks: Pair, loading: float, within: float) -> tuple[str, str]:
+    """Say why seconds may not be those of the slowest process, and what to try; *loading* is in each epoch."""
+    own, slowest = (side.arrays["seconds0"] for side in (ranks.student, ranks.baseline))
+    if _differ(ranks, "seconds"):
+        return (
+            "this is the time of this process, and an epoch ends when the last process is done",
+            "dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
+        )
+    stories = [
+        (
+            slowest - loading,
+            "loading is left out",
+            "start the clock before the loop over the loader",
+        ),
+        (
+            np.cumsum(slowest),
+            "it is the time since the first epoch",
+            "start the clock in each epoch",
+        ),
+    ]
+    for seconds, why, try_ in stories:
+        if len(own) == len(slowest) and np.allclose(own, seconds, rtol=within):
+            return why, try_
+    return (
+        "the processes agree, but not on the time of the slowest: a sum or a mean is another",
+        "dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
+    )
+
+
+def _differ(ranks: Pair, figure: str) -> bool:
+    first, second = (ranks.student.arrays[f"{figure}{rank}"] for rank in range(2))
+    return len(first) != len(second) or not np.allclose(first, second, rtol=1e-6)
 
 
 def whole_problem(rows: Sequence[Row]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from autograder.labs.gpu_profiling.part5_scaling import judges
+from autograder.model import Observation, Pair
 
 COUNTS, SAMPLES, BATCH = [1, 2, 4], 96, 12
 EPOCHS = [8.0, 0.7, 1.0, 1.0, 1.3, 2.0]  # median after the first: 1.0
@@ -210,3 +212,34 @@ def test_rows_of_other_runs_are_named(table, words):
 )
 def test_a_table_that_shows_nothing_is_named(table, words):
     assert words in judges.whole_problem(table)
+
+
+def both(figure, first, second, right=(3.0, 2.0)):
+    own = {f"{figure}0": np.array(first), f"{figure}1": np.array(second)}
+    seen = (Observation("p", "ok", {}, arrays) for arrays in (own, {f"{figure}0": np.array(right)}))
+    return Pair(*seen)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        pytest.param([3.0, 1.5], [2.0, 2.0], "that of this process alone", id="not shared"),
+        pytest.param([2.5, 1.5], [2.5, 1.5], "batches count alike", id="a mean of means"),
+    ],
+)
+def test_losses_that_differ_between_processes_are_told_from_those_that_do_not(first, second, words):
+    assert words in judges.loss_cause(both("losses", first, second))[0]
+
+
+TIMES = {
+    "not shared": ([3.0, 1.0], [2.0, 2.0], "the time of this process"),
+    "loading left out": ([2.5, 1.5], [2.5, 1.5], "loading is left out"),
+    "never started again": ([3.0, 5.0], [3.0, 5.0], "the time since the first epoch"),
+    "a sum": ([5.0, 4.0], [5.0, 4.0], "a sum or a mean"),
+    "of one epoch": ([5.0], [5.0], "a sum or a mean"),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "words"), TIMES.values(), ids=TIMES)
+def test_a_time_that_is_not_the_slowest_is_told_by_what_it_is(first, second, words):
+    assert words in judges.time_cause(both("seconds", first, second), 0.5, 1e-3)[0]
