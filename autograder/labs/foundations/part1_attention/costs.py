@@ -11,7 +11,9 @@ from autograder.labs.foundations.part1_attention.numbers import MASKS
 
 WIDTH = 32  # head_dim of the long cases
 LONG = {"batch": 1, "heads": 1, "size": WIDTH}
-BLOCKS = 'scaled_dot_product_attention, or blocks: see "How to do without the matrix" in the part 1 handout'
+BLOCKS = (
+    "call scaled_dot_product_attention, or compute a block of rows at a time, and keep no block"
+)
 
 
 def matrix(given: Mapping[str, Any]) -> int:

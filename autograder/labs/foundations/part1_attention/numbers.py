@@ -109,7 +109,7 @@ alike(
             "take the number of keys from k.shape[-2], and let the last block of keys be shorter",
         ),
         "keys": (
-            f"{RIGHT}; k and v have their own length: blocks of keys are counted by k",
+            f"{RIGHT}; k and v have their own length, and here it is not that of q: all their rows count",
             "take the number of keys from k.shape[-2]",
         ),
         "": (

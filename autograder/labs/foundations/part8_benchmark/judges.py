@@ -122,6 +122,9 @@ def held(
     }
 
 
+SIDES = {"faster": "lies above 1", "slower": "lies below 1", "no difference": "holds 1"}
+
+
 def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say how a row of the table contradicts itself."""
     for row in rows:
@@ -134,7 +137,8 @@ def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
             return f"{name}: the ratio is outside of its interval, from low to high"
         verdict = "faster" if row["low"] > 1 else "slower" if row["high"] < 1 else "no difference"
         if row["verdict"] != verdict:
-            return f"{name}: from {row['low']:.4g} to {row['high']:.4g} is '{verdict}'"
+            interval = f"the interval from {row['low']:.4g} to {row['high']:.4g} {SIDES[verdict]}"
+            return f"{name}: the verdict is '{row['verdict']}', but {interval}: it is '{verdict}'"
     return ""
 
 
