@@ -124,6 +124,7 @@ LEANER = 0.68  # of the peak. Measured: three blocks or smaller ones 0.58; one o
 UNWANTED = (
     "requires_grad_() changes the caller's images, and computes a gradient that is not needed"
 )
+WITHOUT = "leave out requires_grad_(): checkpoint(..., use_reentrant=False) works without it"
 
 
 ORDER = (
@@ -132,18 +133,28 @@ ORDER = (
 )
 
 
-def _unused(without: Sequence[str]) -> tuple[str, str]:
-    """Say why weights have no gradient, and what to try: of these the classifier's never are a checkpoint's doing."""
+def _unused(without: Sequence[str], *, always: bool | None = None) -> tuple[str, str]:
+    """Say why weights have no gradient, and what to try: of these the classifier's never are a checkpoint's doing.
+
+    Whether they *always* lack it, if that is known, tells no_grad() from a checkpoint that is reentrant.
+    """
     if any("fc" in name for name in without):
         return (
             "copies run instead of the SimpleNet's own layers",
             "use simple.conv1 and the other layers themselves",
         )
-    why = (
+    unrecorded = "the block ran under no_grad()"
+    if always:
+        why = f"also where the images need a gradient, so {unrecorded}, or its result is detached"
+        return why, "take no_grad() and detach() out of forward"
+    reentrant = (
         "the reentrant variant gives no gradient to a block whose input needs none, "
-        "and images need none; or the block ran under no_grad()"
+        "and images need none"
     )
-    return why, "checkpoint(block, x, use_reentrant=False)"
+    try_ = "checkpoint(block, x, use_reentrant=False)"
+    if always is None:
+        return f"{reentrant}; or {unrecorded}", f"{try_}, without no_grad() around it"
+    return reentrant, try_
 
 
 @part.check(basis="outputs")
@@ -154,9 +165,10 @@ def gradients_match(network: Pair) -> Verdict:
     without = [case["case"] for case in cases if case["dtype"] == "nothing"]
     for case in cases:
         if case["case"] not in asked:
-            return Failed(case["case"], UNWANTED, "use_reentrant=False instead")
+            return Failed(case["case"], UNWANTED, WITHOUT)
         if case["case"] in without:
-            return Failed(f"no {case['case']}", *_unused(without))
+            always = any("images with a gradient" in name for name in without)
+            return Failed(f"no {case['case']}", *_unused(without, always=always))
     why = {
         "logits": "a different function from SimpleNet's",
         "gradient": "a block runs twice in one pass, or something else than SimpleNet is computed backward",

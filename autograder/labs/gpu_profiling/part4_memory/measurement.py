@@ -155,6 +155,8 @@ HINTS = {
     "making one is timed": "make one batch before the clock starts",
     "make another model": "call make_training again for saved_mb",
     "the warm-up trained": "warm up the model that you measure",
+    "saved_mb of": "put the number that given.saved_mb(model, images) returns into the row",
+    "throughput of": "time the steps of each row, and divide batch_size * steps by their seconds",
 }
 
 
