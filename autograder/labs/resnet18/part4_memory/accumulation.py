@@ -135,9 +135,12 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
         "each step, or were changed before the step"
     )
     try_ = "optimizer.zero_grad() first and after each step, the mean over the samples, no clipping"
-    own, right = (side.values["groups"][0]["taken"] for side in (groups.student, groups.baseline))
-    if own != right:
-        why = f"a group has the wrong number of batches: {right} steps are expected"
+    own, right = _taken(groups, "even")
+    if own < right:
+        why = f"a step takes too many batches, or is left out: {right} steps are expected"
+        try_ = "a step as soon as accumulation_steps batches have come since the last one"
+    elif own > right:
+        why = f"there are too many steps: {right} are expected"
         try_ = "a step after each accumulation_steps batches, counted from 1, and no other step"
     return _same_group(groups, "even", why, try_)
 
@@ -145,11 +148,20 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
 @part.check(basis="outputs", compared="weights")
 def steps_on_the_tail(groups: Pair) -> Verdict:
     """A last group with fewer batches takes a step too, with the mean over its own samples."""
-    why = "the last group is dropped, or not divided by its own samples"
-    try_ = "after the loop, take one more step if batches are left"
-    if numerics.update(groups, "short_weights", "short_start").error > UPDATE:
-        why = "the last group is divided by accumulation_steps though it has fewer batches, or dropped"
-        try_ = f"divide each step by the samples of its group, not by accumulation_steps; {try_}"
+    own, right = _taken(groups, "tail")
+    why = "the last group takes its step, but is not divided by its own samples"
+    group = groups.baseline.values["groups"][GROUPS.index("tail")]
+    left = len(group["sizes"]) % group["steps"]
+    try_ = f"divide the last step by the samples of all {left} batches of its group"
+    if own < right:
+        why = "the last group is dropped"
+        try_ = "after the loop, take one more step if batches are left"
+    elif own > right:
+        why = f"there are too many steps: {right} are expected"
+        try_ = "after the loop, one step for all batches that are left"
+    elif numerics.update(groups, "short_weights", "short_start").error > UPDATE:
+        why = "the last group is divided by accumulation_steps though it has fewer batches"
+        try_ = "divide each step by the samples of its group, not by accumulation_steps"
     return _same_group(groups, "tail", why, try_)
 
 
@@ -161,6 +173,12 @@ def weighs_by_samples(groups: Pair) -> Verdict:
     return _same_group(groups, "short", why, try_)
 
 
+def _taken(groups: Pair, name: str) -> list[int]:
+    """Return the steps of both sides."""
+    sides = (groups.student, groups.baseline)
+    return [side.values["groups"][GROUPS.index(name)]["taken"] for side in sides]
+
+
 def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     group = groups.baseline.values["groups"][GROUPS.index(name)]
     whole = numerics.update(groups, "even_weights", "even_start").error <= UPDATE
@@ -170,7 +188,7 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     sizes = group["sizes"]
     samples = many(sizes[-1], "sample")
     case = f"{len(sizes)} batches, the last one with {samples}, in groups of {group['steps']}"
-    taken = many(groups.student.values["groups"][GROUPS.index(name)]["taken"], "step")
+    taken = many(_taken(groups, name)[0], "step")
     return replace(verdict, measured=f"{case}: {taken}; {verdict.measured}")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from autograder.checks import plot, slips, table
 from autograder.checks.comparison import run_problem
+from autograder.checks.hints import USUAL, hint_for
 from autograder.checks.slips import Epoch, epochs
 from autograder.checks.table_form import Row
 from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, drawn
@@ -67,7 +68,9 @@ def doubt(rows: Sequence[Row]) -> str:
 
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     """Say where what has nothing to do with time differs from *trusted*, the row of the standard model."""
-    if wrong := RESULTS.mismatch(rows[0], "saved_mb", trusted["saved_mb"], EXACT):
+    mb = trusted["saved_mb"]
+    units = [(mb * 1e6 / 2**20, "it is in MiB, and MB are expected"), (mb * 1e6, "it is in bytes")]
+    if wrong := RESULTS.mismatch(rows[0], "saved_mb", mb, EXACT, units):
         return f"{wrong}, as given.saved_mb says"
     if rows[1]["saved_mb"] > trusted["saved_mb"] / 2:
         return "saved_mb of With Checkpointing is that of a model that keeps most activations"
@@ -94,6 +97,14 @@ def time_problem(rows: Sequence[Row], epochs: Sequence[Epoch]) -> str:
     )
 
 
+def epoch_problem(passes: Sequence[int], batches: int) -> str:
+    """Say that no training was as long as an epoch."""
+    longest = max(passes, default=0)
+    if longest >= batches:
+        return ""
+    return f"no training ran the whole epoch: the longest had {longest} of {batches} batches"
+
+
 def reuse_problem(passes: Sequence[int], batches: int) -> str:
     """Say that no two trainings ran for the batches of an epoch alone; *passes* are each one's forward passes."""
     if passes.count(batches) >= 2:
@@ -116,8 +127,23 @@ def _zeros(comparison: Pair) -> tuple[str, str] | None:
     return why, "without a GPU, leave the panel of the peak out; all other bars are above 0"
 
 
-KEEPS = "ResNet18Checkpointed(model) in the second row, the model itself in the first"
-FRESH = "fix equals_a_large_batch first if it fails; take the loss from an epoch of fresh weights"
+BOTH = "ResNet18Checkpointed(model) in the second row, the model itself in the first"
+KEEPS = {
+    "keeps as much": f"fix keeps_only_the_boundaries first if it fails; then {BOTH}",
+    "the two losses differ": f"fix every_parameter_trains first if it fails; then {BOTH}",
+}
+WHOLE = (
+    "fix returns_the_metrics first if it fails; then train_epoch_with_accumulation(model, loader, ...) "
+    "with the loader itself: only the warm-up takes a few batches"
+)
+FIGURES = {
+    "saved_mb of Standard": "write what given.saved_mb(model, images) returns, as it is: in MB",
+    "keeps most activations": f"fix keeps_only_the_boundaries first if it fails; then {BOTH}",
+    "fresh weights": (
+        "fix equals_a_large_batch first if it fails; take the loss from an epoch of fresh weights"
+    ),
+    **USUAL,
+}
 TIMED = (
     "fix honest_throughput and keeps_only_the_boundaries first if they fail; "
     "then time one whole epoch after a warm-up"
@@ -130,11 +156,12 @@ def _measured(comparison: Pair) -> tuple[str, str] | None:
     rows = observed["rows"]
     problems = (
         (row_problem(rows), KEEPS),
-        (figure_problem(rows, script["rows"][0]), FRESH),
-        (time_problem(rows, epochs(script)), TIMED),
-        (reuse_problem(observed["passes"], script["batches"]), AGAIN),
+        (epoch_problem(observed["passes"], script["batches"]), {"": WHOLE}),
+        (figure_problem(rows, script["rows"][0]), FIGURES),
+        (time_problem(rows, epochs(script)), {"": TIMED}),
+        (reuse_problem(observed["passes"], script["batches"]), {"": AGAIN}),
     )
-    return next(((why, try_) for why, try_ in problems if why), None)
+    return next(((why, hint_for(why, hints)) for why, hints in problems if why), None)
 
 
 study = Study(part, RESULTS, "compare_checkpointing", by=comparison)

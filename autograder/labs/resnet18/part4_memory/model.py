@@ -95,7 +95,7 @@ def shares(rig: Rig, net: Any, images: Any) -> dict[str, float]:
     return {"boundaries": sum(inputs[1:]) / sum(kept), "largest": max(kept) / sum(kept)}
 
 
-@part.probe(pair=True, values={"saved": INTEGER, "segments": INTEGER, **SHARES})
+@part.probe(pair=True, values={"saved": INTEGER, "segments": INTEGER, "stem": INTEGER, **SHARES})
 def kept_for_backward(student: Student, rig: Rig) -> Answer:
     """ResNet-18 itself: 4 images of 64 pixels, which want no gradient, as in any training."""
     images = rig.tensor(rig.random.normal(size=(4, 3, 64, 64)))
@@ -105,8 +105,12 @@ def kept_for_backward(student: Student, rig: Rig) -> Answer:
     with rig.saved(*net.parameters(), *net.buffers(), images) as saved:
         logits = model(images)
     logits.sum().backward()
-    segments = rig.nets.run_again(ran)
-    return {"saved": saved.bytes, "segments": segments, **shares(rig, rig.nets.resnet18(), images)}
+    return {
+        "saved": saved.bytes,
+        "segments": rig.nets.run_again(ran),
+        "stem": ran.count(min(ran, default=0)),
+        **shares(rig, rig.nets.resnet18(), images),
+    }
 
 
 @part.probe(pair=True, values=SHARES, arrays=NUMBERS)
@@ -131,13 +135,22 @@ def every_parameter_trains(training: Pair) -> Verdict:
     """ResNet18Checkpointed trains all of the given ResNet's own weights, as the ResNet itself would be trained."""
     without = training.student.values["without"]
     if without:
-        count = f"{len(without)} of {training.baseline.values['parameters']}"
+        expected = training.baseline.values["parameters"]
+        count = f"{len(without)} of {expected}"
         measured = f"{count} parameters have no gradient: {', '.join(without[:3])}"
-        try_ = "run the modules of the resnet argument itself"
-        return Failed(measured, "the parameters that ran are not the ResNet's own", try_)
+        return Failed(measured, *_no_gradient(len(without) == expected))
     why = "gradients or outputs differ from the ResNet's"
     try_ = "the segments in their order, then avgpool, flatten and fc"
     return numerics.same_update(training, APART, why=why, try_=try_)
+
+
+def _no_gradient(nowhere: bool) -> tuple[str, str]:
+    """Say why parameters have no gradient: all of them, or some."""
+    if nowhere:
+        why = "the parameters that ran are not the ResNet's own"
+        return why, "run the modules of the resnet argument itself, and no copy of them"
+    why = "the gradient is cut off on its way back to them: by detach() or no_grad, or they did not run"
+    return why, "fix gradients_match first if it fails; then pass on each segment's output as it is"
 
 
 @part.check(basis="outputs", needs=[every_parameter_trains])
@@ -188,10 +201,14 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
         f"at this shape the inputs alone are {least:.0%}, allowed {allowed:.0%}"
     )
     try_ = "checkpoint the stem and all four layers"
-    if share > allowed:
-        why = "a segment keeps what is inside it, or none is checkpointed"
-        return Failed(measured, why, try_)
     count = kept_for_backward.student.values["segments"]
+    if share > allowed and count and kept_for_backward.student.values["stem"] == 1:
+        why = "the stem keeps what is inside it: it did not run again in the backward pass"
+        try_ = "checkpoint the stem as well, even if x requires no gradient: images require none"
+        return Failed(measured, why, try_)
+    if share > allowed:
+        why = "a segment keeps what is inside it" if count else "no segment is checkpointed"
+        return Failed(measured, why, try_)
     if 0 < count < SEGMENTS:  # none: all at once, which needs_less_memory judges
         why = "a longer segment brings more back at once when it runs again"
         return Failed(many(count, "segment") + " ran again in the backward pass", why, try_)

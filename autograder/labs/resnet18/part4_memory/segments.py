@@ -61,7 +61,7 @@ SETTINGS = ("momentum", "training", "track_running_stats")
 def settings(segment: Any) -> dict[str, Any]:
     """Return what the BatchNorms of a segment are told."""
     return {
-        f"{setting} of {name or 'it'}": getattr(module, setting)
+        f"the {setting} of BatchNorm '{name}'": getattr(module, setting)
         for name, module in segment.named_modules()
         if hasattr(module, "track_running_stats")
         for setting in SETTINGS
@@ -97,7 +97,7 @@ def statistics(student: Student, rig: Rig) -> Answer:
                 answers.add(f"{name} after {turn}, {case}", buffer.float())
             now = settings(segment)
             changed += [
-                rig.text(f"{name} is {now[name]} after {turn} of {case}, and was {was}")
+                rig.text(f"{name} was {was}, and is {now[name]} after {turn} of {case}")
                 for name, was in before.items()
                 if now[name] != was
             ]
@@ -168,6 +168,15 @@ MOVED = {  # words of a case -> why its statistics are wrong, and what to try
 }
 
 
+def _left_changed(setting: str) -> dict[str, Any]:
+    if "momentum" in setting and "is 0.0 after" not in setting:
+        try_ = "in __exit__, put back the value that __enter__ found, and not a constant"
+        return {"why": f"{setting}: another value was put back", "try_": try_}
+    ended = "PyTorch ends the second run by an exception"
+    try_ = f"restore it in __exit__ whatever exception that is given, or in a finally: {ended}"
+    return {"why": f"{setting}: it was not restored", "try_": try_}
+
+
 @part.check(basis="outputs")
 def statistics_move_once(statistics: Pair) -> Verdict:
     """The running statistics of every BatchNorm move once per forward pass, however often backward() follows."""
@@ -175,9 +184,7 @@ def statistics_move_once(statistics: Pair) -> Verdict:
     observed = statistics.student.values
     changed, error = observed["changed"], observed["ended"]
     if isinstance(verdict, Failed):
-        put_back = "restore it in __exit__ or in a finally"
-        reason = f"{changed[0]}: it was not restored" if changed else ""
-        return replace(verdict, why=reason, try_=put_back) if changed else verdict
+        return replace(verdict, **_left_changed(changed[0])) if changed else verdict
     if error in (ArithmeticError.__name__, ONCE):
         return verdict
     measured = f"the second run of a segment raised ArithmeticError, but backward() raised {error}"

@@ -66,7 +66,7 @@ def test_rows_that_contradict_themselves(found, words):
 FIGURES = {
     "in MiB": (
         rows({"saved_mb": 7.63}),
-        "saved_mb of Standard is 7.63 MB where 8 is right, as given.saved_mb says",
+        "saved_mb of Standard is 7.63 MB: it is in MiB, and MB are expected (8 is right), as given",
     ),
     "one layer only": (rows({}, {"saved_mb": 5.0}), "keeps most activations"),
     "trained before": (
@@ -111,6 +111,14 @@ def test_figures_of_another_time(found, words):
     epochs = [replace(epoch, cold=cold) for epoch in EPOCHS]
 
     assert words in comparison.time_problem(found, epochs)
+
+
+@pytest.mark.parametrize(
+    ("passes", "words"), [([3, 10, 4, 10], ""), ([3, 9], "the longest had 9 of 10"), ([], "had 0")]
+)
+def test_an_epoch_that_is_too_short_says_how_far_it_came(passes, words):
+    assert words in comparison.epoch_problem(passes, 10)
+    assert bool(words) == bool(comparison.epoch_problem(passes, 10))
 
 
 @pytest.mark.parametrize(
