@@ -292,23 +292,32 @@ BOTH = [{"throughput": 10.0, "speedup": 1.0}, {"throughput": 21.0, "speedup": 2.
 
 
 @pytest.mark.parametrize(
-    ("places", "bars", "kind", "problem"),
+    ("places", "bars", "cut", "kind", "problem"),
     [
-        pytest.param((0, 1), (2, 2), "bars", "", id="bars apart"),
-        pytest.param((0, 1), (0, 0), "panels", "", id="lines apart"),
+        pytest.param((0, 1), (2, 2), 0, "bars", "", id="bars apart"),
+        pytest.param((0, 1), (0, 0), 0, "panels", "", id="lines apart"),
         pytest.param(
             (0, 1),
             (2, 0),
+            0,
             "bars",
             "speedup is not drawn as one bar for each row",
             id="lines for bars",
         ),
-        pytest.param((0, 0), (2, 2), "bars", "speedup and throughput are in one panel", id="twins"),
+        pytest.param(
+            (0, 1), (2, 0), 2, "bars", "the axis of speedup begins at 2, so", id="cut off"
+        ),
+        pytest.param(
+            (0, 0), (2, 2), 0, "bars", "speedup and throughput are in one panel", id="twins"
+        ),
     ],
 )
-def test_each_column_has_a_panel_of_its_own(places, bars, kind, problem):
+def test_each_column_has_a_panel_of_its_own(places, bars, cut, kind, problem):
     drawn = zip(([10, 21], [1, 2.1]), places, bars, strict=True)
-    panels = [{**panel(values), "place": place, "bars": count} for values, place, count in drawn]
+    panels = [
+        {**panel(values), "place": place, "bars": count, "cut": cut}
+        for values, place, count in drawn
+    ]
 
     found = plot.crowded(panels, BOTH, ["throughput", "speedup"], kind)
     assert (bool(problem), True) == (bool(found), found.startswith(problem))

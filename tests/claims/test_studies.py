@@ -14,7 +14,7 @@ from tests.checks.test_plot import png
 FORM = Form("speeds.csv", (words("net", "its name"), positive("ms", "a call", "ms"), DEVICE))
 ROWS = [{"net": "a", "ms": 2.5, "device": "a CPU"}, {"net": "b", "ms": 1.0, "device": "a CPU"}]
 CSV = "net,ms,device\na,2.5,a CPU\nb,1.0,a CPU\n"
-PANEL = {"label": "ms", "title": "", "place": 0, "bars": 2}
+PANEL = {"label": "ms", "title": "", "place": 0, "bars": 2, "cut": 0}
 DRAWN = [{"value": row["ms"], "name": row["net"]} for row in ROWS]
 
 
