@@ -42,8 +42,8 @@ RESULTS = Form(
 )
 EPOCHS = 0.1  # relative: samples of two epochs, by throughput and epoch_time
 CAST = {
-    "FP32": "it is that of AMP: autocast was on; autocast(..., enabled=use_amp)",
-    "AMP": "it is that of FP32: autocast was not on; train_epoch_amp(..., use_amp=True, scaler=...)",
+    "FP32": "it is that of AMP: autocast was on",
+    "AMP": "it is that of FP32: autocast was not on",
 }
 
 Problem = tuple[str, str] | None
@@ -78,10 +78,10 @@ def epoch_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Probl
             "model(images), and not model.forward(images)",
         )
     why = f"no training ran the whole epoch: the longest had {longest} of {batches} batches"
-    return (
-        why,
-        "train_epoch_amp(model, loader, ...) with the loader itself; only the warm-up takes a few batches",
+    try_ = (
+        "fix returns_the_metrics first if it fails; then train_epoch_amp(model, loader, ...) with "
     )
+    return why, f"{try_}the loader itself: only the warm-up takes a few batches"
 
 
 def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Problem:
@@ -108,13 +108,16 @@ def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Pr
         if it["half"] and not it["scaled"]:
             return (
                 "the AMP epoch ran without a GradScaler",
-                "scaler=torch.amp.GradScaler(device.type)",
+                "scaler=torch.amp.GradScaler(device.type); if you pass it, fix scaler_in_order first",
             )
         if warm & set(it["alive"]):
             why = "a warm-up model was still in memory during the measured epoch"
             return (
                 why,
-                "warm up in a separate function: what it made is freed when it returns",
+                (
+                    "warm up in a separate function, and keep nothing of it in a list, a global "
+                    "or an outer variable: then it is freed when the function returns"
+                ),
             )
     if any(trainings[i]["full"] + trainings[i]["half"] for i in warm) and not any(
         trainings[i]["back"] for i in warm
@@ -145,6 +148,7 @@ def accuracy_problem(rows: Sequence[Row], samples: int, expected: float) -> Prob
                     f"{measured}: a fraction, and it must be in percent",
                     "100 * correct / samples",
                 )
-            try_ = "take the accuracy that train_epoch_amp returns; if you do, mend what fp32_is_untouched says first"
+            try_ = "take the accuracy that train_epoch_amp returns; if you do, fix "
+            try_ += "returns_the_metrics or fp32_is_untouched first"
             return f"{measured}; fresh weights give {expected:.4g} %", try_
     return None

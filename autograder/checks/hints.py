@@ -37,12 +37,13 @@ FORMS: Hints = {
     "there are no rows": "return the list of rows, one for each case",
     "the table ends after row": "add a row for each case, and return after the loop",
     "one row too many": "add one row for each case, and no other",
-    "in that order": "make one row for each case, in the order in which the cases come",
+    "in that order": "measure in the order that is expected, and append a row for each case",
     "it is in percent": "leave out the factor 100",
     "' is missing": "put this column into each row",
     "' is not expected": "leave this column out of the rows",
     "and it must be a number": "put the number itself into the row, without a unit",
     "the device is": USUAL["the device is"],
+    "epoch_time of": "time.perf_counter() after the epoch, minus time.perf_counter() before it",
 }
 """For rows that have another form than the table asks for."""
 

@@ -40,11 +40,7 @@ def same_trajectory(
     )
     problem = misshapen(student["losses"], baseline["losses"]) or not_finite(student["weights"])
     if problem:
-        return Failed(
-            problem,
-            ended_early(student["losses"], baseline["losses"]) or why,
-            try_,
-        )
+        return Failed(problem, *(too_few(student["losses"], baseline["losses"]) or (why, try_)))
     apart = furthest(student["losses"], baseline["losses"])
     moved = distance(student["weights"], baseline["weights"])
     measured = (
@@ -96,13 +92,33 @@ def misshapen(losses: Array, expected: Array, of: str = "batch") -> str:
     return f"the loss of {of} {bad[0] + 1} is {losses[bad[0]]}" if len(bad) else ""
 
 
-def ended_early(losses: Array, expected: Array) -> str:
-    """Say why an epoch of several batches may have one loss, or those of its first batches; or nothing."""
+WHOLE = "go through the whole loader: no break, no islice, no limit"
+
+
+def too_few(losses: Array, expected: Array) -> tuple[str, str] | None:
+    """Say why an epoch may have fewer losses than batches, and what to try; nothing if it has not."""
     count, whole = len(losses), len(expected)
-    if 1 < count < whole and np.allclose(losses, expected[:count], rtol=1e-3):
-        return f"the loop ended after {count} of {whole} batches"
-    ended = count == 1 < whole
-    return "only one loss is kept, or `return` stands inside of the loop" * ended
+    if count >= whole:
+        return None
+    if count > 1 and np.allclose(losses, expected[:count], rtol=1e-3):
+        return f"the loop ended after {count} of {whole} batches", WHOLE
+    if count == 1:
+        why = "only one loss is kept, or `return` stands inside of the loop"
+        return why, "append a loss in each iteration, and return after the loop"
+    why = "batches are skipped, the loop ends too early, or not every loss is kept"
+    return why, "train on every batch of the loader, the last one too, and append the loss of each"
+
+
+def rounded(losses: Array, expected: Array) -> bool:
+    """Whether losses were cut to a few decimals, and are the expected ones but for that."""
+    return any(
+        furthest(losses, expected) <= 0.7 * 10**-digits
+        and np.allclose(losses, np.round(losses, digits), rtol=0.0, atol=1e-7)
+        for digits in range(1, 5)
+    )
+
+
+ROUNDED = "return each loss as it is, and round only what you print"
 
 
 def not_finite(weights: Array) -> str:
@@ -258,15 +274,40 @@ def accuracy_problem(reported: float | None, epoch: Trained) -> Problem | tuple[
         reported is not None and abs(reported - expected) <= 101 / samples
     ):  # one close call may turn
         return ()
+    narrow = [
+        (
+            100 * _counted(epoch.right, digits) / samples,
+            f"correct was added up in {dtype}: {beyond}",
+        )
+        for digits, dtype, beyond in COUNTERS
+    ]
     near = f"near the {expected:.6g} % that were right: counted in 16 bits, or not in train()"
-    why = explained(reported, _accuracies(epoch.right, epoch.sizes), 1e-3)
+    why = explained(reported, [*_accuracies(epoch.right, epoch.sizes), *narrow], 1e-3)
     why = why or explained(reported, [(expected, near)], 0.02)
+    if any(why == words for _, words in [*narrow, (expected, near)]):
+        return (
+            why,
+            "count correct in int64: give its tensor this dtype, and not that of the outputs",
+        )
     other = "more than all of them: batches are counted twice" if (reported or 0.0) > 100 else ""
     why = why or other or f"{expected:.4g} % of the samples were right"
-    return (
-        why,
-        "100 * correct / samples over the whole epoch, correct counted in int64",
-    )
+    return why, "100 * correct / samples, each counted over the whole epoch"
+
+
+COUNTERS = (
+    (8, "bfloat16", "it rounds whole numbers beyond 256"),
+    (11, "float16", "it rounds whole numbers beyond 2048"),
+)
+"""Binary digits of a float, its dtype, and where it stops to count."""
+
+
+def _counted(right: Sequence[int], digits: int) -> float:
+    """Add up in a float of so many binary digits."""
+    total = 0.0
+    for hits in right:
+        fraction, exponent = math.frexp(total + hits)
+        total = math.ldexp(round(fraction * 2**digits), exponent - digits)
+    return total
 
 
 def _accuracies(right: Sequence[int], sizes: Sequence[int]) -> list[tuple[float, str]]:

@@ -187,10 +187,25 @@ def _difference(
     if want.size == 1:
         digits = 15 if want[0].is_integer() else 6
         return f"{got[0]:.{digits}g}, and {want[0]:.{digits}g} is right"
+    return _alike(got, want) or _at_places(got, want, shape, apart, allowed)
+
+
+def _alike(got: Array, want: Array) -> str:
+    """Say that all numbers are wrong in one way; or nothing."""
     if not got.any():
         return "all numbers are 0"
-    if times := multiple(got, want, ALIKE):
-        return f"all numbers are {times:.3g} times the right ones"
+    times = multiple(got, want, ALIKE)
+    return f"all numbers are {times:.3g} times the right ones" if times else ""
+
+
+def _at_places(
+    got: Array,
+    want: Array,
+    shape: Sequence[int],
+    apart: float,
+    allowed: float,
+) -> str:
+    """Say how far some numbers are off, and where."""
     place = _place(got, want, shape)
     lost = int(np.sum(~np.isfinite(got)))
     if lost and np.isfinite(want).all():

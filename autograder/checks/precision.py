@@ -6,15 +6,18 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 from autograder.checks.numerics import (
+    ROUNDED,
     Array,
     close,
     distance,
     misshapen,
     norm,
     not_finite,
+    rounded,
     shares,
     shown,
     sixteen_bits,
+    too_few,
     update,
 )
 from autograder.model import (
@@ -25,6 +28,7 @@ from autograder.model import (
     Verdict,
 )
 from autograder.probe import Tolerance
+from autograder.traces.words import many
 
 HALF = {"float16", "bfloat16"}
 SINGLE = {"float32"}
@@ -93,12 +97,12 @@ def dtypes_where_they_help(
     return Passed(f"{measured}; {ON_A_CPU}" if own_choice else measured)
 
 
-KEEP = "losses.append(loss.detach()) in each iteration"
+CUT = "the losses are rounded"
 APART = {
     NARROW: FLOAT32,
-    "each batch has one loss": KEEP,
-    "only one loss is kept": KEEP,
+    "each batch has one loss": "losses.append(loss.detach()) once in each iteration",
     "the optimizer stepped": "scaler.step(optimizer), which skips such a step",
+    CUT: ROUNDED,
     "the weights are right": "take the criterion inside of autocast, and append loss.detach() as it is",
     "the first loss differs": "model.train(), then the criterion on the whole batch, under autocast",
     "the first loss is near": "zero_grad, forward, loss, backward, step: each once for each batch",
@@ -118,7 +122,8 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
     if sixteen_bits(weights):
         return NARROW
     if distance(weights, amp.baseline.arrays["weights"]) <= within.weights:
-        return "the weights are right, the losses are not: rounded, scaled, or taken in 16 bits outside autocast"
+        scaled = "the losses are not: scaled, or taken in 16 bits outside autocast"
+        return f"the weights are right, {CUT if rounded(losses, expected) else scaled}"
     if abs(losses[0] - expected[0]) > within.losses:
         return "the first loss differs already: not the criterion's on the whole first batch, in train()"
     return (
@@ -129,9 +134,9 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
 
 def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_: str) -> Verdict:
     """Pass losses that are clearly nearer to those of a trusted run in half precision than to FP32's."""
-    problem = misshapen(losses, plain)
-    if problem:
-        return Failed(problem, "each batch has one loss, a finite number", try_)
+    if problem := misshapen(losses, plain):
+        why = "each batch has one loss, a finite number"
+        return Failed(problem, *(too_few(losses, plain) or (why, APART["each batch has one loss"])))
     away = norm(losses - plain)
     apart = {dtype: norm(losses - half) for dtype, half in halves.items()}
     nearest = min(apart, key=apart.__getitem__)
@@ -144,6 +149,8 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
         return Passed(measured, evidence)
     if away < apart[nearest] / 20:
         why = "that is FP32: autocast was not on; torch.cuda.amp.autocast switches itself off without a GPU"
+    elif rounded(losses, plain):
+        why, try_ = f"{CUT}: the rounding of 16 bits cannot be seen in them", ROUNDED
     else:
         why = "the losses are rounded neither as FP32 nor as 16 bits under autocast: "
         why += f"the dtype is another than {nearest}, " * (len(halves) == 1)
@@ -152,21 +159,29 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     return Failed(measured, why, try_, evidence)
 
 
-def scaler_in_order(events: Sequence[str], batches: int, *, try_: str) -> Verdict:
+UNSCALED = "backward of a loss that the given scaler did not scale"
+NEVER = (
+    "the given scaler is never used: the code calls another one, or none",
+    "call scale, step and update of the scaler that is given, and put no other one in its place",
+)
+
+
+def scaler_in_order(events: Sequence[str], batches: int) -> Verdict:
     """Pass one whole sequence of calls per batch: scale, backward, perhaps unscale_, step, update."""
     at, steps = _good_steps(events)
     if at == len(events) and steps == batches:
         return Passed(f"{steps} steps: scale, backward, step, update")
     rest = events[at : at + 6]
-    measured = f"in order for {steps} of {batches} steps, then: {', '.join(rest) or 'nothing more'}"
+    measured = (
+        f"in order for {steps} of {batches} steps, then: {', '.join(rest[:4]) or 'nothing more'}"
+    )
     used = set(events) & {"scale", "unscale_", "step", "update"}
-    why = _disorder(rest) if used else "the given scaler is never used"
-    if steps and not rest:
-        why = (
-            "some batches have no step: they are skipped, or the loop ends early"
-            if steps < batches
-            else "some batch has two steps"
-        )
+    why, try_ = _disorder(rest) if used else NEVER
+    if steps and not rest and steps < batches:
+        why = "some batches have no step: they are skipped, or the loop ends early"
+        try_ = "train on every batch of the loader: let no continue, break or islice leave one out"
+    elif steps and not rest:
+        why, try_ = "some batch has two steps", "one scaler.step(optimizer) for each batch"
     return Failed(measured, why, try_)
 
 
@@ -181,17 +196,18 @@ def _good_steps(events: Sequence[str]) -> tuple[int, int]:
         at, steps = at + len(step), steps + 1
 
 
-def _disorder(events: Sequence[str]) -> str:
-    if "backward of the unscaled loss" in events:
-        return "backward ran on the loss and not on what scaler.scale(loss) returned"
+def _disorder(events: Sequence[str]) -> tuple[str, str]:
+    if UNSCALED in events:
+        why = "backward ran on the loss and not on what scaler.scale(loss) returned"
+        return why, "scaler.scale(loss).backward()"
     if "optimizer.step" in events:
-        return "optimizer.step() moves the weights by scaled gradients, infinite ones included"
+        why = "optimizer.step() moves the weights by scaled gradients, infinite ones included"
+        return why, "scaler.step(optimizer) in its place"
     missing = [name for name in STEP if name not in (*events, "unscale_")]
-    return (
-        f"scaler.{missing[0]} is missing"
-        if missing
-        else "the order is wrong, or a call comes twice"
-    )
+    if missing:
+        return f"scaler.{missing[0]} is missing", f"call scaler.{missing[0]} for each batch"
+    why = "the order is wrong, or a call comes twice"
+    return why, "for each batch once: scale, backward, unscale_ where you clip, step, update"
 
 
 def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
@@ -200,28 +216,34 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     after = run.student.values["after"]
     weights, moved = run.student.arrays["weights"], update(run)
     scaler = "scaler.step(optimizer), then scaler.update(), with the given scaler"
+    taken, right = (side.values.get("steps", 0) for side in (run.student, run.baseline))
     if bad := not_finite(weights):
         why = "the optimizer stepped although a gradient was infinite"
         return Failed(bad, why, f"{scaler}; {where}")
     apart = f"update differs by {moved.error:.2%} from the run without that batch"
     measured = f"{apart}, scale {before:g} -> {shown(after)}"
+    problem = None
     if after is not None and 0 < after <= before / 4:
         why = "the scale was halved several times: the infinite gradients stayed for later steps"
-        return Failed(
-            measured,
+        problem = why, "optimizer.zero_grad() in each step, in AMP as well"
+    elif taken < right:
+        measured = f"{measured}, {many(taken, 'step')} instead of {right}"
+        why = "batches besides the overflowing one have no step"
+        problem = (
             why,
-            "optimizer.zero_grad() in each step, in AMP as well",
+            "train on every batch of the loader: one step for each that does not overflow",
         )
-    if not close(after, before / 2, 1e-6):
+    elif not close(after, before / 2, 1e-6):
         why = "the scale was not halved once: scaler.update() did not see the overflow"
-        return Failed(measured, why, f"{scaler}; {where}")
+        problem = why, f"{scaler}; {where}"
+    if problem:
+        return Failed(measured, *problem)
     if within is None:
         return Passed(measured)
     evidence = shares(update=moved.error / within)
     if moved.error <= within:
         return Passed(measured, evidence)
-    why = "steps other than the overflowing one were skipped or changed"
-    try_ = scaler
+    why, try_ = "steps other than the overflowing one were changed", scaler
     if sixteen_bits(weights):
         why, try_ = NARROW, FLOAT32
     elif moved.ratio < SHORT:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from operator import add
 from typing import Any
 
-from autograder.checks.numerics import close, explained, shown
+from autograder.checks.numerics import WHOLE, close, explained, shown
 from autograder.model import Failed, Passed, Verdict
 
 EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
@@ -49,11 +49,11 @@ IN_SECONDS = "return the seconds as perf_counter() gives them, without 1000 *"
 COUNT = "samples += len(labels) in each iteration; samples / seconds at the end"
 SUM = "data_wait += time from asking for a batch until it is there, the first one included"
 CALL = "time whole iterations, and call model(images): model.forward(images) skips the clock, which is hooked to it"
+OTHER = "the result differs from samples / seconds of the epoch"
 JUMPS = "its clock is time.time(), which jumps when it is set"
 STEADY = "time.perf_counter() for every reading"
 ARRIVED = "read the clock as soon as the batch is there, before it is moved to the device"
 MOVED = "(on a clock that the grader moves)"
-WHOLE = "go through the whole loader: no break, no islice, no limit"
 AGAIN = "read the clock again when the iteration ends"
 
 
@@ -65,7 +65,7 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
     of_wait = f"data_wait is {shown(reported['data_wait'])} s, and {waited:.4g} s is right"
     measured = f"{of_rate}; {of_wait} {MOVED}"
     if not close(reported["throughput"], rate, EXACT):
-        other = "the result differs from samples / seconds of the epoch", COUNT
+        other = OTHER, COUNT
         story = _story(reported["throughput"], _rates(script), other)
         return Failed(f"{of_rate} {MOVED}", *story)
     wait = reported["data_wait"]

@@ -20,8 +20,9 @@ WHY_APART = {
     ),
     "listed": (
         "the weights are right, and the losses are not those of the steps: taken later, averaged or multiplied",
-        "losses.append(loss.detach()) in each iteration",
+        "losses.append(loss.detach()) in each iteration, and return them as they are",
     ),
+    "rounded": ("the weights are right, and the losses are rounded", numerics.ROUNDED),
     "eval": (
         "the model came in eval(), and was still in eval() when it was trained",
         "model.train() before the loop",
@@ -40,13 +41,14 @@ WHY_APART = {
 
 def how_apart(pair: Pair, within: Tolerance) -> str:
     """Name how a training left the baseline's: a key of WHY_APART."""
-    losses, expected = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
+    series = [side.arrays["losses"] for side in (pair.student, pair.baseline)]
+    losses, expected = (it[:1] for it in series)
     in_eval = pair.baseline.values["in_eval"]
     apart = numerics.furthest(losses, expected)
     if numerics.distance(*(side.arrays["weights"] for side in (pair.student, pair.baseline))) <= (
         within.weights
     ):
-        return "listed"
+        return "rounded" if numerics.rounded(*series) else "listed"
     moved = numerics.update(pair).ratio
     if moved < SHORT:
         return "short" if moved else "still"

@@ -10,9 +10,11 @@ half.skips_overflow()                          a batch that overflows moves noth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from autograder.checks import precision
+from autograder.checks.numerics import sixteen_bits
 from autograder.claims.training_loop import steepen
 from autograder.lab import (
     INTEGER,
@@ -26,7 +28,7 @@ from autograder.lab import (
     map_of,
     optional,
 )
-from autograder.model import Device, Observation, Pair, Verdict
+from autograder.model import Device, Failed, Observation, Pair, Verdict
 
 HALVES = ("bfloat16", "float16")
 TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
@@ -57,34 +59,36 @@ class HalfPrecision:
 
         @self.part.probe(
             pair=True,
-            arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)),
+            arrays={
+                **dict.fromkeys(("losses", *HALVES), ("float64", 1)),
+                "weights": ("float32", 1),
+            },
             takes=self.takes,
         )
         def rounding(student: Student, rig: Rig) -> Any:
-            def losses() -> Any:
+            def trained() -> dict[str, Any]:
                 window = rig.window([8] * 40, lr=0.0)
                 if not scaler:
                     window.scaler = None  # type: ignore[assignment]  # autocast alone
-                return rig.series(self.train(student, window)["losses"], "losses")
+                losses = rig.series(self.train(student, window)["losses"], "losses")
+                return {"losses": losses, "weights": window.weights()}
 
-            own = losses()
+            own = trained()
             if rig.side == "student":
                 # The baseline's are read.
-                return {
-                    "losses": own,
-                    **dict.fromkeys(HALVES, own),
-                }
-            return {
-                "losses": own,
-                **{dtype: rig.autocast(dtype, losses) for dtype in HALVES},
-            }
+                return {**own, **dict.fromkeys(HALVES, own["losses"])}
+            halves = {dtype: rig.autocast(dtype, trained)["losses"] for dtype in HALVES}
+            return {**own, **halves}
 
         def judge(run: Pair) -> Verdict:
             trusted = run.baseline.arrays
             halves = {dtype: trusted[dtype] for dtype in HALVES}
             try_ = f"torch.autocast(device.type) around the forward pass and the loss; {self.where}"
             losses = run.student.arrays["losses"]
-            return precision.rounded_as(losses, trusted["losses"], halves, try_=try_)
+            verdict = precision.rounded_as(losses, trusted["losses"], halves, try_=try_)
+            if isinstance(verdict, Failed) and sixteen_bits(run.student.arrays["weights"]):
+                return replace(verdict, why=precision.NARROW, try_=precision.FLOAT32)
+            return verdict
 
         self.part.add_check(
             "computes_in_half_precision",
@@ -151,14 +155,8 @@ class HalfPrecision:
             return {"events": events, "batches": batches}
 
         def judge(observation: Observation) -> Verdict:
-            calls = "scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update()"
-            calls += ", by the scaler that is given"
-            try_ = f"{calls}; {self.where}"
-            return precision.scaler_in_order(
-                observation.values["events"],
-                observation.values["batches"],
-                try_=try_,
-            )
+            events, batches = observation.values["events"], observation.values["batches"]
+            return precision.scaler_in_order(events, batches)
 
         self.part.add_check("scaler_in_order", says, "report", judge, ["scaler_calls"])
 
@@ -168,7 +166,7 @@ class HalfPrecision:
         @self.part.probe(
             pair=True,
             arrays=TRAINED,
-            values={"before": NUMBER, "after": optional(NUMBER)},
+            values={"before": NUMBER, "after": optional(NUMBER), "steps": INTEGER},
             takes=self.takes,
         )
         def overflow(student: Student, rig: Rig) -> Any:
@@ -177,11 +175,14 @@ class HalfPrecision:
             steepen(window)
             before = window.scaler.get_scale()
             start = window.weights()
+            steps = list[int]()
+            window.optimizer.register_step_post_hook(lambda *_: steps.append(1))
             self.train(student, window)
             after = rig.number(window.scaler.get_scale())
             return {
                 "before": before,
                 "after": after,
+                "steps": len(steps),
                 "start": start,
                 "weights": window.weights(),
             }

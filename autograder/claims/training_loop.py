@@ -19,6 +19,7 @@ from typing import Any
 from autograder.checks import host_waits, loaders, numerics, timing
 from autograder.checks.numerics import close, shown
 from autograder.claims.apart import WHY_APART, how_apart
+from autograder.claims.epoch_words import not_passed, passed_over
 from autograder.claims.graphs import FETCHES
 from autograder.lab import (
     BOOLEAN,
@@ -52,10 +53,6 @@ WAITS = {
 }
 Reason = Callable[[Pair, Tolerance], tuple[str, str]]
 """Says why a training does not follow the baseline's, and what to try."""
-PASSED = {  # what to try where a figure is not what passed
-    "epoch_time": "return the seconds from before the loop until the device is done with all of it",
-    "samples": "samples += len(labels) in each iteration",
-}
 OWN_LOSS = "yours is F.cross_entropy's, and the criterion passed in was a different one, with label smoothing"
 
 
@@ -202,9 +199,8 @@ class TrainingLoop:
             trusted = pair.baseline.values
             losses, expected = (side.arrays["losses"] for side in (pair.student, pair.baseline))
             if unlike := numerics.misshapen(losses, expected):
-                why = numerics.ended_early(losses, expected) or "each batch has one"
-                try_ = "losses.append(loss.detach()) in each iteration"
-                return Failed(unlike, why, timing.WHOLE if "the loop ended" in why else try_)
+                one_each = "each batch has one", "losses.append(loss.detach()) in each iteration"
+                return Failed(unlike, *(numerics.too_few(losses, expected) or one_each))
             expected = losses if rounded else expected
             epoch = numerics.Trained(expected, trusted["sizes"], trusted["right"], means)
             own = [(trusted["plain"] or 0.0, OWN_LOSS)] if smoothing else []
@@ -212,7 +208,11 @@ class TrainingLoop:
             listing = losses if listed else expected
             problem = numerics.loss_problem(reported["loss"], listing, epoch, own, within)
             problem = problem or numerics.accuracy_problem(reported["accuracy"], epoch)
-            measured = f"loss {shown(reported['loss'])}, accuracy {shown(reported['accuracy'])} %"
+            loss, accuracy = (
+                "nan, inf or no number" if reported[it] is None else shown(reported[it])
+                for it in ("loss", "accuracy")
+            )
+            measured = f"loss {loss}, accuracy {accuracy} %"
             return Failed(measured, *problem) if problem else Passed(measured)
 
         values = dict.fromkeys(("sizes", "right"), list_of(INTEGER))
@@ -277,7 +277,7 @@ class TrainingLoop:
             trusted = pair.baseline.values
             samples = sum(trusted["sizes"])
             if reported["handed_on"] != trusted["handed_on"]:
-                return _handed_on(len(reported["handed_on"]), samples)
+                return not_handed_on(len(reported["handed_on"]), samples)
             work = trusted["work"][
                 : max(reported["passes"], 0) or None
             ]  # who joins batches takes fewer
@@ -305,12 +305,15 @@ class TrainingLoop:
                 (it for it in judged if isinstance(it[0], Passed)),
                 judged[0],
             )
+            passes = reported["passes"]
+            if isinstance(verdict, Failed) and (not passes or verdict.why == timing.OTHER):
+                return replace(verdict, **passed_over(passes, len(trusted["sizes"])))
             if isinstance(verdict, Failed):
                 return replace(verdict, try_=verdict.try_ or see)
             passed = {"epoch_time": script.total, "samples": samples}
             for name in figures:
                 if not close(reported[name], passed[name], timing.EXACT):
-                    return _not_passed(name, reported[name], passed[name])
+                    return not_passed(name, reported[name], passed[name])
             return verdict
 
         named = ("throughput", "data_wait", *figures)
@@ -382,19 +385,3 @@ class TrainingLoop:
     def _probe(self, run: Callable[[Student, Rig], Any], **forms: Any) -> str:
         self.part.probe(takes=None if self.module else [self.function], **forms)(run)
         return run.__name__
-
-
-def _handed_on(count: int, samples: int) -> Failed:
-    measured = f"step got {count} samples, and the loader gave {samples}"
-    if count == samples:
-        measured = f"{measured}, in another order"
-    why = "each batch is to be handed on once, as it comes"
-    return Failed(measured, why, "call step once for each batch, and go through the loader once")
-
-
-def _not_passed(name: str, reported: float | None, passed: float) -> Failed:
-    """Fail an epoch_time, or a number of samples, that is not what passed."""
-    why, try_ = f"{passed:.4g} is right", PASSED[name]
-    if close(reported, 1000 * passed, timing.EXACT):
-        why, try_ = f"{why}: it is in milliseconds", timing.IN_SECONDS
-    return Failed(f"{name} is {shown(reported)}", why, try_)

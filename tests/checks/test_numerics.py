@@ -170,9 +170,13 @@ def test_where_nothing_is_allowed_the_least_is_endless(apart, allowed, expected)
 
 @pytest.mark.parametrize(
     ("losses", "why"),
-    [([1.5], "`return` stands inside of the loop"), ([1.5, 1.2], "because"), ([], "because")],
+    [
+        ([1.5], "`return` stands inside of the loop"),
+        ([1.5, 1.2], "batches are skipped"),
+        ([], "batches are skipped"),
+    ],
 )
-def test_an_epoch_of_one_batch_is_told_by_where_return_stands(losses, why):
+def test_an_epoch_of_fewer_losses_than_batches_says_why(losses, why):
     found = numerics.same_trajectory(
         Pair(seen(losses=losses), seen()), WITHIN, why="because", try_="try"
     )
@@ -219,6 +223,31 @@ def test_loss_and_accuracy_are_of_the_epoch_and_a_usual_mistake_is_named(told, w
     found = found or numerics.accuracy_problem(told["accuracy"], EPOCH)
 
     assert (bool(why), True) == (bool(found), why in (found or ("", ""))[0])
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("bfloat16", 256), ("float16", 2048)])
+def test_a_counter_of_16_bits_is_named_by_its_dtype(dtype, most):
+    """One by one, it comes to that number and no further."""
+    epoch = numerics.Trained(np.ones(3000), [2] * 3000, [1] * 3000, ["batches"])
+
+    why, try_ = numerics.accuracy_problem(100 * most / 6000, epoch)
+
+    assert f"correct was added up in {dtype}" in why
+    assert "int64" in try_
+
+
+@pytest.mark.parametrize(
+    ("losses", "cut"),
+    [
+        pytest.param([1.51, 1.26, 1.0], True, id="two decimals"),
+        pytest.param(np.float32([1.51, 1.26, 1.0]), True, id="two decimals in 32 bits"),
+        pytest.param([1.5063, 1.2571, 1.0012], False, id="four decimals of other losses"),
+        pytest.param([1.50734, 1.25791, 1.00123], False, id="all"),
+        pytest.param([1.51, 1.26], False, id="too few"),
+    ],
+)
+def test_losses_that_were_rounded_are_told_from_others(losses, cut):
+    assert cut == numerics.rounded(np.array(losses, "float64"), np.array([1.50734, 1.2579, 1.0012]))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.checks import precision
-from autograder.model import Failed, Passed
+from autograder.model import Failed, Observation, Pair, Passed
 
 GOOD = {
     "convolution": {"bfloat16": 2},
@@ -129,7 +129,9 @@ def test_losses_near_those_of_a_trusted_half_precision_run_pass(name, off):
             "neither as FP32 nor as 16 bits",
             id="noise",
         ),
-        pytest.param(PLAIN[:2], "2 losses for 3 batches", "each batch has one loss", id="too few"),
+        pytest.param(
+            PLAIN[:2], "2 losses for 3 batches", "the loop ended after 2 of 3 batches", id="too few"
+        ),
         pytest.param(
             [1.5, math.nan, 1.0], "the loss of batch 2 is nan", "a finite number", id="NaN"
         ),
@@ -155,7 +157,7 @@ def test_other_losses_fail_with_how_far_they_are(losses, measured, why):
     ],
 )
 def test_the_order_of_a_scaler_passes(events):
-    assert isinstance(precision.scaler_in_order(events, 2, try_="try"), Passed)
+    assert isinstance(precision.scaler_in_order(events, 2), Passed)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_the_order_of_a_scaler_passes(events):
     [
         pytest.param([], "0 of 2 steps, then: nothing more", "never used", id="nothing"),
         pytest.param(
-            ["backward of the unscaled loss", "optimizer.step"],
+            [precision.UNSCALED, "optimizer.step"],
             "0 of 2",
             "never used",
             id="not used",
@@ -185,7 +187,7 @@ def test_the_order_of_a_scaler_passes(events):
             id="plain step",
         ),
         pytest.param(
-            ["scale", "backward of the unscaled loss", "step", "update"],
+            ["scale", precision.UNSCALED, "step", "update"],
             "0 of 2",
             "backward ran on the loss",
             id="loss",
@@ -200,8 +202,34 @@ def test_the_order_of_a_scaler_passes(events):
     ],
 )
 def test_another_order_fails_and_shows_what_was_seen(events, measured, why):
-    verdict = precision.scaler_in_order(events, 2, try_="try")
+    verdict = precision.scaler_in_order(events, 2)
 
     assert isinstance(verdict, Failed)
     assert measured in verdict.measured
     assert why in verdict.why
+
+
+def trained(after, steps, weights=(1.0, 2.0)):
+    arrays = {"start": np.float32([0.0, 0.0]), "weights": np.float32(weights)}
+    values = {"before": 512.0, "after": after, "steps": steps}
+    return Observation("overflow", "ok", values=values, arrays=arrays)
+
+
+@pytest.mark.parametrize(
+    ("after", "steps", "weights", "why"),
+    [
+        pytest.param(256.0, 7, (1.0, 2.0), "", id="right"),
+        pytest.param(512.0, 4, (0.5, 1.0), "batches besides the overflowing one", id="skipped"),
+        pytest.param(128.0, 5, (0.7, 1.0), "halved several times", id="gradients stayed"),
+        pytest.param(512.0, 7, (1.0, 2.0), "the scale was not halved once", id="another scaler"),
+        pytest.param(256.0, 7, (2.1, 1.3), "steps other than the overflowing one", id="changed"),
+        pytest.param(256.0, 7, (0.1, 0.2), "gradients are clipped", id="clipped"),
+    ],
+)
+def test_a_step_that_overflows_is_the_only_one_that_is_left_out(after, steps, weights, why):
+    run = Pair(trained(after, steps, weights), trained(256.0, 7))
+
+    found = precision.overflow_skipped(run, 0.02, "where")
+
+    assert why in getattr(found, "why", "")
+    assert bool(why) == isinstance(found, Failed)

@@ -113,6 +113,16 @@ MISTAKES = {
         '"losses": losses[:1],',
         {"trains_right": "1 loss for 8 batches", "returns_the_metrics": "only one loss is kept"},
     ),
+    "rounded losses": (
+        '"losses": losses,',
+        '"losses": [round(it, 2) for it in losses],',
+        {"trains_right": "the losses are rounded"},
+    ),
+    "called by its name": (
+        "outputs = model(images)",
+        "outputs = model.forward(images)",
+        {"honest_throughput": "the model was not called"},
+    ),
     "a fraction": (
         "100 * correct.item()",
         "correct.item()",

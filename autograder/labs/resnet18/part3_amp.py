@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from autograder.checks import comparison as compare
 from autograder.checks import memory, numerics, plot, precision, speedup
-from autograder.checks.hints import hinted
+from autograder.checks.hints import hint_for, hinted
 from autograder.checks.slips import epochs
 from autograder.checks.table_form import fraction_problem
 from autograder.claims.precision import TRAINED, HalfPrecision
@@ -211,13 +212,14 @@ def clips_true_gradients(clipping: Pair) -> Verdict:
         f"{CLIPPED[mode]}: update {update.ratio:.3g}x the expected one"
         for mode, update in updates.items()
     )
+    off = [mode for mode, update in updates.items() if not update.error <= UPDATE]
     for mode, update in updates.items():
         weights = clipping.student.arrays[f"{mode}_weights"]
         if problem := numerics.not_finite(weights):
             why = "a gradient was NaN or infinite before it was clipped"
             return Failed(f"{CLIPPED[mode]}: {problem}", why, CLIP[mode])
-        if not update.error <= UPDATE:
-            why, try_ = _misclipped(mode, update, numerics.sixteen_bits(weights))
+        if mode in off:
+            why, try_ = _misclipped(off, update, numerics.sixteen_bits(weights))
             return Failed(measured, why, try_, numerics.shares(update=update.error / UPDATE))
     furthest = max(update.error for update in updates.values())
     return Passed(measured, numerics.shares(update=furthest / UPDATE))
@@ -233,7 +235,9 @@ CLIP = {
 }
 
 
-def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, str]:
+def _misclipped(off: Sequence[str], moved: numerics.Update, narrow: bool) -> tuple[str, str]:
+    """Say how the first of those that are *off* was clipped."""
+    mode, where = off[0], ", ".join(CLIPPED[it] for it in off)
     if mode == "amp" and moved.ratio < 0.1:
         why = (
             "clipping came before unscale_, "
@@ -242,16 +246,16 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
         return why, CLIP[mode]
     if narrow:
         return precision.NARROW, precision.FLOAT32
-    same_direction = abs(moved.error - (moved.ratio - 1)) <= 0.05
+    same_direction = abs(moved.error - (moved.ratio - 1)) <= 0.05 * moved.ratio
     if 1.8 <= moved.ratio <= 2.2 and same_direction:
         why = f"{CLIPPED[mode]} moves twice as far: each step is taken twice"
         return why, "call step(optimizer) once for each batch"
+    if moved.ratio > 1.5 and same_direction:
+        ways = "not at all, or value by value"
+        return f"{where}: gradients were not clipped to max_grad_norm: {ways}", CLIP[mode]
     if moved.ratio > 1.5:
-        why = (
-            f"{CLIPPED[mode]}: gradients were not clipped to max_grad_norm, "
-            "or each value or parameter by itself, and not all by one factor, from the norm of all"
-        )
-        return why, CLIP[mode]
+        why = f"{where}: each gradient, or each of its values, was clipped by itself"
+        return why, "one clip_grad_norm_ of all model.parameters(): all get one factor"
     why = f"{CLIPPED[mode]} moves in a different direction"
     return why, f"the same steps as in the plain loop, but clipped: {CLIP[mode]}"
 
@@ -281,14 +285,27 @@ def _made_up(comparison: Pair) -> tuple[str, str] | None:
     return why, "train with what make_training returns, and write what you measured"
 
 
+SLIPS = {
+    "autocast was on": "use_amp=False in the FP32 row; if it is there, fix fp32_is_untouched first",
+    "autocast was not on": (
+        "use_amp=True in the AMP row; if it is there, fix computes_in_half_precision first"
+    ),
+    "includes the slow first": "before each measured epoch, train a few batches on a separate model",
+    "epoch_time of": "time.perf_counter() after the whole epoch, minus that before it",
+}
+"""What `time_problem` says -> what to try."""
+RATE = "take the throughput that train_epoch_amp returns; if you do, fix honest_throughput first"
+
+
 def _measured(comparison: Pair, device: Device) -> str | tuple[str, str] | None:
     rows, trainings = (comparison.student.values[name] for name in ("rows", "trainings"))
     script = comparison.baseline.values
     right = script["rows"][0]
+    slow = compare.time_problem(rows, epochs(script))
     machine = compare.RESULTS.machine_problem(rows, right["device"], on_gpu=device.kind == "cuda")
     return (
         compare.epoch_problem(trainings, script["batches"])
-        or compare.time_problem(rows, epochs(script))
+        or (slow and (slow, hint_for(slow, SLIPS) or RATE))
         or compare.training_problem(trainings, script["batches"])
         or compare.accuracy_problem(rows, script["samples"], right["accuracy"])
         or (machine and (machine, COLUMNS))
