@@ -19,7 +19,7 @@ from typing import Any
 from autograder.checks import host_waits, loaders, numerics, timing
 from autograder.checks.numerics import close, shown
 from autograder.claims.apart import WHY_APART, how_apart
-from autograder.claims.epoch_words import not_passed, passed_over
+from autograder.claims.epoch_words import not_handed_on, not_passed, passed_over
 from autograder.claims.graphs import FETCHES
 from autograder.lab import (
     BOOLEAN,

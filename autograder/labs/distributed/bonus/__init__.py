@@ -102,6 +102,12 @@ def draw(
 
 
 WITHIN = {"float32": 1e-5, "bfloat16": 2e-2}
+FEW_DIGITS = (
+    "so small an error is rounding: the sum of squares has 16 bits, and needs float32",
+    "convert with .to(tl.float32) right after each tl.load, and to no 16 bits before tl.store",
+)
+SMALL = dict.fromkeys(("e-05 of the largest", "e-04 of the largest"), FEW_DIGITS)
+"""Wrong formulas and masks are off by more."""
 SHAPES = {
     "width 1": {"width": 1},
     "width 5": {"width": 5},
@@ -111,6 +117,15 @@ SHAPES = {
     "no rows": {"rows": 0, "width": 64},
     "three dimensions": {"batch": 3, "width": 64},
 }
+
+
+def over_the_block(x: Any, residual: Any, weight: Any, eps: float) -> Any:
+    """Return what somebody returns whose mean is of BLOCK numbers, the next power of two."""
+    total, block = x + residual, 1 << (x.shape[-1] - 1).bit_length()
+    root = ((total**2).sum(-1, keepdim=True) / block + eps).sqrt()
+    return total / root * weight, total
+
+
 GRADIENTS = {"drawn": {}, "width 100": {"width": 100}, "three dimensions": {"batch": 3, "width": 5}}
 add_norm.same(
     {"eps 0.1": {"eps": 0.1}},
@@ -128,11 +143,16 @@ add_norm.same(
             "where eps stands, or which eps: the argument is added to the mean, under the root",
             "take the argument eps, in sqrt(mean(total**2) + eps)",
         ),
+        "result 2": (
+            "result 2 is total = x + residual, without norm and weight",
+            "store the sum itself in the second tensor",
+        ),
         "": (
-            "another function: total / sqrt(mean(total**2) + eps) * weight, with total = x + residual",
-            "compare with PyTorch's operators on one short row",
+            "result 1 is total / sqrt(mean(total**2) + eps) * weight, with total = x + residual",
+            "compute total, the root and the product one by one on a short row, beside PyTorch's",
         ),
     },
+    hints=SMALL,
     try_=SEE,
 )
 add_norm.same(
@@ -150,11 +170,23 @@ add_norm.same(
             "x.numel() // width programs",
         ),
         "no rows": ("a grid of 0 programs cannot be launched", "return before the launch"),
+        "width 1, ": (
+            "even a row of one number is wrong, so more than a mask is",
+            "fix matches_pytorch first",
+        ),
+        "width 2500": (
+            "narrower rows are right: numbers behind BLOCK are left out",
+            "take a BLOCK that is at least the width, whatever the width is",
+        ),
         "": (
             "numbers behind the end of a row are counted, or those behind BLOCK are left out",
-            "BLOCK is at least the width; load with a mask and other=0.0, and divide by the width",
+            "give each load a mask and other=0.0, with a BLOCK that is at least the width",
         ),
     },
+    slips={
+        ("the sum of squares is divided by BLOCK", "divide it by the width"): over_the_block,
+    },
+    hints=SMALL,
     try_=SEE,
 )
 alone.same_gradients(
@@ -164,6 +196,14 @@ alone.same_gradients(
     name="gradients_match",
     says="Gradients of x, residual and weight are those of PyTorch's operators, through both results.",
     why={
+        "width 100": (
+            "it is right at widths of 32 and 64: the mask or the mean is wrong, as in any_shape",
+            "fix any_shape first if it fails; else mask each load of backward, and divide by the width",
+        ),
+        "three dimensions": (
+            "rows are those of all leading dimensions together, in backward as well",
+            "x.numel() // width rows in backward, too",
+        ),
         "gradient of weight": (
             "it is added up over all rows, and each has its own root",
             "(normed_gradient * total * r).sum over rows, with r = 1 / sqrt(mean(total**2) + eps)",
@@ -176,6 +216,13 @@ alone.same_gradients(
             "the gradient of a norm has two terms, and total has a gradient of its own that is added",
             "r * g - total * r**3 * mean(g * total) + that of total, with g = normed_gradient * weight",
         ),
+    },
+    hints={
+        "gradient of x: nothing": (
+            "the results have no graph: the kernel is launched outside of an autograd.Function",
+            "launch it in the forward of AddNorm, and return AddNorm.apply(x, residual, weight, eps)",
+        ),
+        "view size is not compatible": ".reshape for .view: a gradient that comes in may be a view",
     },
     try_=SEE,
 )
