@@ -122,6 +122,7 @@ summarises(
         )
     },
     slips=judges.TOP_SLIPS,
+    hints=judges.TOP_HINTS,
 )
 summarises(
     "utilization_percent",
@@ -138,10 +139,11 @@ summarises(
         ),
     },
     slips={
-        "kernels of NCCL are left out: count the time in which any kernel runs, NCCL's included": (
-            "no NCCL"
-        ),
-        "it is a share; in percent it is 100 times as much": "share",
+        (
+            "kernels of NCCL are left out, but a GPU that runs one is in use",
+            "count the time in which any kernel runs",
+        ): "no NCCL",
+        ("it is a share of 1 and not in percent", "multiply by 100"): "share",
     },
 )
 

@@ -97,6 +97,14 @@ SLIPS = {
 }
 TOP_SLIPS = {
     (
+        "the five names are right, but they are sorted by name and not by own time",
+        "keep the order that sorting by own time gives, the most first",
+    ): "by name",
+    (
+        "the five names are right, but the one with the least own time comes first",
+        "reverse the list: the most own time comes first",
+    ): "least first",
+    (
         "the time of operators inside counts: own time leaves out what is directly inside",
         "take the durations of the operators directly inside off an operator's own",
     ): "total",
@@ -128,6 +136,17 @@ TOP_SLIPS = {
         "a name is ranked by one call, the longest or the mean",
         "add up the own time of all its calls",
     ): "longest call",
+}
+TOP_HINTS: Causes = {
+    "entries: 0": ("no operator is named", "take the events of cat cpu_op"),
+    "number of entries": (
+        "five names are expected, none of them of a c10d:: call",
+        "leave out c10d:: before you take the first five",
+    ),
+    ": 'c10d::": (
+        "a c10d:: call is named, which is communication and no operator",
+        "leave out names that begin with c10d::, once all own times are known",
+    ),
 }
 WAIT_SLIPS = {
     (

@@ -27,6 +27,11 @@ OUTERMOST, OWN = "autograd::engine::evaluate_function: AddmmBackward0", 2240
 """Surrounds what surrounds another, and has so much time of its own: between two of the sizes."""
 AROUND = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
 TOP = 5
+ORDERS: dict[str, Callable[[list[str]], list[str]]] = {
+    "by name": sorted,
+    "least first": lambda names: names[::-1],
+}
+"""Of the right names."""
 
 
 class Process:
@@ -158,6 +163,9 @@ def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:
     compute = [it for it in kernels or called if not it["name"].startswith(no_compute)]
     own = own_times(called, slip)
     leading = [it for it in sorted(own, key=lambda it: -own[it]) if not it.startswith("c10d::")]
+    leading = leading[:TOP]
+    if slip in ORDERS:
+        leading = ORDERS[slip](leading)
     unit = MS * (1 if slip == "all steps" else len(steps)) / (1000 if slip == "us" else 1)
     exposed = union([*compute, *transfers]) - union(compute)
     exposed = max(0, union(transfers) - union(compute)) if slip == "difference" else exposed
@@ -165,7 +173,7 @@ def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:
     busy = [it for it in kernels if slip != "no NCCL" or not it["name"].startswith("nccl")]
     whole = 1 if slip == "share" else 100
     return {
-        "top_operators": leading[:TOP],
+        "top_operators": leading,
         "step_ms": union(steps) / unit,
         "compute_ms": union(compute) / unit,
         "communication_ms": union(transfers) / unit,
