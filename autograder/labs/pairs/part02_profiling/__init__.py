@@ -173,12 +173,22 @@ ROW_HINTS = {
         "twenty; if it is right, keep the names with aten:: before you take the first rows"
     ),
     judges.NO_OPERATOR: 'keep the names that begin with "aten::"',
-    judges.MANY: f"{PLAN}; in profile_model model.zero_grad() begins each of three steps",
-    judges.FEW: f"key_averages() without group_by_input_shape; {PLAN}",
     judges.OF_ONE_CALL: "self_cpu_time_total as it is, not divided by count",
     judges.IN_MS: "self_cpu_time_total as it is: it is in microseconds",
-    judges.OTHER_TIME: "self_cpu_time_total, not cpu_time_total; see that the file has the right name",
+    judges.OTHER_TIME: "self_cpu_time_total, not cpu_time_total, of the recording that is exported",
+    judges.NO_FILE: "export the trace under the name in the docstring, into the folder that is given",
 }
+RECORDED = {
+    "profile_steps": {
+        judges.MANY: PLAN,
+        judges.FEW: f"key_averages() without group_by_input_shape; {PLAN}",
+    },
+    "profile_model": {
+        judges.MANY: "record the third step alone, and begin each step with model.zero_grad()",
+        judges.FEW: "key_averages() without group_by_input_shape, of one whole step",
+    },
+}
+"""What to try where calls are too many or too few, by function."""
 
 
 @part.check(basis="outputs", compared="operators and calls of a trusted profile")
@@ -193,7 +203,8 @@ def names_the_top_operators(stepped: Pair, modelled: Pair, device: Device) -> Ve
         if problem:
             measured, why = problem
             try_ = "self_cpu_time_total and count of key_averages(), names with aten:: only"
-            return hinted(Failed(f"{function}: {measured}", why, try_), ROW_HINTS)
+            hints = {**ROW_HINTS, **RECORDED[function]}
+            return hinted(Failed(f"{function}: {measured}", why, try_), hints)
     return Passed("30 rows")
 
 
@@ -201,12 +212,10 @@ def names_the_top_operators(stepped: Pair, modelled: Pair, device: Device) -> Ve
 def ranges_name_modules(modelled: Pair) -> Verdict:
     """model_trace.json has the ranges forward and backward, and inside forward one around each call of a submodule."""
     problem = judges.ranges_problem(modelled.student.values, modelled.baseline.values)
+    if not problem:
+        return Passed("each call of each submodule")
     try_ = "record_function(name), entered in a forward pre-hook and left in a forward hook"
-    if problem and "no operator runs in a range 'backward'" in problem[0]:
-        try_ = 'with record_function("backward"): loss.backward()'
-    elif problem and "'forward' must end" in problem[1]:
-        try_ = 'put with record_function("backward"): after the block of "forward", indented alike'
-    return Failed(*problem, try_) if problem else Passed("each call of each submodule")
+    return hinted(Failed(*problem, try_), judges.RANGES)
 
 
 @part.probe(values={"models": list_of(map_of(TEXT))})
@@ -231,6 +240,7 @@ WAY = record(peak=INTEGER, kept=INTEGER, sum=INTEGER, left=INTEGER, operators=ma
 PEAK_HINTS = {
     "a variable keeps": "model(inputs).float().square().mean().backward(), as one expression",
     "kilobytes": "return bytes: leave out the division",
+    "by itself": "take self_cpu_memory_usage, and not cpu_memory_usage, into self_bytes",
 }
 MODEL = record(name=TEXT, peak=optional(NUMBER), calls=INTEGER, rows=ROWS, ways=list_of(WAY))
 
@@ -268,10 +278,11 @@ def peak_to_the_byte(remembered: Pair) -> Verdict:
             problem = measured, "rows and peak are read from one recording"
             try_ = "record once, and read rows and peak from that recording"
         elif not problem:
-            try_ = "sort by self_cpu_memory_usage, largest first"
             same = [way["operators"] for way in ways if way["peak"] == own["peak"]]
             problems = [judges.memory_rows_problem(own["rows"], operators) for operators in same]
             problem = () if () in problems else problems[0]
+            try_ = hint_for(" ".join(problem), PEAK_HINTS)
+            try_ = try_ or "sort by self_cpu_memory_usage, largest first"
         if problem:
             return Failed(f"{own['name']}: {problem[0]}", problem[1], try_)
     return Passed(f"{len(remembered.baseline.values['models'])} models")

@@ -24,8 +24,31 @@ OF_ONE_CALL = "that is the mean of one call, and not the sum of all calls"
 IN_MS = "that is in milliseconds, and self_us is in microseconds"
 OTHER_TIME = (
     "the row has another time than the operator's own time in the file that was written: "
-    "that of the operators that it calls is included, or the file is missing"
+    "that of the operators that it calls is included, or the file is of another recording"
 )
+NO_FILE = "no operator was found in the file: it is missing, or it has another name"
+HALVES = {
+    "forward": "model(input_ids, labels=input_ids)",
+    "backward": "loss.backward()",
+}
+"""The name of a range -> what it is around."""
+ONE_STEP, WARMS_UP = (
+    "more is recorded than the third step",
+    "two whole steps have to warm up, and the third alone is recorded",
+)
+RANGES = {
+    **{
+        f"no range is around {call}": f'put {call} below with record_function("{name}"):, indented'
+        for name, call in HALVES.items()
+    },
+    ONE_STEP: "run the two steps that warm up before the profiler starts",
+    WARMS_UP: "before the profiler starts, take two steps with their backward pass; in it, take one",
+    "there are ranges '": "take the names as model.named_modules() gives them",
+    "is not inside of 'forward'": 'put the call of the model below with record_function("forward"):, indented',
+    "no operator runs in a range 'backward'": 'with record_function("backward"): loss.backward()',
+    "'forward' must end": 'put with record_function("backward"): after the block of "forward", indented alike',
+}
+"""What to try where ranges are not those of a step, by words of what is wrong."""
 GOES_UP, IS_MISSING = "goes up between two rows", "is missing"
 
 
@@ -49,7 +72,7 @@ def time_rows_problem(
             measured = f"{name} has {row['self_us']:.1f} us; {own:.1f} us are in the file"
             slips = ((own / row["calls"], OF_ONE_CALL), (own / 1000, IN_MS))
             alike = (why for time, why in slips if isclose(row["self_us"], time, rel_tol=0.02))
-            return measured, next(alike, OTHER_TIME)
+            return measured, next(alike, OTHER_TIME) if written else NO_FILE
         return ()
 
     times = {name: it[1] for name, it in written.items() if timed}
@@ -187,7 +210,8 @@ def ranges_problem(own: Mapping[str, Any], expected: Mapping[str, Any]) -> Probl
     for name in ("forward", "backward"):
         if names.count(name) != 1:
             measured = f"{names.count(name)} ranges '{name}'"
-            return measured, "one step is recorded, with both of its halves"
+            why = f"no range is around {HALVES[name]}"
+            return measured, ONE_STEP if name in names else why
     for name, right in expected["modules"].items():
         if names.count(name) != right:
             measured = f"{names.count(name)} ranges '{name}' for {right} calls of it"
@@ -195,7 +219,10 @@ def ranges_problem(own: Mapping[str, Any], expected: Mapping[str, Any]) -> Probl
             named = f": there are ranges '{last}'" if last != name and last in names else ""
             return measured, f"each call of a submodule is a range with its whole name{named}"
         if sum(it["name"] == name for it in inside) != right:
-            return f"'{name}' is not inside of 'forward'", "the model is called in that range"
+            return (
+                f"'{name}' is not inside of 'forward'",
+                "the model is called outside of that range",
+            )
     return _work_problem(own, {"backward", *expected["computing"]})
 
 
@@ -203,7 +230,7 @@ def _work_problem(own: Mapping[str, Any], computing: Container[str]) -> Problem:
     """Say how the step that was recorded is not the third, or a range is around nothing, or around another one."""
     if any(passes != 3 for passes in own["passes"].values()):
         went = " and ".join(f"{many(it, 'time')} {way}" for way, it in own["passes"].items())
-        return f"the model went {went}", "two whole steps warm up, and the third is profiled"
+        return f"the model went {went}", WARMS_UP
     if any(it["name"] == "backward" and "forward" in it["inside"] for it in own["ranges"]):
         return "'backward' is inside of 'forward'", "'forward' must end before 'backward' begins"
     if idle := [
