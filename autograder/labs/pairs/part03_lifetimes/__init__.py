@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
+from autograder.checks.hints import hinted
 from autograder.claims.exercise import Exercise
 from autograder.claims.graphs import FETCHES, WAITS
 from autograder.claims.training import WEIGHTS
@@ -130,17 +131,20 @@ summary.needs_less_memory(
 )
 
 
+ALIVE = 2  # batches: that of the step, and one that was drawn ahead
+
 # --- evaluate: no graph, and a model that is left as it came ----------------------------------------------------------
 
 
 @part.probe(
     pair=True,
-    values={**CASES, "left": list_of(TEXT), "graphs": list_of(BOOLEAN)},
+    values={**CASES, "left": list_of(TEXT), "graphs": list_of(BOOLEAN), "alive": INTEGER},
     arrays=NUMBERS,
 )
 def evaluated(student: Student, rig: Rig) -> Any:
     """A model that comes in train mode, and one in eval mode; the batches come once."""
     answers, left, graphs = rig.answers(student), list[str](), list[bool]()
+    alive = 0
     for mode in ("train", "eval"):
         net = rig.net(norm=True, dropout=0.3)
         batches = rig.clear_batches(net, (9, 2, 14, 6))
@@ -149,7 +153,8 @@ def evaluated(student: Student, rig: Rig) -> Any:
         answers.add(f"a model in {mode} mode", returned)
         left += rig.left(net, before, returned)
         graphs += net.graphs
-    return {**answers.values(), "left": left, "graphs": graphs}
+        alive = max(alive, batches.most)
+    return {**answers.values(), "left": left, "graphs": graphs, "alive": alive}
 
 
 NO_GRAPH = "with torch.no_grad(): around the loop"
@@ -159,8 +164,10 @@ NO_GRAPH = "with torch.no_grad(): around the loop"
 def evaluate_is_right(evaluated: Pair) -> Verdict:
     """evaluate returns losses and classes of eval mode, and leaves the model in the mode it was in, train or eval."""
     verdict = outputs.same(evaluated, judges.NEAR, why=judges.EVALUATED, try_=SEE)
+    if isinstance(verdict, Failed):
+        return hinted(verdict, judges.EVALUATED_FORM)
     left = evaluated.student.values["left"]
-    if isinstance(verdict, Failed) or not left:
+    if not left:
         return verdict
     return Failed(left[0], *judges.LEFT.get(left[0], ("the model must stay as it was", SEE)))
 
@@ -187,13 +194,18 @@ def few_batches(student: Student, rig: Rig) -> Any:
 def evaluate_keeps_no_graph(many_batches: Pair, few_batches: Pair, evaluated: Pair) -> Verdict:
     """evaluate of 60 batches needs at most 10% of the slow version's memory, measured from outside."""
     why, try_ = (
-        "each loss keeps the graph of its batch alive: eval() changes layers, not autograd",
-        NO_GRAPH,
+        "the outputs of all batches are kept until the end",
+        "outputs.argmax(dim=1) in the loop, and keep losses and classes alone",
     )
-    if not any(evaluated.student.values["graphs"]):
+    if any(evaluated.student.values["graphs"]):
         why, try_ = (
-            "batches or outputs are kept until the end",
-            "take one batch after the other, as the loop needs it, and keep losses and classes alone",
+            "each loss keeps the graph of its batch alive: eval() changes layers, not autograd",
+            NO_GRAPH,
+        )
+    elif evaluated.student.values["alive"] > ALIVE:
+        why, try_ = (
+            "the batches are kept until the end",
+            "take one batch after the other, as the loop needs it, and put none into a list",
         )
     return judges.needs_less(many_batches, few_batches, 0.1, why, try_)
 
@@ -211,7 +223,6 @@ def evaluate_builds_no_graph(evaluated: Pair) -> Verdict:
 
 STEPS = 5
 UPDATE = 1e-4  # of its norm; usual mistakes are off by 1e-2 and more
-ALIVE = 2  # batches: that of the step, and one that was drawn ahead
 
 
 @part.probe(
@@ -237,7 +248,7 @@ def trained(student: Student, rig: Rig) -> Any:
         **answers.values(),
         "keeps_graph": bool(getattr(losses, "requires_grad", False)),
         "fetches": fetches.values(),
-        "alive": training.most,
+        "alive": training.batches.most,
         "graphs": training.net.most_alive,
         "calls": len(training.net.graphs),
         "start": start,

@@ -42,6 +42,7 @@ SUMMARIZED: Causes = {
     ),
 }
 SUMMARY_HINTS = {
+    "the dtype of the result is": "compute in float64, and .to(chunk.dtype) for both results",
     "amax(): Expected": "leave out a chunk that has no rows",
     f"{NAN}, result 1": "sum keeps a NaN, nansum drops it",
     f"{NAN}, result 2": "torch.maximum keeps a NaN, torch.fmax drops it",
@@ -52,8 +53,14 @@ EVALUATED: Causes = {
         "outputs.argmax(dim=1) of each batch, and torch.cat at the end",
     ),
     "": (
-        "dropout and BatchNorm differ in train mode; the first result is one loss for each batch",
-        "model.eval() before the first batch, and torch.stack(losses) at the end",
+        "dropout and BatchNorm computed in train mode, or a loss is not what the criterion returns",
+        "model.eval() before the first batch, and keep criterion(outputs, labels) as it is",
+    ),
+}
+EVALUATED_FORM: Causes = {
+    "result 1: float": (
+        "the first result is one loss for each batch",
+        "collect the losses in a list, and torch.stack(losses) at the end",
     ),
 }
 NO_GRAD = "with torch.no_grad(): around the loop, which ends with it"

@@ -52,13 +52,29 @@ class Net(nn.Module):
 
 
 @dataclass
+class Batches:
+    """Batches that come once, each when it is asked for."""
+
+    batches: list[Batch]
+    most: int = 0
+    """Of the batches that were drawn, how many were alive when another one was."""
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Make copies, which nobody else keeps."""
+        drawn = list[StorageWeakRef]()
+        for batch in self.batches:
+            self.most = max(self.most, sum(not it.expired() for it in drawn))
+            inputs, labels = (it.clone() for it in batch)
+            drawn.append(StorageWeakRef(inputs.untyped_storage()))
+            yield inputs, labels
+
+
+@dataclass
 class Training:
     """A network with gradients from before, its optimizer, and batches."""
 
     net: Net
-    batches: list[Batch]
-    most: int = 0
-    """Of the batches that were drawn, how many were alive when another one was."""
+    batches: Batches
 
     def __post_init__(self) -> None:
         """Make the optimizer."""
@@ -72,15 +88,7 @@ class Training:
     def given(self) -> tuple[Any, ...]:
         """Return what train is called with."""
         torch.manual_seed(0)  # for dropout
-        return self.net, self.optimizer, self.criterion, self._drawn()
-
-    def _drawn(self) -> Iterator[Batch]:
-        drawn = list[StorageWeakRef]()
-        for batch in self.batches:
-            self.most = max(self.most, sum(not it.expired() for it in drawn))
-            inputs, labels = (it.clone() for it in batch)
-            drawn.append(StorageWeakRef(inputs.untyped_storage()))
-            yield inputs, labels
+        return self.net, self.optimizer, self.criterion, iter(self.batches)
 
 
 @dataclass
@@ -154,7 +162,7 @@ class Rig(worker.Rig):
         inputs = self.tensor(self.random.normal(size=(rows, net.inner.in_features)))
         return inputs, self.tensor(self.random.integers(0, net.outer.out_features, rows), "int64")
 
-    def clear_batches(self, net: Net, sizes: Sequence[int]) -> list[Batch]:
+    def clear_batches(self, net: Net, sizes: Sequence[int]) -> Batches:
         """Draw batches of these sizes, of rows whose class is clear."""
         inputs, labels = self.batch(net, 3 * sum(sizes))
         with torch.no_grad():
@@ -162,7 +170,7 @@ class Rig(worker.Rig):
         net.graphs.clear()
         clear = (highest[:, 0] - highest[:, 1] > MARGIN).nonzero()[: sum(sizes), 0]
         parts = zip(inputs[clear].split(sizes), labels[clear].split(sizes), strict=True)
-        return list(parts)
+        return Batches(list(parts))
 
     def repeated(self, net: Net, rows: int, count: int) -> Iterator[Batch]:
         """Make one batch after the other, each when it is asked for."""
@@ -174,7 +182,7 @@ class Rig(worker.Rig):
         net = self.net(norm=True, dropout=0.2)
         batches = [self.batch(net, 12) for _ in range(steps - 1)]
         self._gradients(net)
-        return Training(net, [*batches, self.batch(net, 7)])
+        return Training(net, Batches([*batches, self.batch(net, 7)]))
 
     def one_step(
         self, rows: int, ignored: slice, *, before: bool = False, features: int = 6, width: int = 16
