@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -176,12 +177,12 @@ def write(written: Any, inputs: Mapping[str, Any]) -> Any:
     return {**noted, "mode": mode, "logits": logits, "tokens": tokens}
 
 
-def expected(**inputs: Any) -> Any:
-    """Return the same of the plain way; the right calls are the prompt, and then one token each."""
+def expected(way: str = "continued", **inputs: Any) -> Any:
+    """Return the same of the plain *way*; the right calls are the prompt, and then one token each."""
     from autograder.labs.pairs.part08_kv_cache import rig
 
     prompt, count = inputs["prompt"], inputs["count"]
-    returned = write(rig.continued, inputs)
+    returned = write(getattr(rig, way), inputs)
     return {**returned, "calls of the model": [prompt.shape[1], *[1] * (count - 1)]}
 
 
@@ -237,8 +238,8 @@ HINTS: Causes = {
         "tokens are the prompt and `count` new tokens",
         "torch.cat([prompt, *new_tokens], dim=1)",
     ),
-    "logits": "fix follows_the_script first if it fails; else compare the logits of the second token, "
-    "without softmax, with those of one call with all tokens before it",
+    "logits": "fix follows_the_script first if it fails; else compare the logits of the second token "
+    "with those of one call with all tokens before it",
 }
 text.same(
     {
@@ -248,6 +249,16 @@ text.same(
         "a model in float64": {**SEVERAL, "precision": "float64"},
     },
     oracle=expected,
+    slips={
+        (
+            "each call of the model gets new caches, so the positions before it are missing",
+            "make the caches once, before the first call, and give the same list to every call",
+        ): partial(expected, "forgetful"),
+        (
+            "a softmax was taken of the logits",
+            "return the last position of the model's logits as it is",
+        ): partial(expected, "as_shares"),
+    },
     within=1e-4,
     gradients=(),
     name="generates_alike",
@@ -268,7 +279,7 @@ text.needs_less_memory(
     name="generate_keeps_no_graph",
     says="300 tokens for 8 sequences need at most 10 % of the slow version's memory, measured from outside.",
     why="the graph of each step is kept, or a copy of the cache for each token",
-    try_="torch.no_grad() around the loop",
+    try_="torch.no_grad() around the loop, and keep no keys or values but those in the caches",
 )
 text.fetches_nothing(
     SEVERAL,

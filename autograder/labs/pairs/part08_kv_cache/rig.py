@@ -67,6 +67,23 @@ def continued(model: Any, tokens: torch.Tensor, count: int) -> tuple[torch.Tenso
     return tokens, torch.stack(logits, dim=1)
 
 
+def forgetful(model: Any, prompt: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Continue a prompt with caches that are new in each call."""
+    tokens, logits, latest = [prompt], [], prompt
+    with torch.no_grad():
+        for _ in range(count):
+            logits.append(model(latest).logits[:, -1])
+            latest = logits[-1].argmax(-1, keepdim=True)
+            tokens.append(latest)
+    return torch.cat(tokens, dim=1), torch.stack(logits, dim=1)
+
+
+def as_shares(model: Any, prompt: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Continue a prompt, and return a softmax of the logits."""
+    tokens, logits = continued(model, prompt, count)
+    return tokens, logits.softmax(-1)
+
+
 def _require_device(written: Any) -> None:
     """Make a cache on a device without memory, which each machine has."""
     pair = torch.empty(2, 1, 1, 1, 4, device="meta")
