@@ -144,14 +144,23 @@ def captures_little(regions: Pair) -> Verdict:
     why, try_ = "", REGION
     if mine > SHARE * plain:
         why = "more than the MLP of each block is compiled"
-    if any(ATTENTION in name for name in regions.student.values["calls"]):
-        why = "attention is in the graph: blocks or the whole model are compiled"
+    calls = regions.student.values["calls"]
+    if any(ATTENTION in name for name in calls):
+        why = "attention is in the graph, and the MLP is not: block.attention is compiled"
+        if any("silu" in name for name in calls):
+            why = (
+                "attention is in the graph: block.attention, a block or the whole model is compiled"
+            )
         try_ = "compile block.mlp, and neither block nor block.attention nor the model"
     elif not mine:
         why, try_ = NOTHING
     elif (flops := regions.student.values["flops"]) < (needed := regions.baseline.values["needed"]):
         measured = f"graphs compute {flops} FLOP; the MLPs of all blocks compute {needed}"
-        why = "an MLP runs eager: its graph is missing, lacks its products, or has a different backend"
+        why = "the MLP of some blocks runs eager, or only a piece of it is in a graph"
+        if not flops:
+            why = (
+                "no product of an MLP is in a graph: something else is compiled, and MLPs run eager"
+            )
         try_ = "for block in model.blocks: block.mlp.compile(backend=...)"
     return Failed(measured, why, try_) if why else Passed(measured)
 
