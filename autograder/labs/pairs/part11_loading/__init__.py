@@ -62,11 +62,16 @@ for workers, name in enumerate(("alone", "one_worker", "two_workers")):
 
 
 @part.check(basis="outputs")
-def every_sample_once(alone: Pair, one_worker: Pair, two_workers: Pair) -> Verdict:
+def every_sample_once(
+    alone: Pair, one_worker: Pair, two_workers: Pair, rows_one_by_one: Pair
+) -> Verdict:
     """With 0, 1 and 2 workers each epoch holds every sample once, in a new order that follows from the seed."""
     pairs = dict(enumerate((alone, one_worker, two_workers)))
+    try_ = "shuffle=True, and no sampler"
+    if isinstance(reads_single_rows(rows_one_by_one), Failed):
+        try_ = "fix reads_single_rows first: it shows a row or a batch that is wrong"
     for workers, pair in pairs.items():
-        verdict = loaders.delivered(pair, try_="shuffle=True, and no sampler")
+        verdict = loaders.delivered(pair, try_=try_)
         if isinstance(verdict, Failed):
             return replace(verdict, measured=f"with {workers} workers, {verdict.measured}")
     shuffled = loaders.shuffled(pairs, try_="shuffle=True")
@@ -95,7 +100,11 @@ def rows_one_by_one(student: Student, rig: Rig) -> Any:
 ROW_HINTS: Causes = {
     "float32": "keep the dtype of the features",
     "changed": "call self.transform in __getitem__ and in __getitems__, and keep no result",
-    "a batch: ": (
+    "a batch, result 2": (
+        "rows of a batch come with the labels of other rows",
+        "take both by the same list: self.features[indices] and self.labels[indices]",
+    ),
+    "a batch, result": (
         "a batch has the rows and labels of its indices, in their order; an index may come twice",
         "self.transform(self.features[indices]), self.labels[indices]",
     ),

@@ -80,15 +80,16 @@ class Rig(worker.Rig):
             for name, array in self.loading.epoch(loader).items()
         }
 
-    def whole_batch(self, rows: Any, load: Callable[..., Any]) -> Tensor:
-        """Return all features, and one row twice, as one batch; another check says where none comes out."""
+    def whole_batch(self, rows: Any, load: Callable[..., Any]) -> list[Tensor]:
+        """Return all rows, and one of them twice, as one batch; another check says where none comes out."""
         indices = [*range(len(rows)), 1]
         try:
             batch = rows.__getitems__(indices)
-            features: Tensor = load(rows, len(indices), 0, self.device).collate_fn(batch)[0]
+            features, labels = load(rows, len(indices), 0, self.device).collate_fn(batch)
         except Exception:
-            return torch.stack([rows[index][0] for index in indices])
-        return features
+            features, labels = zip(*(rows[index] for index in indices), strict=True)
+            features = torch.stack(features)
+        return [features, torch.as_tensor(labels)]
 
     @staticmethod
     def sample(rows: Any, index: int) -> list[Tensor]:
