@@ -49,7 +49,7 @@ CHUNKS = 10_000  # writers put 8 KiB or more of pixels into each
 
 TRIES: Hints = {
     "in one panel": "plt.subplots(1, 2), one panel for each quantity, and no twinx()",
-    "no panel shows": "draw the numbers of the rows that are returned, and no others",
+    "no panel shows": "a panel for this column, with the numbers of the rows that are returned",
     "does not say what it shows": "write the quantity and its unit on the axis, with set_ylabel",
     "is drawn under the name": "take names and values from the same rows, in the same order",
     "do not begin at 0": "leave out set_ylim, or let the axis begin at 0",
