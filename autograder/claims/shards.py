@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from autograder.checks import outputs
 from autograder.checks.hints import hinted
 from autograder.claims.group_words import UNSEEN
@@ -29,6 +31,7 @@ RANK = {"steps": list_of(list_of(CALL)), "held": HELD, "dtypes": list_of(TEXT), 
 SMALL = 1024  # bytes: a loss or a norm is less, and any block more
 AGAIN = 1.5  # times as many bytes: nearly all are gathered twice
 MORE = 1.05  # times the bytes of the model, where shares do not divide
+ROUNDED = 1e-5  # relative: a loss or a norm that is right; a step that is not clipped may move a loss by 1e-4
 GATHER, SCATTER = "all_gather", "reduce_scatter"
 GATHERS = {
     "by themselves": "fully_shard(block, mesh=mesh, ...) for each block, then fully_shard(model, ...)",
@@ -36,9 +39,23 @@ GATHERS = {
     "but not with": "reshard_after_forward=reshard in fully_shard of each block",
     "outside of the blocks": "leave reshard_after_forward out in fully_shard of the model",
     "another dtype": "mp_policy=policy in each fully_shard",
+    "such as whole gradients": "leave gradients sharded: clip_grad_norm_ takes their norm as they are",
     "summed in bfloat16": "mp_policy=policy as it is handed over: its reduce_dtype is float32",
 }
 """What to try, by words of what is wrong."""
+STEPS = {
+    "nothing moved": "call make_optimizer(model.parameters()) with the model that shard returned",
+    "the ranks have different": "fully_shard the blocks and the model: its backward pass averages gradients",
+    "one for each step": "append one loss and one norm for each batch",
+    "begin with other weights": "compare the weights after shard with those that shard was given",
+    "added up, and not averaged": "leave gradients as the backward pass left them: they are means",
+    "one process's shards": "clip_grad_norm_(model.parameters(), clip), for all parameters and in all processes",
+    "the gradients are different": "call backward() on the loss of this process's own batch, once in each step",
+    "not set to zero": "optimizer.zero_grad() in each step, before backward()",
+    "but the step is not": "clip_grad_norm_(model.parameters(), clip) between backward() and optimizer.step()",
+    "the last step": "call optimizer.step() for each batch, the last one included",
+}
+"""What to try where processes do not train as one."""
 WORDS = {
     "parameters": "the parameters",
     "gradients": "the gradients",
@@ -56,7 +73,7 @@ def sharded(*figures: str) -> dict[str, Any]:
 
 
 class Shards(Group):
-    """Processes that share one model. Steps count from the first one on."""
+    """Processes that share one model. Steps count from the first one on; each has one of `losses` and of `norms`."""
 
     def reason(self, ranks: Pair, ratio: float) -> str:
         """Say what sets the training apart from one process's."""
@@ -68,10 +85,11 @@ class Shards(Group):
             )
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return "the ranks have different weights: gradients are not averaged in each step"
-        return (
-            "other steps than one process takes: gradients are not set to zero before each step, "
-            "not averaged, or not clipped by their norm"
-        )
+        return _first_difference(ranks)
+
+    def trained(self, ranks: Pair, within: float) -> Verdict:
+        """Judge the weights of each process."""
+        return hinted(super().trained(ranks, within), STEPS)
 
     def trained_as_one(self, ranks: Pair, within: float) -> Verdict:
         """Judge the weights, then the losses, of each process."""
@@ -149,6 +167,35 @@ class Shards(Group):
 
         reads = [self.probe, reduced, *filter(None, [kept])]
         self.part.add_check(name, says, "report", judge, reads, needs)
+
+
+def _first_difference(ranks: Pair) -> str:
+    """Say what differs first from one process's training: a loss, a norm, or a step between two losses."""
+    own, expected = ranks.student.arrays, ranks.baseline.arrays
+    losses, norms, others = (own[name] for name in ("losses0", "norms0", "norms1"))
+    if not len(losses) == len(norms) == len(others) == len(expected["losses0"]):
+        return "losses and norms are one for each step, and the update is that of other steps"
+    for step, right in enumerate(expected["norms0"]):
+        if not np.isclose(losses[step], expected["losses0"][step], rtol=ROUNDED):
+            if step:
+                return f"loss and norm of step {step} are right, but the step is not"
+            return "the first loss is wrong already: the processes begin with other weights"
+        if why := _norm_problem(norms[step], others[step], right, step):
+            return why
+    return "losses and norms are right, but the weights at the end are not: the last step is wrong"
+
+
+def _norm_problem(norm: float, other: float, right: float, step: int) -> str:
+    """Say what is wrong with the gradients of a step whose loss is right, by the norms of both processes."""
+    if np.isclose(np.hypot(norm, other), right, rtol=ROUNDED):
+        return "each norm is that of one process's shards, and gradients are clipped by it"
+    if np.isclose(norm, WORLD * right, rtol=ROUNDED):
+        return "gradients of the processes are added up, and not averaged"
+    if np.isclose(norm, right, rtol=ROUNDED):
+        return ""
+    if step:
+        return f"right up to step {step}, then not: gradients are not set to zero before each step"
+    return "the first loss is right, but the gradients are different from its gradients"
 
 
 def _usual(ranks: Pair, rank: int) -> Calls:

@@ -126,17 +126,27 @@ EXCEPTIONS: Mapping[str, str] = {
     "modified by an inplace operation": (
         "make a new tensor where one is changed in place (y = y + x): the backward pass needs the old"
     ),
+    "addmm.default got mixed torch.Tensor and DTensor": (
+        "call the model as model(x): the hooks that gather its weights do not run in model.forward(x)"
+    ),
     "mixed torch.Tensor and DTensor": (
         "call fully_shard on the model itself after its blocks, so that all parameters are DTensors"
     ),
     "unscale_() is being called after step()": (
         "call scaler.update() after each scaler.step(optimizer), and unscale_ before it"
     ),
+    "FSDP needs a non-CPU accelerator": (
+        "FullyShardedDataParallel is FSDP1: call torch.distributed.fsdp.fully_shard in its place"
+    ),
+    "overlapping meshes": "call fully_shard on each block first, and on the model after its blocks",
+    "persistent_workers option needs": "persistent_workers=True only where num_workers is above 0",
     "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
     "on the same device": "move the model once, and each batch in its step, by .to(device)",
     "unexpected keyword argument": "give the function the parameters of the template, by their names",
 }
 """Words of an exception -> what to try."""
+IN_A_GROUP = ("apart", "left early", "unended")
+"""Kinds of processes that wait for each other: what to try after an exception does not help there."""
 LOGGED = 2000  # characters, the last of what it printed
 
 
@@ -148,7 +158,9 @@ def failed_to_run(observation: Observation, hints: Mapping[str, str] | None = No
     else:
         known = next((it for words, it in EXCEPTIONS.items() if words in observation.error), "")
         told = hints or {}
-        try_ = told.get(observation.kind) or known or told.get(observation.ended, try_)
+        if observation.kind not in IN_A_GROUP:
+            try_ = told.get(observation.ended, try_)
+        try_ = told.get(observation.kind) or known or try_
     evidence = {"log": observation.log[-LOGGED:]} if observation.log else {}
     return Failed(measured, observation.error, try_, evidence)
 

@@ -43,6 +43,7 @@ def claimed():
 
 def pair(steps=None, held=HALF, **arrays):
     base = {"start": START, "losses0": START + 2, "losses1": START + 2}
+    base |= {"norms0": START + 5, "norms1": START + 5}
     base |= {"weights0": START + 1, "weights1": START + 1}
     each = {"dtypes": ["float32"], "on_mesh": True}
     rank = {**each, "steps": steps or [step()] * 3, "held": held}
@@ -73,8 +74,8 @@ def test_shards_pass(name):
         pytest.param(
             "trains_as_one",
             pair(weights0=START + 3, weights1=START + 3),
-            "other steps",
-            id="other steps",
+            "the last step is wrong",
+            id="the last step",
         ),
         pytest.param("trains_as_one", pair(weights0=START + 3), "different", id="apart"),
         pytest.param("holds", pair(held=WHOLE), "more than its share of the par", id="all of it"),
@@ -96,6 +97,29 @@ def test_what_is_wrong_is_said(name, seen, words):
 
     assert isinstance(verdict, Failed)
     assert words in f"{verdict.measured} {verdict.why}"
+
+
+LATER = np.array([0.0, 1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        pytest.param({"losses0": START + 3}, "begin with other weights", id="the start"),
+        pytest.param({"losses0": START + 2 + LATER}, "but the step is not", id="a step"),
+        pytest.param({"norms0": START + 3, "norms1": START + 4}, "one process's shards", id="own"),
+        pytest.param({"norms0": START + 10, "norms1": START + 10}, "added up", id="sums"),
+        pytest.param({"norms0": START + 6}, "gradients are different", id="gradients"),
+        pytest.param({"norms0": START + 5 + LATER}, "not set to zero", id="no zero_grad"),
+        pytest.param({"norms0": START[:2]}, "one for each step", id="too few"),
+    ],
+)
+def test_the_first_difference_is_told_with_its_own_step(arrays, words):
+    verdict = judged("trains_as_one", pair(weights0=START + 3, weights1=START + 3, **arrays))
+
+    assert isinstance(verdict, Failed)
+    assert words in verdict.why
+    assert verdict.try_ != "see"
 
 
 @pytest.mark.parametrize(

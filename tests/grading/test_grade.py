@@ -152,6 +152,17 @@ def test_a_probe_may_say_what_to_try_where_it_does_not_end():
     assert ["do it without memory", ENDS["crash"][1]] == tries
 
 
+def test_what_to_try_after_an_exception_is_not_told_to_processes_that_wait_for_each_other():
+    kit = toy_kit()
+    probes = kit.lab.parts[0].probes
+    probes["single"] = replace(probes["single"], hints={"raised": "call it without clip"})
+    kinds = "", "apart"
+    ends = [Observation("single", "raised", error="in its own words", kind=it) for it in kinds]
+    tries = [graded({("single", "student"): it}, kit=kit)[1]["positive"].try_ for it in ends]
+
+    assert ["call it without clip", KINDS["apart"][1]] == tries
+
+
 def test_an_answer_of_another_form_is_refused_and_never_our_fault():
     """Hostile values are the student's doing, so they cannot turn a failure into owed points."""
     _, checks, _ = graded({("single", "student"): Observation("single", "ok", {"x": "two"})})

@@ -38,6 +38,9 @@ WHY = {
     values={**CASES, "rank": INTEGER, "share": NUMBER},
     arrays=NUMBERS,
     takes=["save", "load"],
+    hints={
+        "raised": "save and load what get_state_dict(model, optimizer) returns, by torch.distributed.checkpoint"
+    },
 )
 def resumed(student: Student, rig: Rig) -> Answer:
     """A checkpoint of two processes, loaded by one and by four."""

@@ -69,10 +69,19 @@ holds.same(
             "shares are not rounded, also where processes do not divide what is shared",
             "divide by /, and not by //",
         ),
-        "optimizer": "Adam takes 8 bytes a parameter; with zero1, zero2 and fsdp, divide by the number of processes",
-        "gradients": "gradients take 4 bytes a parameter; with zero2 and fsdp, divide by the number of processes",
-        "weights": "weights take 4 bytes a parameter; with fsdp alone, divide by the number of processes",
-        "": "total is the sum of the three",
+        "optimizer": (
+            "Adam takes 8 bytes a parameter, and each process a share of them but with ddp",
+            "8 * parameters, divided by the number of processes with zero1, zero2 and fsdp",
+        ),
+        "gradients": (
+            "gradients take 4 bytes a parameter, and each process a share of them with zero2 and fsdp",
+            "4 * parameters, divided by the number of processes with zero2 and fsdp",
+        ),
+        "weights": (
+            "weights take 4 bytes a parameter, and each process a share of them with fsdp",
+            "4 * parameters, divided by the number of processes with fsdp alone",
+        ),
+        "": ("total is the sum of the three", "add up weights, gradients and optimizer"),
     },
     try_=SEE,
 )
@@ -118,9 +127,18 @@ sends.same(
     name="traffic_is_right",
     says="traffic says what a process sends in a step with DDP, FSDP, and FSDP that keeps blocks whole.",
     why={
-        "ddp": "an all_reduce is a reduce_scatter and an all_gather of all bytes",
-        "fsdp_keep": "blocks and the rest are gathered once, and all gradients are scattered once",
-        "": "fsdp gathers blocks twice and the rest once, and scatters all gradients once",
+        "ddp": (
+            "an all_reduce is a reduce_scatter and an all_gather of all bytes",
+            "count all bytes twice: scattered, then gathered",
+        ),
+        "fsdp_keep": (
+            "blocks and the rest are gathered once, and all gradients are scattered once",
+            "count all bytes twice: gathered, then scattered",
+        ),
+        "": (
+            "fsdp gathers blocks twice and the rest once, and scatters all gradients once",
+            "add up the bytes of each gather and scatter, then multiply by (processes - 1) / processes",
+        ),
     },
     try_=SEE,
 )

@@ -106,6 +106,16 @@ class Sharding:
             answers.add(f"rank {rank}: weights after shard", weights)
         return {**answers.values(), "peaks": [own["peak"] for own in ranks]}
 
+    def built_without_a_state(self, student: ModuleType) -> dict[str, Any]:
+        """Let each process shard what it draws."""
+
+        def work(rank: int, mesh: DeviceMesh) -> dict[str, Any]:
+            student.shard(self._make, mesh)
+            return {}
+
+        sharded.together(WORLD, work, self._folder, SECONDS)
+        return {}
+
     def _state(self, rank: int) -> dict[str, Any]:
         """Return the weights that a process is handed, and let those that it draws be others."""
         state = self.model().state_dict() if rank == 0 else {}
@@ -116,7 +126,6 @@ class Sharding:
         state = self._state(rank)
         with Live(state.values()) as live:
             model = student.shard(self._make, mesh, state)
-        student.shard(self._make, mesh)
         return {"peak": live.peak, "weights": sharded.numbers(model.parameters())}
 
     def _trained(

@@ -16,6 +16,7 @@ from autograder.lab import (
     NUMBERS,
     Answer,
     Failed,
+    Observation,
     Pair,
     Passed,
     Student,
@@ -36,11 +37,12 @@ TRAININGS: dict[str, dict[str, bool]] = {
     "clipped": {"clip": True},
 }
 RAISED = {
+    "ranks": "run python part5_sharding.py with train_sharded called without clip, and read the traceback",
     "halved": "shard got a bfloat16 policy here: pass mp_policy=policy to fully_shard of each block and of the model",
     "kept": "shard got reshard=False here: pass reshard_after_forward=reshard to fully_shard of each block",
     "clipped": "train_sharded got clip here: clip_grad_norm_(model.parameters(), clip)",
 }
-"""Training -> what to try where it raises an exception, though the plain one, which is judged first, does not."""
+"""Training -> what to try where it raises an exception; the plain one is judged first."""
 
 
 def add_training(name: str, options: dict[str, bool]) -> None:
@@ -53,7 +55,7 @@ def add_training(name: str, options: dict[str, bool]) -> None:
         return training.alone(clip="clip" in options)
 
     run.__name__ = name
-    hints = {"raised": RAISED[name]} if name in RAISED else {}
+    hints = {"raised": RAISED[name]}
     part.probe(pair=True, **TRAINING, takes=["shard", "train_sharded"], hints=hints)(run)
 
 
@@ -86,7 +88,8 @@ def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
         measured = f"rank {rank}, bfloat16: update off by {apart:.1e} of its norm"
         measured = f"{measured} ({low:g} to {high:g} are expected)"
         if each["dtypes"] != ["float32"]:
-            return Failed(measured, "the optimizer needs float32 parameters", POLICY)
+            why = "the parameters were converted, and the optimizer needs float32"
+            return Failed(measured, why, f"leave the parameters as they are: {POLICY}")
         if not apart >= low and each["held"]["parameters"] >= whole:
             return Failed(measured, WHOLE, SHARD)
         if not apart >= low:
@@ -160,15 +163,28 @@ META = (
     values={**CASES, "peaks": exactly(2, INTEGER)},
     arrays=NUMBERS,
     takes=["shard"],
-    hints={"raised": "call shard(make_model, mesh, state) and shard(make_model, mesh)"},
+    hints={
+        "raised": "fix trains_as_one first: it makes the same call, shard(make_model, mesh, state)"
+    },
 )
 def built(student: Student, rig: Rig) -> Answer:
-    """A model that is sharded, with the most bytes that were alive at a time; one without a state as well."""
+    """A model that is sharded, with the most bytes that were alive at a time."""
     return rig.sharding().built(student if rig.side == "student" else None)
 
 
+@part.probe(
+    takes=["shard"],
+    hints={
+        "raised": "shard(make_model, mesh) gets no state: load weights only if state is not None"
+    },
+)
+def built_without_a_state(student: Student, rig: Rig) -> Answer:
+    """A model that is sharded with the weights that each process draws."""
+    return rig.sharding().built_without_a_state(student)
+
+
 @part.check(basis="report")
-def starts_without_the_whole_model(built: Pair) -> Verdict:
+def starts_without_the_whole_model(built: Pair, built_without_a_state: Observation) -> Verdict:
     """shard gives all processes the weights of rank 0, and never has more than 533,000 bytes in any of them."""
     why = "every process has to have the weights in state, which only rank 0 is given"
     try_ = "set_model_state_dict with full_state_dict=True and broadcast_from_rank0=True"

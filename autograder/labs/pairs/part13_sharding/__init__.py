@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from autograder.checks import numerics, outputs
 from autograder.checks.hints import hinted
+from autograder.claims.groups import EXACT
 from autograder.claims.shards import Shards, sharded
 from autograder.lab import (
     INTEGER,
@@ -30,6 +33,7 @@ else:
 
 part = Part("part13_sharding", writes=["shard", "train_sharded", "whole_weights"])
 SEE = 'see "What usually goes wrong" in the part 13 handout'
+POLICY = "mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)"
 BLOCKS = 4
 TRAINS = ("shard", "train_sharded")
 TRAINING = sharded("losses", "norms")
@@ -53,10 +57,7 @@ def ranks(student: Student, rig: Rig) -> Answer:
     pair=True,
     **TRAINING,
     takes=TRAINS,
-    hints={
-        "raised": "call shard(model, mesh, dtype=torch.bfloat16) at the end of your own file, train the model "
-        "that it returns, and read the traceback"
-    },
+    hints={"raised": f"shard got dtype=torch.bfloat16 here: give each fully_shard {POLICY}"},
 )
 def halved(student: Student, rig: Rig) -> Answer:
     """The same with dtype=torch.bfloat16; one process trains in float32."""
@@ -74,8 +75,7 @@ def in_float16(student: Student, rig: Rig) -> Answer:
     **TRAINING,
     takes=TRAINS,
     hints={
-        "raised": "call shard(model, mesh, offload=True) at the end of your own file, train the model "
-        "that it returns, and read the traceback"
+        "raised": "shard got offload=True here: CPUOffloadPolicy(pin_memory=torch.cuda.is_available())"
     },
 )
 def offloaded(student: Student, rig: Rig) -> Answer:
@@ -94,15 +94,20 @@ shards.same(
     of="step",
     needs=["trains_as_one"],
 )
-shards.same(
-    "norms",
-    "norm_is_of_all",
-    "The norms are those of the gradients of all processes, before they are clipped.",
-    "it is the norm of one process's shards, or of gradients after they were clipped",
-    "norm.full_tensor() of what clip_grad_norm_ returns",
-    of="step",
-    needs=["trains_as_one"],
-)
+
+
+@part.check(basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="norms")
+def norm_is_of_all(ranks: Pair) -> Verdict:
+    """The norms are those of the gradients of all processes, before they are clipped."""
+    own, right = (side.arrays["norms0"] for side in (ranks.student, ranks.baseline))
+    why, try_ = "it is the norm of one process's shards", "return norm.full_tensor()"
+    if len(own) == len(right) and np.isclose(own, right, rtol=EXACT).any():
+        why = "it is the norm of gradients after they were clipped"
+        try_ = "keep what clip_grad_norm_ returns: the norm before clipping"
+    measured, why = shards.figure_problem(ranks, "norms", why)
+    return verdict(measured, why, try_)
+
+
 shards.holds_share(
     "holds_its_share",
     0.55,
@@ -130,7 +135,6 @@ FLOAT16 = 1e-5, 2e-3  # logits are 6e-4 to 1e-3 from those of float32, in bfloat
 OWN = 0.3  # so far apart may be a loss of one process alone, 3.4e-2 was seen: another check's
 LEAST = 1e-4  # of the update, which float32 takes within 4e-7
 HALF = 0.1  # of the update; honest work was at 9e-3
-POLICY = "mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)"
 
 
 @part.check(
