@@ -153,7 +153,9 @@ def fewer_waits(before: Text, after: Text) -> tuple[str, str]:
         if EDITED in stats.notes:
             return f"{text.file} contradicts itself", EDITED
         calls.append(stats.figure("sync_count") or 0.0)
-    why = "the host still waits as often: they are in the wrong order, or the loop waits"
+    why = "the host waits as often as before"
+    if calls[1] > calls[0]:
+        why = "the host waits more often after than before: the two files are swapped"
     return (
         f"{calls[0]:g} waiting calls before, {calls[1]:g} after",
         "" if calls[1] < calls[0] else why,

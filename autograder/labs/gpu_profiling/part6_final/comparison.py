@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checks import outputs, table
-from autograder.checks.hints import hinted
+from autograder.checks.hints import caused, hinted
+from autograder.checks.numerics import close
 from autograder.claims.studies import DRAWN, Study, draws, written
 from autograder.claims.studies import PICTURE as PIXELS
 from autograder.lab import (
@@ -78,7 +79,8 @@ def shares(student: Student, rig: Rig) -> Answer:
         file, share = rig.matched.profile(number)
         own = rig.side == "student"
         answer = rig.number(student.busy_percent(file)) if own else share
-        answers.add(f"busy percent of made profile {number + 1}", answer)
+        device = "with a GPU" if number % 2 == 0 else "without a GPU"
+        answers.add(f"busy percent of made profile {number + 1}, {device}", answer)
     return answers.values()
 
 
@@ -100,9 +102,31 @@ def sums(student: Student, rig: Rig) -> Answer:
 @part.check(basis="scripted")
 def finds_the_busy_share(shares: Pair) -> Verdict:
     """busy_percent finds the share of the steps' time in which a kernel ran, or without kernels an operator."""
-    why = "durations added up, another window, the loader's operators counted as work, or a fraction for percent"
-    try_ = "given.covered counts overlaps once; given.divided leaves the loader out"
-    return outputs.same(shares, 1e-3, why=why, try_=try_)
+    why = {
+        "without a GPU": (
+            "with a GPU it is right, so the loader's operators are counted as work",
+            "given.divided leaves the loader out",
+        ),
+        "": (
+            "durations that overlap are added up, or another window than the steps is taken",
+            "given.covered(kernels, window) counts overlaps once",
+        ),
+    }
+    got, want = (side.arrays["numbers"] for side in (shares.student, shares.baseline))
+    if close(outputs.multiple(got, want, 1e-3), 0.01, 1e-3):
+        why = {"": ("that is the fraction, and it must be in percent", "multiply by 100")}
+    return outputs.same(shares, 1e-3, why=why, try_=why[""][1])
+
+
+COPIED = {
+    "took its cores": "subprocess.run(...) for one version after the other: it waits until a run has ended",
+    "an earlier run": "start a new process for each version: subprocess.run(...)",
+    "another Python": "begin the command with sys.executable",
+    "its profile shows": "call busy_percent(version['profile']) when that version's run has ended",
+    "its run printed": "read the JSON object in the last line of what this run printed",
+    "were trained on": "copy throughput, seconds and samples from what one run printed",
+    "different work": "run all versions with the same samples, epochs and step",
+}
 
 
 def _compared(comparison: Pair) -> str | tuple[str, str]:
@@ -113,7 +137,7 @@ def _compared(comparison: Pair) -> str | tuple[str, str]:
     problem = versions.copied_problem(VERSIONS, versions.PRINTED, rows, runs)
     problem = problem or versions.work_problem(rows)
     if problem:
-        return problem
+        return caused(problem, COPIED)
     if not values["drawn"]:
         return f"no {PICTURE} is in folder", "call draw_comparison(rows, folder)"
     if not (values["raised"].startswith("RuntimeError") and "out of ideas" in values["raised"]):

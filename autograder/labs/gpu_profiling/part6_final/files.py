@@ -73,7 +73,11 @@ def stats_show_the_difference(stats_before: Text, stats_after: Text) -> Verdict:
         return Failed(measured, "but the other file is of nsys", "make both on one machine")
     if without:
         return Unavailable("both say that there was no nsys; a machine with one can make them")
-    return verdict(*profile.fewer_waits(*both), BEFORE_AFTER)
+    hints = {
+        "more often after": "stats_before.txt is what nsys stats printed of the program before your changes",
+        "as often as before": "record both again, and let the loop after your changes wait for no step",
+    }
+    return hinted(verdict(*profile.fewer_waits(*both), BEFORE_AFTER), hints)
 
 
 HEADINGS = {
@@ -97,6 +101,4 @@ def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
 
 
 ANSWER = "answer each of the four questions under its heading"
-BY_NAME = (
-    'write it by its name, {Final.speedup}, or quote it: see "The reflection" in the part 6 handout'
-)
+BY_NAME = "write it by its name, {Final.speedup}; put a target or a setting into quotation marks"

@@ -17,6 +17,7 @@ from autograder.model import Pair
 Finding = tuple[str, str]
 """What was measured, and what is wrong with it."""
 
+FURTHER = 1.5  # times as far go steps of gradients that are added up, or scaled
 SAME = 1e-4  # losses absolutely, updates relative to their norm: the same sums in another order
 
 
@@ -43,16 +44,20 @@ def grouped(pair: Pair) -> Finding:
     losses, expected = (side.arrays["losses"] for side in (pair.student, pair.baseline))
     if problem := numerics.misshapen(losses, expected, "step"):
         return problem, "losses holds the mean loss of each step"
-    apart, moved = numerics.furthest(losses, expected), numerics.update(pair).error
+    apart, moved = numerics.furthest(losses, expected), numerics.update(pair)
     measured = (
         f"losses of the steps off by {apart:.1e}, "
-        f"the update by {moved:.1e} of its norm (allowed {SAME:.0e})"
+        f"the update by {moved.error:.1e} of its norm (allowed {SAME:.0e})"
     )
-    if not moved <= SAME:
-        why = (
-            "a step for each batch, a sum instead of a mean, gradients from before, "
-            "or a different criterion from the given one"
-        )
+    if not moved.error <= SAME:
+        steps, right = (side.values["steps"] for side in (pair.student, pair.baseline))
+        why = "gradients from before are in the steps, or another criterion than the given one is used"
+        if steps != right:
+            taken = f"{steps} steps were taken where {right} are right"
+            why = f"{taken}: a group of batches is one step"
+        elif moved.ratio > FURTHER:
+            far = f"the steps go {moved.ratio:.2g} times as far"
+            why = f"{far}: the gradient is a sum and not a mean, or has the scaler's scale in it"
         return measured, why
     if not apart <= SAME:
         return measured, "the steps are right, but losses is not the mean over the batches of each"
@@ -85,8 +90,8 @@ def worked(pair: Pair, epochs: int, within: float) -> Finding:
     measured = f"losses of the epochs off by {apart:.1e} (allowed {within:.0e})"
     if not apart <= within:
         why = (
-            "a different training: the warm-up changed the weights (state_dict() is no copy) "
-            "or the optimizer, or the steps differ"
+            "a different training: the timed epochs begin with weights or an optimizer that "
+            "the warm-up changed, or the steps differ"
         )
         return measured, why
     if not close(reported["loss"], float(losses[-1]), 1e-3):

@@ -105,7 +105,9 @@ def train(student: Student, window: Window, *more: Any) -> Any:
     return window.returned("train_epoch", program(student).train_epoch(*arguments, *more))
 
 
-@part.probe(pair=True, values={"called": INTEGER, "waited": NUMBER}, arrays=TRAINED)
+@part.probe(
+    pair=True, values={"called": INTEGER, "steps": INTEGER, "waited": NUMBER}, arrays=TRAINED
+)
 def grouped(student: Student, rig: Rig) -> Answer:
     """Groups of small batches, and on the baseline's side large ones; samples are kept apart."""
     group = GROUP if rig.side == "student" else 1
@@ -115,6 +117,8 @@ def grouped(student: Student, rig: Rig) -> Answer:
     window.criterion.label_smoothing = 0.1  # so that another criterion shows
     start = window.weights()
     called: list[int] = []
+    steps: list[int] = []
+    window.optimizer.register_step_post_hook(lambda *_: steps.append(1))
     rig.clock.freeze()
 
     def on_step() -> None:
@@ -124,7 +128,8 @@ def grouped(student: Student, rig: Rig) -> Answer:
     trained = train(student, window, False, group, on_step)
     noted = {"losses": rig.series(trained["losses"], "losses"), "weights": window.weights()}
     waited = rig.number(trained["data_wait"])
-    return {"start": start, "called": len(called) * GROUP // group, "waited": waited, **noted}
+    counts = {"called": len(called) * GROUP // group, "steps": len(steps)}
+    return {"start": start, **counts, "waited": waited, **noted}
 
 
 loop = TrainingLoop(part, "train_epoch", train, program)
@@ -169,8 +174,12 @@ def accumulates(grouped: Pair) -> Verdict:
         "on_step": "call on_step() after each batch",
         "losses is not": "average the losses of the batches of each step",
         "holds the mean loss": "one number for each step, not for each batch",
+        "is one step": "call optimizer.step() once after each `accumulate` batches",
+        "a sum and not a mean": (
+            "divide each loss by accumulate before backward(), and take the step by scaler.step(optimizer)"
+        ),
     }
-    try_ = "loss / accumulate, and one step for each group"
+    try_ = "clear the gradients after each step, and take the loss of the criterion that is given"
     return hinted(verdict(*judges.grouped(grouped), try_), hints)
 
 

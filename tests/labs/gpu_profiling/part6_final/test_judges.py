@@ -31,18 +31,21 @@ def test_a_batch_is_the_first_half_that_fits(searches, other, words):
     assert (words in why) if words else "" == why
 
 
-def trained(losses, weights, called=12, waited=0.0):
+def trained(losses, weights, called=12, waited=0.0, steps=4):
     arrays = {
         "start": np.zeros(2, np.float32),
         "losses": np.array(losses),
         "weights": np.array(weights, np.float32),
     }
-    return Observation("grouped", "ok", {"called": called, "waited": waited}, arrays)
+    return Observation(
+        "grouped", "ok", {"called": called, "waited": waited, "steps": steps}, arrays
+    )
 
 
 GROUPED = {
     "alike": ([2.0, 1.0], [3.0, 4.0], ""),
-    "other weights": ([2.0, 1.0], [6.0, 8.0], "a sum instead of a mean"),
+    "weights that went further": ([2.0, 1.0], [6.0, 8.0], "2 times as far: the gradient is a sum"),
+    "other weights": ([2.0, 1.0], [4.0, 3.0], "another criterion than the given one"),
     "other losses": ([2.0, 1.1], [3.0, 4.0], "losses is not the mean over the batches"),
     "a loss for each batch": ([2.0, 1.0, 1.0], [3.0, 4.0], "the mean loss of each step"),
 }
@@ -60,6 +63,12 @@ def test_what_a_profiler_takes_is_no_wait_for_the_loader():
     _, why = judges.grouped(Pair(trained([2.0], [3.0, 4.0], waited=24.0), right))
 
     assert "it includes on_step()" in why
+
+
+def test_a_step_for_each_batch_is_counted():
+    _, why = judges.grouped(Pair(trained([2.0], [6.0, 8.0], steps=12), trained([2.0], [3.0, 4.0])))
+
+    assert "12 steps were taken where 4 are right: a group of batches is one step" == why
 
 
 @pytest.mark.parametrize(("losses", "weights", "words"), GROUPED.values(), ids=GROUPED)
