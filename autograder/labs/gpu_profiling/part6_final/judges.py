@@ -91,7 +91,7 @@ def worked(pair: Pair, epochs: int, within: float) -> Finding:
     if not apart <= within:
         why = (
             "a different training: the timed epochs begin with weights or an optimizer that "
-            "the warm-up changed, or the steps differ"
+            "the warm-up changed, the steps differ, or a loss is not the mean over its epoch"
         )
         return measured, why
     if not close(reported["loss"], float(losses[-1]), 1e-3):

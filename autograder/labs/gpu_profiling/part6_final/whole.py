@@ -87,7 +87,8 @@ HINTS = {
     "were recorded with": "call given.record after the timed epochs, with the number of an epoch's batches",
     "a different training": (
         "copy.deepcopy the state_dict() of model and optimizer before the warm-up, "
-        "and load both back after it, with and without --compile"
+        "and load both back after it, with and without --compile; the loss of an epoch is the mean "
+        "over its steps"
     ),
     "is timed; warm up": "train once with the same modules and shapes before the first timed epoch",
     "is profiled": "call given.record on one more epoch, after the timed ones",

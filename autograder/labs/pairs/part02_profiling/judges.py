@@ -256,7 +256,7 @@ LEFT = {
         "handle.remove() for each handle",
     ),
     "mode": (
-        "the model is in {} mode, and was not before",
+        "afterwards the model is in {} mode, which is not the mode that it came in",
         "the model must keep the mode that it came in",
         "leave its mode alone",
     ),

@@ -79,7 +79,10 @@ cache.calls(
                 "append returns the keys and values of all positions so far, of the sequences that were "
                 "kept, in their order"
             ),
-            "buffer[:, :, start:start + n] = keys, and then return buffer[:, :, :start + n]",
+            (
+                "buffer[:, :, start:start + n] = keys, return buffer[:, :, :start + n], "
+                "add n to length, not 1, and keep the buffers in self"
+            ),
         ),
     },
     hints={
