@@ -24,7 +24,7 @@ USUAL: Hints = {
     "it was timed while": "time calls in a loop of their own, and measure all else in another call",
     "process_time()": "time.perf_counter() before and after each call",
     "time.time()": "time.perf_counter() before and after each call",
-    "the device is": "put given.device_name(device) into each row",
+    "the device is": "put given.device_name(...) of the device that is measured into each row",
     "no GPU was there to ask": "write None for the peak where there is no GPU",
     "folder is ignored": "write to Path(folder) / the name of the file",
     "it is in seconds": "multiply by 1e3: the column holds milliseconds",

@@ -210,7 +210,7 @@ def _disorder(events: Sequence[str]) -> tuple[str, str]:
     return why, "for each batch once: scale, backward, unscale_ where you clip, step, update"
 
 
-def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
+def overflow_skipped(run: Pair, within: float | None) -> Verdict:
     """Pass when one step was skipped and the scale halved; *within* bounds the update, if it is judged."""
     before = run.baseline.values["before"]
     after = run.student.values["after"]
@@ -219,7 +219,7 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     taken, right = (side.values.get("steps", 0) for side in (run.student, run.baseline))
     if bad := not_finite(weights):
         why = "the optimizer stepped although a gradient was infinite"
-        return Failed(bad, why, f"{scaler}; {where}")
+        return Failed(bad, why, scaler)
     apart = f"update differs by {moved.error:.2%} from the run without that batch"
     measured = f"{apart}, scale {before:g} -> {shown(after)}"
     problem = None
@@ -235,7 +235,7 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
         )
     elif not close(after, before / 2, 1e-6):
         why = "the scale was not halved once: scaler.update() did not see the overflow"
-        problem = why, f"{scaler}; {where}"
+        problem = why, scaler
     if problem:
         return Failed(measured, *problem)
     if within is None:
@@ -248,4 +248,4 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
         why, try_ = NARROW, FLOAT32
     elif moved.ratio < SHORT:
         why, try_ = CLIPPED_ALL_THE_SAME
-    return Failed(measured, why, f"{try_}; {where}", evidence)
+    return Failed(measured, why, try_, evidence)

@@ -166,7 +166,7 @@ class Answers:
             for number, each in enumerate(zip(reported, expected, sure["slips"], strict=True), 1):
                 if why := self.made_problem(*each, group):
                     gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
-                    measured = f"made profile {number}, {gpu} a GPU"
+                    measured = f"the grader's made profile {number}, {gpu} a GPU"
                     judged = Failed(measured, why, try_ or self.see)
                     return hinted(judged, {**SLIPPED, **hints})
             return Passed(f"{len(expected)} made profiles")

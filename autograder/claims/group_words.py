@@ -16,7 +16,7 @@ REASONS = {
     "steps go twice as far": "divide by the number of processes once, where gradients are added up",
     "the ranks agree": (
         "compute the loss with the criterion that is given, make the optimizer as the handout says, "
-        "and average gradients between backward() and step()"
+        "average gradients over batches and ranks, and do so between backward() and step()"
     ),
 }
 READ = {

@@ -360,7 +360,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
             "batch_size is divided by the processes, or the rate differs"
         )
     return (
-        "the ranks agree, but not with one process: another criterion or optimizer than those given is used, "
+        "the ranks agree, but not with one process: another criterion or optimizer is used, gradients are summed, "
         "or gradients are averaged after the step"
     )
 

@@ -83,7 +83,7 @@ class HalfPrecision:
         def judge(run: Pair) -> Verdict:
             trusted = run.baseline.arrays
             halves = {dtype: trusted[dtype] for dtype in HALVES}
-            try_ = f"torch.autocast(device.type) around the forward pass and the loss; {self.where}"
+            try_ = "torch.autocast(device.type) around the forward pass and the loss"
             losses = run.student.arrays["losses"]
             verdict = precision.rounded_as(losses, trusted["losses"], halves, try_=try_)
             if isinstance(verdict, Failed) and sixteen_bits(run.student.arrays["weights"]):
@@ -188,7 +188,7 @@ class HalfPrecision:
             }
 
         def judge(run: Pair) -> Verdict:
-            return precision.overflow_skipped(run, update, self.where)
+            return precision.overflow_skipped(run, update)
 
         says = "A batch whose gradients overflow changes no weight and halves the scale."
         self.part.add_check(
@@ -197,4 +197,5 @@ class HalfPrecision:
             "outputs",
             judge,
             ["overflow"],
+            compared="weights" if update else "the scale",
         )

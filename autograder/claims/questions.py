@@ -96,7 +96,12 @@ class Question:
                 stories.append((right / 1000, "the unit is one step too large"))
             lost = min(self.rounded / max(abs(value), self.rounded), ROUNDED)
             why = explained(value, stories, max(EXACT, lost))
-        return f"{name} is {shown(value)}, and {shown(right)} is right{': ' * bool(why)}{why}"
+        told = f"{name} is {shown(value)}"
+        return (
+            f"{told}: {why}; {shown(right)} is right"
+            if why
+            else f"{told}, and {shown(right)} is right"
+        )
 
     def fit(self, name: str, value: Any, trace: Trace, try_: str) -> Verdict:
         """Pass an answer that a profile bears out, under some accepted definition."""

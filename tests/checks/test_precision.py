@@ -229,7 +229,7 @@ def trained(after, steps, weights=(1.0, 2.0)):
 def test_a_step_that_overflows_is_the_only_one_that_is_left_out(after, steps, weights, why):
     run = Pair(trained(after, steps, weights), trained(256.0, 7))
 
-    found = precision.overflow_skipped(run, 0.02, "where")
+    found = precision.overflow_skipped(run, 0.02)
 
     assert why in getattr(found, "why", "")
     assert bool(why) == isinstance(found, Failed)

@@ -31,7 +31,7 @@ PLAIN = {
     "uninstall", "watched", "weights_of", "whole_batch", "window", "with_weights", "word", "written",
     "calls.asked", "calls.backward", "calls.computed", "calls.given", "calls.gradients",
     "calls.overwrite", "calls.rounded", "loading.device", "loading.dice", "loading.epoch",
-    "loading.pictures", "matched.rows", "matched.simple_net", "plans.resnet50", "plans.small",
+    "loading.pictures", "matched.rows", "matched.simple_net", "plans.mistaken", "plans.resnet50", "plans.small",
     "profiles.lines", "profiles.profiling",
 }  # fmt: skip
 """Of the rig: draws inputs, reads what was returned, or runs the student's code; knows no answer."""

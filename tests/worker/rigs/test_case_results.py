@@ -62,7 +62,7 @@ WRONG = {
         (ONES,),
         "case 0: a list or dict instead of float32 (3,)",
     ),
-    "the case after it": ((ONES, None, ONES), NOTHING_BETWEEN, "case 2: off by 5.0e-01"),
+    "the case after it": ((ONES, None, ONES), NOTHING_BETWEEN, "case 2: all numbers are 0.5 times"),
     "a tensor in its place": (
         (ONES, ONES, 2 * ONES),
         NOTHING_BETWEEN,

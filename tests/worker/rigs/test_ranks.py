@@ -62,6 +62,7 @@ def test_the_answer_of_one_process_has_the_form_of_several(training):
         "ranks",
         "names",
         "start",
+        "start1",
         "saved",
         "weights0",
         "weights1",

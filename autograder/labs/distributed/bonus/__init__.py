@@ -220,7 +220,7 @@ alone.same_gradients(
     hints={
         "gradient of x: nothing": (
             "the results have no graph: the kernel is launched outside of an autograd.Function",
-            "launch it in the forward of AddNorm, and return AddNorm.apply(x, residual, weight, eps)",
+            "launch it in the forward of AddNorm, and let add_norm return what AddNorm.apply gives",
         ),
         "view size is not compatible": ".reshape for .view: a gradient that comes in may be a view",
     },

@@ -167,9 +167,9 @@ def half_where_it_helps(rounded: Pair) -> Verdict:
 overflow = judges.Steps(
     part,
     "overflowing",
-    "do not look at the loss: each scaler sees the averaged gradients, and skips by itself",
+    "scale, unscale_, step and update whenever scaler is not None, whatever amp and the loss are",
     {
-        "without amp": "the step was taken: the scaler counts also where amp is None",
+        "without amp": "the step was taken although gradients are not finite: with amp=None the scaler is not used",
         "": "a rank left its batch out, or the step was taken",
     },
     WRONG,

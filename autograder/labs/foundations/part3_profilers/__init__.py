@@ -221,7 +221,7 @@ preprocessed.leaves_inputs_alone(
     SOME,
     name="leaves_inputs_alone",
     says="preprocess leaves the images as they were.",
-    try_="torch.from_numpy shares the memory of an array: work on a copy",
+    try_="copy the array first: -= and methods that end in _ change it, also through torch.from_numpy",
     needs=["preprocess_is_right"],
 )
 preprocessed.faster(

@@ -100,7 +100,7 @@ GAINED = {
         "look the function up in all rows",
     ),
     "": (
-        "the new time is total - seconds * (1 - 1 / factor), and total is the sum of own seconds",
+        "the new time is total - seconds * (1 - 1 / factor): seconds with what is called, total the sum of own seconds",
         "put seconds and factor into this formula, and divide total by the new time",
     ),
 }

@@ -99,7 +99,10 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
             "zeros are no loss and do not count; of no values, nothing is lost",
             "divide by the number of values that are not 0, and return 0.0 if there is none",
         ),
-        "no values": ("of no values, nothing is lost: 0.0", "ask for the number of values first"),
+        "no values": (
+            "of no values, nothing is lost: 0.0",
+            "return 0.0 where no value is left to count",
+        ),
         "at the line": (
             "65519 is rounded to 65504 and fits, 65520 is infinite; -infinity counts as well",
             "convert, then look at isinf",

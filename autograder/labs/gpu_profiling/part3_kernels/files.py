@@ -40,7 +40,7 @@ def fewer_launches(kernel_results: Table) -> Verdict:
     return verdict(
         measured,
         "" if after < before else why,
-        "enable_kernel_profile = True before you compile",
+        "compile with a backend that fuses, with enable_kernel_profile = True before that",
     )
 
 

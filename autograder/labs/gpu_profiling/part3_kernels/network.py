@@ -108,8 +108,8 @@ SAME = 2e-5  # of the largest number; right work in other orders of the same sum
 def answers_alike(network: Pair) -> Verdict:
     """OptimizedNet with mapped weights gives SimpleNet's logits and gradients, and leaves the images as they were."""
     why = {
-        "logits": "a different function: a ReLU is missing or on the wrong side of an average, "
-        "or a weight is in the wrong place",
+        "logits": "a different function: a ReLU is missing or on the wrong side of an average, a weight "
+        "is in the wrong place, or forward changes the images",
         "gradient": "logits are right, but not the gradients: a weight is not the one that is used, or is used twice",
         "what the pass": "an operation in place wrote into the caller's images",
     }

@@ -76,7 +76,7 @@ def wait_problem(row: Mapping[str, Any], times: Times, share: float, before: flo
     """Say how the mean leaves out the *share* that was queued, or has what was queued *before* the first call."""
     mean = statistics.mean(times)
     early = f"it includes {1000 * before:.0f} ms of other work that was queued before"
-    late = "the clock was read before the device was idle, or it stands still while you wait"
+    late = "the clock was read before the device was idle, or this clock stops while you wait"
     slips: list[Slip] = [
         (mean * (1 - share), f"the queued work is missing: {late}"),
         (mean - share * times[-1] / len(times), f"the last call's queued work is missing: {late}"),

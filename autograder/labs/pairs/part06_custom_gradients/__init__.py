@@ -254,7 +254,7 @@ head.needs_less_memory(
     "measured from outside.",
     why="the logits of more than `rows` rows are held at a time: all at once, or chunk by chunk for the backward pass, "
     f"or always a fixed number of rows (rows is {FEW} here)",
-    try_="compute the gradients of a chunk while its logits are there, or checkpoint each chunk",
+    try_="chunks of `rows` rows, however few; compute a chunk's gradients while its logits are there, or checkpoint it",
 )
 FROZEN: Sizes = {"n": 256, "d": 64, "v": 512, "rows": 64, "gradients": ["hidden"]}
 head.computes_less(

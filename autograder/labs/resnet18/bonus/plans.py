@@ -68,7 +68,7 @@ NONE_APART = "the budget is divided by the whole plan of one image"
 HALF = "the budget is divided by half the plan of two images"
 FIXED = "take off the budget what does not grow with the batch, then divide by what one image adds"
 FITS = {
-    TOO_MANY: "take off the budget what does not grow with the batch, and round down with //",
+    TOO_MANY: "take the last size that fits: (budget - what does not grow) // bytes of an image",
     TOO_FEW: "a total that equals the budget is allowed: <=, and rounded down once",
     NONE_APART: FIXED,
     HALF: FIXED,

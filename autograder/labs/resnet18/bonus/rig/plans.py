@@ -119,7 +119,7 @@ class Plans:
         """Return the bytes that usual mistakes find, by what the bytes are and by the mistake."""
         model, criterion, optimizer = make_training()
         images = torch.zeros(batch_size, 3, image_size, image_size)
-        labels = torch.zeros(batch_size, dtype=torch.int64)
+        labels = torch.zeros(len(images), dtype=torch.long)
         weights, buffers = list(model.parameters()), list(model.buffers())
         there = [*weights, *buffers, images, labels]
 
