@@ -13,7 +13,7 @@ import numpy as np
 from autograder.checks.error_map import error_map
 from autograder.checks.hints import Causes, cause
 from autograder.checks.numerics import Array, share, shares
-from autograder.checks.result_form import Form, around, misfit, unquoted, wrong_keys
+from autograder.checks.result_form import Form, around, misfit, named, unquoted, wrong_keys
 from autograder.model import (
     Failed,
     Observation,
@@ -59,7 +59,7 @@ def same(
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
-            measured = f"{asked['case']}: {_difference(got, want, asked['shape'], apart, allowed)}"
+            measured = f"{named(asked)}: {_difference(got, want, asked['shape'], apart, allowed)}"
             evidence = shares(numbers=share(apart, allowed))
             where = _relative(got, want, width(asked["shape"]))
             evidence |= error_map(where, allowed, asked["case"], asked["shape"])
@@ -185,8 +185,8 @@ def _difference(
 ) -> str:
     """Say how a case differs: one number by what it is, several by how far and where."""
     if want.size == 1:
-        digits = 15 if want[0].is_integer() else 6
-        return f"{got[0]:.{digits}g}, and {want[0]:.{digits}g} is right"
+        own, right = _told_apart(got[0], want[0], 15 if want[0].is_integer() else 6)
+        return f"{own}, and {right} is right"
     return _alike(got, want) or _at_places(got, want, shape, apart, allowed)
 
 
@@ -220,9 +220,21 @@ def _at_places(
         return f"{counted}, the first at {at}: {got[first]:.7g} instead of {want[first]:.7g}"
     far = f"{apart:.2g} times" if apart >= 1 else f"{apart:.1e} of"
     row = "row along the last dimension" if len(shape) > 2 else "row"
+    at = tuple(place)
+    own, right = _told_apart(got.reshape(tuple(shape))[at], want.reshape(tuple(shape))[at], 6)
     return (
-        f"off by {far} the largest number of its {row} (allowed {allowed:.1e}), furthest at {place}"
+        f"at {place} your number is {own}, and {right} is right: "
+        f"off by {far} the largest number of its {row} (allowed {allowed:.1e})"
     )
+
+
+def _told_apart(own: float, right: float, digits: int) -> tuple[str, str]:
+    """Write two numbers with so many digits, or with as many as it takes to see a difference."""
+    for enough in range(digits, 18):
+        texts = f"{own:.{enough}g}", f"{right:.{enough}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:

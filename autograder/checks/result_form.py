@@ -40,7 +40,7 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
         return None
     if case["case"] != asked["case"]:
         return _not_several(case, asked)
-    returned = f"{asked['case']}: {_instead(_form(case), _form(asked))}"
+    returned = f"{named(asked)}: {_instead(_form(case), _form(asked))}"
     form, of_type = _wrong_form(case, asked), _type_hint(case, asked)
     if (_is_plain(asked) or _has_no_gradient(case)) and not of_type:
         return Failed(returned, reason(why, asked["case"]), try_)
@@ -49,7 +49,8 @@ def misfit(case: Form, asked: Form, got: Array | None, why: Why, try_: str) -> F
 
 def _raised(case: Form, try_: str) -> Failed:
     """Fail an exception, or a result of which a probe could use nothing."""
-    whole, told = case["case"].partition(", result ")[0], case["dtype"]
+    told = case["dtype"]
+    whole = named({"case": case["case"].partition(", result ")[0]})
     if " was returned" in told:
         return Failed(
             f"{whole}: {told.removeprefix('raised ')}", "the type of the result is wrong", try_
@@ -93,8 +94,13 @@ def _not_several(case: Form, asked: Form) -> Failed:
         ),
     }.get(case["dtype"], ("the type of the result is wrong", ""))
     try_ = f"return {instead}"
-    measured = f"{case['case']}: {came} instead of {instead}"
+    measured = f"{named(case)}: {came} instead of {instead}"
     return Failed(measured, why, f"{try_}; {hint}" if hint else try_)
+
+
+def named(case: Form) -> str:
+    """Quote the name of a case, which is no finding."""
+    return f'case "{case["case"]}"'
 
 
 def wrong_keys(case: Form, asked: Form) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from autograder.checks.hints import Causes, cause
 from autograder.checks.numerics import Array, norm, share, shares
 from autograder.checks.outputs import paired, width
-from autograder.checks.result_form import misfit
+from autograder.checks.result_form import misfit, named
 from autograder.model import Failed, Pair, Passed
 from autograder.traces.words import many
 
@@ -39,7 +39,7 @@ def between(
             return problem
         assert got is not None
         for rows, error in _errors(got, want, width(asked["shape"])):
-            place = f"{asked['case']}{rows}: error {error:.1e}"
+            place = f"{named(asked)}{rows}: error {error:.1e}"
             if not error <= high:
                 measured = f"{place}; at most {high:.0e} is allowed"
                 evidence = shares(error=share(error, high))

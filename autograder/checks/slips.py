@@ -168,7 +168,7 @@ def median_problem(
 def told(pair: Pair, judged: Verdict, within: float = 1e-5) -> Verdict:
     """Say which usual mistake gives the number that a case failed for, by the baseline's `slips`."""
     for name, usual in pair.baseline.values["slips"].items() if isinstance(judged, Failed) else ():
-        if isinstance(judged, Failed) and judged.measured.startswith(f"{name}: "):
+        if isinstance(judged, Failed) and judged.measured.startswith(f'case "{name}": '):
             own = next(got for _, it, got, _ in outputs.paired(pair) if it["case"] == name)
             number = None if own is None else float(own[0])
             why = explained(number, [(it, words) for words, it in usual.items()], within)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NotRequired, Unpack
 
+from autograder.checks.result_form import named
 from autograder.claims.claimed import Claimed, Words
 from autograder.claims.families import DRAWN, Case
 from autograder.lab import INTEGER, TEXT, list_of, record
@@ -85,13 +86,13 @@ def _counted(function: Callable[..., Any], calls: list[int]) -> Callable[..., An
 
 def _problem(end: Mapping[str, Any], error: str, before: str) -> str:
     if error not in end["errors"]:
-        return f"{end['case']}: {_came(end)}, {error} is expected"
-    called = f"{end['case']}: {before} was called before {error} was raised"
+        return f"{named(end)}: {_came(end)}, {error} is expected"
+    called = f"{named(end)}: {before} was called before {error} was raised"
     return called if end["calls"] else ""
 
 
 def _refusal(end: Mapping[str, Any], error: str) -> str:
-    return f"{end['case']}: {_came(end)}, no {error} is expected" if end["errors"] else ""
+    return f"{named(end)}: {_came(end)}, no {error} is expected" if end["errors"] else ""
 
 
 def _came(end: Mapping[str, Any]) -> str:

@@ -164,7 +164,10 @@ class Results(Claimed):
                 if isinstance(alike, Passed):
                     told = cause({"": slip}, "", try_)
                     return Failed(verdict.measured, *told, verdict.evidence)
-            if verdict.measured.startswith("other numbers") and ": raised " not in verdict.measured:
+            if (
+                verdict.measured.startswith('case "other numbers')
+                and ": raised " not in verdict.measured
+            ):
                 return replace(verdict, why=KEPT[0], try_=KEPT[1])
             return verdict
 

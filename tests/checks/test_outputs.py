@@ -50,13 +50,13 @@ def test_right_outputs_pass(student, baseline):
 
 
 WRONG = {
-    "a number apart": ([case(numbers=(1.0, 2.1))], "a case: off by 5.0e-02 of the largest number of its row (allowed 1.0e-03), furthest at [1]", "because"),
-    "NaN for a number": ([case(numbers=(NAN, 2.0))], "a case: 1 of 2 numbers are NaN or infinite, one of them at [0]", "because"),
-    "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "the dtype of the result is wrong"),
-    "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "the shape of the result is wrong"),
+    "a number apart": ([case(numbers=(1.0, 2.1))], 'case "a case": at [1] your number is 2.1, and 2 is right: off by 5.0e-02 of the largest number of its row (allowed 1.0e-03)', "because"),
+    "NaN for a number": ([case(numbers=(NAN, 2.0))], 'case "a case": 1 of 2 numbers are NaN or infinite, one of them at [0]', "because"),
+    "another dtype": ([case(dtype="float64")], 'case "a case": float64 (2,) instead of float32 (2,)', "the dtype of the result is wrong"),
+    "another shape": ([case(shape=(2, 1))], 'case "a case": float32 (2, 1) instead of float32 (2,)', "the shape of the result is wrong"),
     "a shorter one": ([case(numbers=(1.0,), shape=(1,))], "instead of", "the shape of the result is wrong: dimension 0 is too short"),
-    "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int instead of", "the type of the result is wrong"),
-    "nothing": ([], "a case: nothing instead of", "the result is missing"),
+    "no tensor": ([case(numbers=(), dtype="int", shape=())], 'case "a case": int instead of', "the type of the result is wrong"),
+    "nothing": ([], 'case "a case": nothing instead of', "the result is missing"),
     "a form without its numbers": ([case(numbers=(1.0,), shape=(2,))], "instead of", "the shape of the result is wrong"),
 }  # fmt: skip
 
@@ -73,7 +73,9 @@ def test_wrong_outputs_fail_in_words(student, measured, why):
 def test_numbers_that_must_be_exact_are_counted_where_they_differ():
     found = judged([case(numbers=(1.0, 3.0))], [case()], within=0.0)
 
-    assert "a case: 1 of 2 numbers differ, the first at [1]: 3 instead of 2" == found.measured
+    assert (
+        'case "a case": 1 of 2 numbers differ, the first at [1]: 3 instead of 2' == found.measured
+    )
 
 
 NAMES = case("x, names", (NAN,), "'high, low'", ())
@@ -83,62 +85,67 @@ IN_PLACE = {
     "a tensor for a dict": (
         [case("x")],
         [NAMES],
-        "x: one tensor, float32 (2,), instead of a dict with high, low",
+        'case "x": one tensor, float32 (2,), instead of a dict with high, low',
         "return a dict with high, low",
     ),
     "None for a dict": (
         [case("x", (NAN,), "nothing", ())],
         [NAMES],
-        "x: nothing instead of a dict with high, low",
+        'case "x": nothing instead of a dict with high, low',
         "return a dict with high, low; a function that ends without `return` returns None",
     ),
     "a list for a dict": (
         [LENGTH],
         [NAMES],
-        "x: a list or tuple instead of a dict with high, low",
+        'case "x": a list or tuple instead of a dict with high, low',
         "return a dict with high, low",
     ),
     "tensors in a dict": (
         [case("x, result high"), case("x, result low")],
         [NAMES],
-        "x: a tuple, list or dict of tensors instead of a dict with high, low",
+        'case "x": a tuple, list or dict of tensors instead of a dict with high, low',
         ".item() makes a number of a tensor",
     ),
     "a tensor for a list": (
         [case("x")],
         [LENGTH],
-        "x: one tensor, float32 (2,), instead of a list",
+        'case "x": one tensor, float32 (2,), instead of a list',
         "return a list",
     ),
     "a tensor for two": (
         [case("x")],
         RESULTS,
-        "x: one tensor, float32 (2,), instead of a tuple of tensors",
+        'case "x": one tensor, float32 (2,), instead of a tuple of tensors',
         "return a tuple of tensors",
     ),
     "one of two": (
         RESULTS[:1],
         RESULTS,
-        "x, result 2: nothing instead of float32 (2,)",
+        'case "x, result 2": nothing instead of float32 (2,)',
         "return it as well",
     ),
-    "two for one": ([LENGTH], [case("x")], "x: a list or dict instead of", "return that value"),
+    "two for one": (
+        [LENGTH],
+        [case("x")],
+        'case "x": a list or dict instead of',
+        "return that value",
+    ),
     "a tensor for a number": (
         [case("x", (2.0,), shape=())],
         [case("x", (2.0,), "float", ())],
-        "x: float32 () instead of float",
+        'case "x": float32 () instead of float',
         ".item() makes one of a tensor",
     ),
     "numbers for bool": (
         [case("x", (1.0, 0.0), "int64")],
         [case("x", (1.0, 0.0), "bool")],
-        "x: int64 (2,) instead of bool (2,)",
+        'case "x": int64 (2,) instead of bool (2,)',
         ".to(torch.bool)",
     ),
     "another key": (
         [case("x, names", (NAN,), "'high, middle'", ())],
         [NAMES],
-        "x, names: 'high, middle' instead of 'high, low'",
+        "case \"x, names\": 'high, middle' instead of 'high, low'",
         "the keys must be high, low",
     ),
 }
@@ -176,10 +183,10 @@ def test_a_case_that_raised_says_so_and_the_ones_after_it_keep_their_numbers():
     wanted = [case("first"), case("second", (3.0, 4.0))]
     found = judged([raised, wanted[1]], wanted)
 
-    assert "first: raised ValueError: no (a.py, line 3)" == found.measured
+    assert 'case "first": raised ValueError: no (a.py, line 3)' == found.measured
     assert isinstance(judged([raised, wanted[1]], wanted, without=["first"]), Passed)
     assert (
-        "second: off by"
+        'case "second": at [1] your number is 5, and 4 is right: off by'
         in judged([raised, case("second", (3.0, 5.0))], wanted, without=["first"]).measured
     )
 
@@ -191,7 +198,13 @@ def test_the_second_case_is_found_by_its_place_and_explained_by_its_name():
         why={"NaN": "one", "": "two"},
     )
 
-    assert ("NaN inside: 9, and 3 is right", "one") == (found.measured, found.why)
+    assert ('case "NaN inside": 9, and 3 is right', "one") == (found.measured, found.why)
+
+
+def test_numbers_have_as_many_digits_as_it_takes_to_tell_them_apart():
+    found = judged([case(numbers=(1.0, 2.00000001))], [case()], within=1e-12)
+
+    assert "at [1] your number is 2.00000001, and 2 is right" in found.measured
 
 
 def test_a_fraction_in_percent_is_told():
@@ -269,7 +282,7 @@ def test_one_wrong_row_of_a_hundred_fails_however_small_its_numbers_are():
     )
 
     assert isinstance(found, Failed)
-    assert "furthest at [0, 99, 0]" in found.measured
+    assert "at [0, 99, 0] your number is" in found.measured
 
 
 @pytest.mark.parametrize(

@@ -63,23 +63,23 @@ RIGHT = {
 WRONG = {
     "a length that is one too many": (
         BUFFER.replace("self.length = end", "self.length = end + 1"),
-        "call 2: length(): 5, and 4 is right",
+        'call 2: length()": 5, and 4 is right',
     ),
     "rows that are kept by the class": (
         SLOW.replace("    def __init__(self, width):\n        self._rows", "    import torch\n    _rows").replace("width)\n", "3)\n").replace("    @property", "    def __init__(self, width):\n        pass\n\n    @property", 1).replace("self._rows = torch.cat", "type(self)._rows = torch.cat"),
-        "second object, call 1: append(4 x 3): float32 (8, 3) instead of float32 (4, 3)",
+        'second object, call 1: append(4 x 3)": float32 (8, 3) instead of float32 (4, 3)',
     ),
     "nothing refused": (
         SLOW.replace("if not len(rows)", "if False"),
-        "call 3: append(0 x 3): no error came; ValueError is expected",
+        'call 3: append(0 x 3)": no error came; ValueError is expected',
     ),
     "another error": (
         SLOW.replace("ValueError", "KeyError"),
-        "call 3: append(0 x 3): raised KeyError: 'no rows'",
+        "call 3: append(0 x 3)\": raised KeyError: 'no rows'",
     ),
     "broken by what it refused": (
         SLOW.replace("raise ValueError", "self._rows = self._rows[1:]\n            raise ValueError"),
-        "call 4: append(1 x 3): float32 (4, 3) instead of float32 (5, 3)",
+        'call 4: append(1 x 3)": float32 (4, 3) instead of float32 (5, 3)',
     ),
     "an argument that changes": (
         SLOW.replace("self._rows = torch.cat([self._rows, rows])", "self._rows = torch.cat([self._rows, rows])\n        rows += 1"),

@@ -56,7 +56,7 @@ def test_right_work_passes(short, tmp_path):
         (RIGHT.replace("(x.dtype)", "(x.dtype) * 1.02"), "same_results", "other bits"),
         (RIGHT.replace("(x.dtype)", "(x.dtype) / x.abs().sum() * x.abs().sum()"), "same_results", "of zeros"),
         (RIGHT.replace(".to(x.dtype)", ""), "same_results", "16) instead of float32"),
-        (RIGHT.replace("weight.", "weight.detach()."), "same_gradients", "gradient of weight: nothing instead of"),
+        (RIGHT.replace("weight.", "weight.detach()."), "same_gradients", 'gradient of weight": nothing instead of'),
         (RIGHT.replace(".to(x", " * 1.1).to(x").replace("return (", "return (("), "same_gradients", "other bits"),
         (SLOW, "reaches", "not short"),
         (RIGHT.replace(".t()", ".t().contiguous()"), "reaches", "as it is refused"),

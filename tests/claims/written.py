@@ -96,7 +96,7 @@ WRONG = {
     ),
     ("batched_products", "another axis"): (
         "def batched_products(left, right):\n    return (left[:, :, :, None] * right[:, None]).sum(1)\n",
-        {"same_results": "sizes drawn at random: "},
+        {"same_results": '"sizes drawn at random": '},
     ),
     ("batched_products", "read as it lies in memory"): (
         """
@@ -107,7 +107,7 @@ def batched_products(left, right):
     b, r, i = left.shape
     return torch.bmm(torch.as_strided(left, left.shape, (r * i, i, 1)), right)
 """,
-        {"same_results": "transposed views: "},
+        {"same_results": '"transposed views": '},
     ),
     ("batched_products", "float32 inside"): (
         """
@@ -117,11 +117,11 @@ import torch
 def batched_products(left, right):
     return torch.bmm(left.float(), right.float()).to(left.dtype)
 """,
-        {"same_results": "float64: off by"},
+        {"same_results": '"float64": at'},
     ),
     ("batched_products", "detached"): (
         "import torch\n\n\ndef batched_products(left, right):\n    return torch.bmm(left.detach(), right)\n",
-        {"same_gradients": "gradient of left: nothing instead of"},
+        {"same_gradients": 'gradient of left": nothing instead of'},
     ),
     ("batched_products", "scales its input"): (
         """
@@ -163,7 +163,7 @@ def batched_products(left, right):
         SEEN[key] = torch.bmm(left, right), left, right
     return SEEN[key][0]
 """,
-        {"same_results": "other numbers in the same tensors: off by"},
+        {"same_results": '"other numbers in the same tensors": at'},
     ),
     ("clip_by_norm", "the break"): (
         BREAK,
@@ -183,7 +183,7 @@ def clip_by_norm(x, limit):
     ),
     ("clip_by_norm", "a gradient through the norm"): (
         "def clip_by_norm(x, limit):\n    return x * (limit / x.norm().clamp(min=1e-30)).clamp(max=1.0)\n",
-        {"same_gradients": "gradient of x: off by"},
+        {"same_gradients": 'gradient of x": at'},
     ),
     ("KeyCache", "cat"): (CAT, {"moves_at_most": "for length=256", "moves_less": "allowed 25%"}),
     ("KeyCache", "constant growth"): (

@@ -116,13 +116,13 @@ def long_run(peak, numbers=(1.0,), idle=20 * MB):
         pytest.param(
             long_run(30 * MB, (2.0,)),
             Failed,
-            "large inputs: all numbers are 2 times",
+            'case "large inputs": all numbers are 2 times',
             id="other numbers",
         ),
         pytest.param(
             long_run(30 * MB, ()),
             Failed,
-            "large inputs: float32 (0, 4) instead of",
+            'case "large inputs": float32 (0, 4) instead of',
             id="no numbers",
         ),
     ],

@@ -218,7 +218,7 @@ alone.same_gradients(
         ),
     },
     hints={
-        "gradient of x: nothing": (
+        'gradient of x": nothing': (
             "the results have no graph: the kernel is launched outside of an autograd.Function",
             "launch it in the forward of AddNorm, and let add_norm return what AddNorm.apply gives",
         ),

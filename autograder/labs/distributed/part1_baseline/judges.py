@@ -138,12 +138,12 @@ TOP_SLIPS = {
     ): "longest call",
 }
 TOP_HINTS: Causes = {
-    "entries: 0": ("no operator is named", "take the events of cat cpu_op"),
+    'entries": 0': ("no operator is named", "take the events of cat cpu_op"),
     "number of entries": (
         "five names are expected, none of them of a c10d:: call",
         "leave out c10d:: before you take the first five",
     ),
-    ": 'c10d::": (
+    "\": 'c10d::": (
         "a c10d:: call is named, which is communication and no operator",
         "leave out names that begin with c10d::, once all own times are known",
     ),

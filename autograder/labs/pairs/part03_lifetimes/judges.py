@@ -16,7 +16,7 @@ NEAR = 1e-5  # of a row's largest number
 NEGATIVE, CANCEL, NAN = "all negative", "large numbers that cancel", "NaN in one column"
 EMPTY = "the first chunk has no rows"
 SUMMARIZED: Causes = {
-    NEGATIVE: (
+    f"{NEGATIVE}, result 2": (
         "the maximum is that of transform(chunk), and negative here: it must not start with 0",
         "start the maximum with the first chunk's, or with -infinity",
     ),
@@ -58,7 +58,7 @@ EVALUATED: Causes = {
     ),
 }
 EVALUATED_FORM: Causes = {
-    "result 1: float": (
+    'result 1": float': (
         "the first result is one loss for each batch",
         "collect the losses in a list, and torch.stack(losses) at the end",
     ),

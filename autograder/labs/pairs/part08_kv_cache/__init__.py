@@ -237,7 +237,7 @@ HINTS: Causes = {
         "the first call gets the prompt, and each later call gets the newest token alone",
         "latest = logits.argmax(-1, keepdim=True) is what the next call gets",
     ),
-    "tokens: int64 (": (
+    'tokens": int64 (': (
         "tokens are the prompt and `count` new tokens",
         "torch.cat([prompt, *new_tokens], dim=1)",
     ),

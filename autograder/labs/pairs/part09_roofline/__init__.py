@@ -65,12 +65,12 @@ advance.same(
     hints={
         OLD: "change all positions first, and then the velocities",
         "changed: particles": "clone before the loop: contiguous() may return the caller's memory",
-        "steps is 0: off": ("no step was asked for", "a loop over range(steps) takes none"),
-        "float64: off": (
+        'case "steps is 0": ': ("no step was asked for", "a loop over range(steps) takes none"),
+        'float64": at': (
             "digits of float64 are lost",
             "keep dt a number of Python, and all tensors in the dtype of the particles",
         ),
-        **dict.fromkeys((", 6];", ", 7];"), UNMOVED),
+        **dict.fromkeys((", 6] your", ", 7] your"), UNMOVED),
         ", 6) instead of": (
             "mass and charge are missing: the result has all eight columns of particles",
             "return columns 6 and 7 as well: they stay as they are",
@@ -197,15 +197,15 @@ roof.same(
         "": "a dict of flops, bytes, intensity, bound and seconds is expected",
     },
     hints={
-        "flops: 110592": (
+        'flops": 110592': (
             "half of the FLOPs: FlopCounterMode counts 2 for each multiply-add",
             "take counter.get_total_flops() as it is",
         ),
-        "bytes: 18432": (
+        'bytes": 18432': (
             "that is the bytes of the inputs: results count as well",
             "for tensor in (*inputs, *results)",
         ),
-        "intensity: 0.125": ("that is bytes / flops", "divide flops by bytes"),
+        'intensity": 0.125': ("that is bytes / flops", "divide flops by bytes"),
     },
     try_='see "What to write" in the part 9 handout',
 )

@@ -108,8 +108,8 @@ ROW_HINTS: Causes = {
         "a batch has the rows and labels of its indices, in their order; an index may come twice",
         "self.transform(self.features[indices]), self.labels[indices]",
     ),
-    "result 2: int64 (1,)": ("the label is a tensor of one number", "self.labels[index]"),
-    "result 1: float64 (1,": (
+    'result 2": int64 (1,)': ("the label is a tensor of one number", "self.labels[index]"),
+    'result 1": float64 (1,': (
         "one row is returned as a batch of one",
         "self.transform(self.features[index : index + 1])[0]",
     ),

@@ -29,7 +29,7 @@ HINTS: Causes = {
         "the block is too small: its size was rounded down, or a smaller free block was taken",
         "round up to the size of the class, and take a free block of that class",
     ),
-    "trim(): block": (
+    'trim()": block': (
         "trim gave a block in use back",
         "give back only what is in the lists of free blocks",
     ),
@@ -45,7 +45,7 @@ HINTS: Causes = {
         "a block in use was handed out again: it was still in a list of free blocks",
         "pop a block from its list when you hand it out",
     ),
-    "no limit, call 11: trim(): raised ValueError: the arena has nothing": (
+    'call 11: trim()": raised ValueError: the arena has nothing': (
         "trim gives a block back that another pool allocated: two pools share their free blocks",
         OWN_LISTS,
     ),

@@ -128,7 +128,7 @@ def of_a_resnet(
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
 def plain(student: Student, rig: Rig) -> Answer:
-    """Its data is not what make_loader takes where nothing is said; far fewer are right in the second epoch."""
+    """Its data is not what make_loader takes where nothing is said; fewer are right in the second epoch."""
     options = ["--workers", "2", "--data", "cifar10"]
     resnet = of_a_resnet(rig, options, momentum=MOMENTUM)
 
