@@ -205,17 +205,16 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
         written = read(text.encode(), file)
     except SubmissionError as error:
         return Failed(f"{file} cannot be read", str(error), try_)
-    why = differ(written.rows, returned)
-    if not why:
+    different = differ(written.rows, returned)
+    if not different:
         return Passed("as many rows and columns as were returned")
-    measured = f"{_rows(written.rows)} of {len(written.columns)} columns"
-    if why.endswith("must be a number"):
+    if different.endswith("must be a number"):
         try_ = "write the number alone, without a unit"
     elif len(written.rows) > len(returned):
         try_ = "return all rows as well: the list that you write to the file"
     else:
         try_ = f"return the rows that you write, and write them once, as they are: {try_}"
-    return Failed(measured, why, try_)
+    return Failed(different, "the file must hold the rows that the function returns", try_)
 
 
 def alike(value: float, other: Any) -> bool:

@@ -142,6 +142,7 @@ EXCEPTIONS: Mapping[str, str] = {
     "persistent_workers option needs": "persistent_workers=True only where num_workers is above 0",
     "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
     "on the same device": "move the model once, and each batch in its step, by .to(device)",
+    "printed more than": "print at most a few lines: nothing for each sample, batch or step",
     "unexpected keyword argument": "give the function the parameters of the template, by their names",
 }
 """Words of an exception -> what to try."""

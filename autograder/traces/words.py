@@ -10,6 +10,13 @@ from autograder.traces.record import Figure, Unit
 TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"))
 NAME = 60  # letters of a kernel's name in a line
 NAMESPACES = re.compile(r"^void |\bat::native::|\(anonymous namespace\)::|<unnamed>::")
+WINDOWS = {
+    "steps": "the steps",
+    "gpu": "the time of its GPU work",
+    "trace": "the whole trace",
+    "kernel": "one kernel",
+}
+"""What a figure was taken over, in words."""
 BEFORE = 4  # letters shown before the place at which names part
 SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -96,9 +103,10 @@ def _parted(group: Sequence[str], head: int, width: int) -> dict[str, str]:
 
 
 def titled(figure: Figure) -> str:
-    """Name a figure: its definition, its window, its device."""
+    """Name a figure as `perflab trace` lists it: its definition, its window, its device."""
     device = "" if figure.device is None else f", GPU {figure.device}"
-    return f"{figure.id} over {figure.window}{device}"
+    window = WINDOWS.get(figure.window, figure.window)
+    return f"`{figure.id}` in perflab trace, over {window}{device}"
 
 
 def _scaled(value: float, scales: tuple[tuple[float, str], ...], small: str) -> str:

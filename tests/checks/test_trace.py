@@ -48,15 +48,15 @@ def test_a_declared_file_is_a_profile_by_its_name(file, profile):
 
 
 def test_a_claim_that_holds_passes_with_its_definition():
-    words = "GPU utilization is given as 55.0 %; the profile says 54.9 % (busy_kernel over steps, GPU 0)"
+    words = "GPU utilization is given as 55.0 %; the profile says 54.9 % (`busy_kernel` in perflab trace, over the steps, GPU 0)"
 
-    assert Passed(words, {"definition": "busy_kernel over steps, GPU 0"}) == trace.agrees(
-        MADE, "gpu_utilization", 55.0, try_=TRY
-    )
+    assert Passed(
+        words, {"definition": "`busy_kernel` in perflab trace, over the steps, GPU 0"}
+    ) == trace.agrees(MADE, "gpu_utilization", 55.0, try_=TRY)
 
 
 def test_a_claim_that_does_not_hold_says_why():
-    words = "GPU utilization is given as 90.0 %; the profile says 54.9 % (busy_kernel over steps, GPU 0)"
+    words = "GPU utilization is given as 90.0 %; the profile says 54.9 % (`busy_kernel` in perflab trace, over the steps, GPU 0)"
     why = "that is the share of 'gemm' among the kernels listed, not a utilization"
 
     assert Failed(words, why, TRY) == trace.agrees(MADE, "gpu_utilization", 90.0, try_=TRY)

@@ -170,7 +170,7 @@ FITS = {
     "another share": ("gpu", {"operators_percent": 40.0}, "no accepted definition gives that number"),
     "a small cause": ("gpu", {"gap_cause": "Python and other"}, "data loading is the largest"),
     "no slice of that size": ("work", {"python_percent": 30.0}, "Python and other takes 6.0 % of the steps"),
-    "null for what it says": ("cpu", {"longest_wait_ms": None}, "a_profile.gz says it: 123 ms (dataloader_longest over steps)"),
+    "null for what it says": ("cpu", {"longest_wait_ms": None}, "a_profile.gz says it: 123 ms (`dataloader_longest` in perflab trace, over the steps)"),
     "null for a cause": ("gpu", {"gap_cause": None}, "a_profile.gz says it: data loading 78.0 %, Python and other 6.0 %"),
     "a copy that is not there": ("data", {"host_to_device_ms": 3.0}, "a_profile.gz cannot say it: null is right, with a reason"),
 }  # fmt: skip

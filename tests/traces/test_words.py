@@ -30,8 +30,12 @@ def test_values_have_a_unit_that_fits(value, unit, words):
 
 
 def test_a_figure_is_named_with_its_window_and_device():
-    assert "busy_kernel over steps, GPU 1" == titled(Figure("busy_kernel", 5, "%", "steps", 1))
-    assert "op_busy over steps" == titled(Figure("op_busy", 5, "%", "steps"))
+    assert "`busy_kernel` in perflab trace, over the steps, GPU 1" == titled(
+        Figure("busy_kernel", 5, "%", "steps", 1)
+    )
+    assert "`op_busy` in perflab trace, over the steps" == titled(
+        Figure("op_busy", 5, "%", "steps")
+    )
 
 
 COMMON = (
