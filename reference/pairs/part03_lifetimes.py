@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Part 3: what a loop keeps alive
 #
-# Memory is free again when nothing refers to it. A list of results, a loss with its graph or a variable that
-# still holds the last batch while the next one is made can keep a whole batch alive, or all batches. Here you write
-# four loops that need the memory of one step, whatever the number of steps is, and still return the same results.
+# Memory is free again when nothing refers to it. A list of results, or of losses with their graphs, can keep all
+# batches alive. Here you write four loops that need the memory of one step, whatever the number of steps is, and
+# still return the same results.
 
 # %%
 from __future__ import annotations

@@ -27,8 +27,8 @@ class CheckpointedStack(nn.Module):
     def __init__(self, layers: nn.Sequential, segments: int) -> None:
         """Keep the layers as self.layers, so that parameters are called layers.0...
 
-        Of n layers, a segment has at most ceil(n / segments). You may make more and shorter segments, and the last one
-        need not be checkpointed. *segments* may be larger than n.
+        There are n layers, and each segment has at most ceil(n / segments) of them. Segments may be shorter; then there
+        are more of them. The last segment need not be checkpointed. *segments* may be larger than n.
         """
         super().__init__()
         # TODO: how long is a segment? A slice of an nn.Sequential is an nn.Sequential.
@@ -77,7 +77,7 @@ def _mlp(x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor) -> Tensor:
 def checkpoint_blocks(model: nn.Module, every: int) -> nn.Module:
     """Let blocks 0, every, 2 * every, ... of model.blocks be computed again; return the model itself.
 
-    Names in its state_dict stay, and it still takes caches, as in generation.
+    Names in its state_dict stay, and it still takes caches, as in generation, where there is no backward pass.
     """
     # TODO: a block's forward may be replaced; in a loop, does each new one call its own block, or the last?
     ### BEGIN SOLUTION
@@ -95,6 +95,7 @@ def checkpoint_blocks(model: nn.Module, every: int) -> nn.Module:
 def recompute_cheap(layer: nn.Module, x: Tensor) -> Tensor:
     """Return layer(x); keep the results of mm, addmm, bmm and baddbmm, and compute everything else again."""
     # TODO: a policy is a function (ctx, operator, *args, **kwargs) that returns MUST_SAVE or PREFER_RECOMPUTE.
+    # operator is an object such as torch.ops.aten.mm.default, which is not equal to torch.mm.
     # context_fn of checkpoint is a function without arguments that returns
     # create_selective_checkpoint_contexts(policy); `partial` makes one.
     ### BEGIN SOLUTION

@@ -37,7 +37,7 @@ class SwiGLU(Function):
     def backward(ctx, above: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradients of gate and up; *above* is the gradient of the result."""
         # TODO: use tensor operations that have gradients themselves, so that a second gradient is right as well.
-        # aten.silu_backward has none.
+        # torch.ops.aten.silu_backward, PyTorch's own operator for this gradient, has none.
         ### BEGIN SOLUTION
         gate, up = ctx.saved_tensors
         share = torch.sigmoid(gate)
@@ -107,7 +107,7 @@ def head_loss(hidden: Tensor, weight: Tensor, labels: Tensor, rows: int = 128) -
 
     hidden: (n, d); weight: (v, d); labels: (n,) whole numbers; labels of -100 do not count. If no label counts, the
     loss is NaN, and the gradients are not judged. Holds the logits of at most *rows* rows at a time, forward and
-    backward. If weight needs no gradient, no product is computed for it.
+    backward. If weight needs no gradient, the product for its gradient is not computed.
     """
     # TODO: HeadLoss.apply(...), or another way that keeps the same promises.
     ### BEGIN SOLUTION

@@ -70,7 +70,8 @@ def generate(model: TinyLM, prompt: Tensor, count: int) -> tuple[Tensor, Tensor]
 
     tokens: (batch, p + count); logits: (batch, count, vocabulary), from which each new token was chosen.
     """
-    # TODO: a cache for each block, the prompt in one call, then one token at a time: count calls. No graph, no wait.
+    # TODO: a cache for each block, the prompt in one call, then one token at a time: count calls in all. No graph, no
+    # wait.
     # The size of a cache is width / heads; its dtype and device are those of the model.
     ### BEGIN SOLUTION
     weight = model.embed.weight

@@ -2,8 +2,9 @@
 # # Part 9: bytes and products
 #
 # A device has two limits: how many bytes it reads and writes in a second, and how many operations it computes. The
-# *intensity* of a function, FLOP per byte, says which one holds it back. Below peak FLOP/s divided by bytes/s it waits
-# for memory, and only fewer bytes make it faster. Above, only fewer or cheaper operations do.
+# *intensity* of a function, FLOP per byte, says which one holds it back. Compare it with the device's ratio
+# peak_flops / bandwidth. If the intensity is below this ratio, the function waits for memory, and only fewer bytes
+# make it faster. If it is above, only fewer or cheaper operations do.
 #
 # Memory comes in pieces: a GPU reads at least 32 bytes, a CPU 64. Four bytes out of every 32 cost as much as all 32.
 

@@ -25,7 +25,7 @@ from given import LookingNet, cold_start
 
 # %%
 def compile_regions(model, backend="inductor"):
-    """Compile the MLP of each block of a TinyLM, and nothing else; return the model itself.
+    """Compile the MLP (block.mlp) of each block of a given.TinyLM, and nothing else; return the model itself.
 
     The names in model.state_dict() stay. For batches of four lengths, at most two forward graphs are built.
     """

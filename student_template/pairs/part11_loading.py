@@ -44,7 +44,7 @@ class Rows(Dataset):
 
     def __getitems__(self, indices: list[int]):
         """Return these rows and their labels, with one call of transform, in the form that your collate_fn expects."""
-        # TODO: a list of numbers is an index.
+        # TODO: you can index a tensor with a list of numbers.
         # YOUR CODE HERE
         raise NotImplementedError()
 

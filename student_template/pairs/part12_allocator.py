@@ -20,7 +20,7 @@ from given import Arena
 class PoolAllocator:
     """Hands out blocks of memory, and keeps those that come back for the next request of their size class.
 
-    A block is what one call of `allocate` returned: it is never divided, and never joined with another one.
+    A block is what one call of the slow `allocate` returned: it is never divided, and never joined with another one.
     """
 
     def __init__(self, allocate, free, limit=None):

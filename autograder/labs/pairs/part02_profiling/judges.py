@@ -23,7 +23,7 @@ FEW = "calls are missing: each shape has a row of its own, or too few steps are 
 OF_ONE_CALL = "that is the mean of one call, and not the sum of all calls"
 IN_MS = "that is in milliseconds, and self_us is in microseconds"
 OTHER_TIME = (
-    "the row has another time than the operator's own time in the file that was written: "
+    "the row has another time than the operator's self time in the file that was written: "
     "that of the operators that it calls is included, or the file is of another recording"
 )
 NO_FILE = "no operator was found in the file: it is missing, or it has another name"

@@ -265,8 +265,8 @@ text.same(
     within=1e-4,
     gradients=(),
     name="generates_alike",
-    says="generate returns the tokens and logits of the slow version, by a call for the prompt and then one for each "
-    "token; modes stay.",
+    says="generate returns the slow version's tokens and logits by `count` calls of the model: "
+    "the prompt first, then one token each; modes stay.",
     why={
         "logits": "the cache lacks positions, or has those of another sequence: the logits of a new token follow "
         "from all tokens before it",

@@ -217,4 +217,8 @@ class Stored:
         return rig.tensor_of(np.stack(drawn))
 
 
-loader.is_faster(dataset=Stored)
+loader.is_faster(
+    dataset=Stored,
+    says="With a slow transform, which the grader brings, an epoch with 4 workers is at least {bar} "
+    "as fast as with none.",
+)
