@@ -98,10 +98,10 @@ def compare(baseline, candidate, *inputs, pairs=30, warmup=3, synchronize=None) 
 
 # %%
 def speedup_rows(minutes) -> list[dict[str, Any]]:
-    """Return a row for each step of an optimization, in order; minutes: step -> minutes of a training after it.
+    """Return a row for each entry of minutes, in order; minutes: name of a change -> minutes of a training after it.
 
-    A row: step, minutes, cumulative (the first row's minutes / this row's), incremental (the previous row's / this
-    row's, 1 in the first), saved_percent (of the first).
+    A row: step (the name), minutes, cumulative (the first row's minutes / this row's), incremental (the previous
+    row's / this row's, 1 in the first), saved_percent (of the first).
     """
     # TODO: saved_percent is no speedup: 74 % less time is 3.9 times as fast.
     ### BEGIN SOLUTION

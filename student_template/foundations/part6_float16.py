@@ -56,10 +56,11 @@ def largest_scale(values: Tensor, dtype: torch.dtype) -> float | None:
 
 
 def next_scale(scale: float, good_steps: int, overflow: bool, growth_interval: int = 2000) -> tuple[float, int]:
-    """Return the scale of the next step, and how many steps without overflow came before it since the last change.
+    """Return (scale, good_steps) for the next step.
 
-    After an overflow the scale is halved and the count is 0. After *growth_interval* steps without one the
-    count is 0 again, and the scale is doubled unless that is infinite in float32.
+    good_steps counts the steps without overflow since it was last set to 0. After an overflow the scale is halved and
+    the count is 0. After *growth_interval* steps without one the count is 0 again, and the scale is doubled unless that
+    is infinite in float32.
     """
     # TODO: good_steps does not count this step yet.
     # YOUR CODE HERE

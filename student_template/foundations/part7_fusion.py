@@ -50,8 +50,8 @@ def compile_for(purpose: str, model: nn.Module) -> nn.Module:
 
     "is it captured":                one graph or an error; the graph runs in eager mode, no code is generated
     "many batch sizes":              one build for all of them, in the default mode
-    "few launches":                  one launch issues many small kernels (a CUDA graph); the shapes stay the same
-    "slow build, fast run":          the same, and a search for the fastest kernels; the shapes stay the same
+    "few launches":                  one launch issues many small kernels (a CUDA graph); all calls have the same shapes
+    "slow build, fast run":          the same, and a search for the fastest kernels; all calls have the same shapes
     "search, but shapes change":     the search without CUDA graphs
     """
     # TODO: torch._inductor.list_mode_options() says what each mode means.

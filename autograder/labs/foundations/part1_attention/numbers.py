@@ -127,7 +127,7 @@ alike(
     why={
         "bfloat16": (
             "more than the rounding of bfloat16: carry maximum and sums in float32, and round once, at the end",
-            "q.float(), k.float() and v.float() at the start, .to(q.dtype) at the end",
+            "keep dtype = q.dtype; q.float(), k.float(), v.float() at the start, .to(dtype) at the end",
         ),
         "": (
             "the numbers were taken in the order of memory, and not of the tensor's dimensions",

@@ -8,7 +8,7 @@ from autograder.lab import Part
 GROWTH = Form(
     "attention_growth.csv",
     (
-        words("version", "its name"),
+        words("version", "its name in `versions`"),
         count("length", "positions of the input"),
         positive("milliseconds", "median of the calls, after a warm-up", "ms"),
         positive("memory_mb", "1e6 bytes, at the peak of one call, beyond its inputs", "MB"),

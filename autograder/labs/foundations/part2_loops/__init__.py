@@ -34,7 +34,7 @@ FUNCTIONS = ("running_clipped_mean", "masked_mean", "pairwise_distances", "top_k
 SPEEDUPS = Form(
     "loop_speedups.csv",
     (
-        words("function", "its name"),
+        words("function", "its name in `cases`"),
         positive("loop_ms", "median of the loop's calls, after a warm-up", "ms"),
         positive("vectorized_ms", "median of yours", "ms"),
         ratio("speedup", "loop_ms", "vectorized_ms"),
@@ -165,7 +165,7 @@ masked.same(
     },
     gradients=(),
     name="masked_mean_is_right",
-    says="masked_mean equals the loop, also for rows without any True, NaN behind the mask and whole numbers.",
+    says="masked_mean equals the loop, also for rows without any True, NaN where the mask is False, whole numbers.",
     why=MASKED,
     try_=FIRST,
 )
@@ -298,7 +298,8 @@ def fetch_nothing(exercise: Exercise) -> None:
 four = Several(means, masked, distances, hits)
 four.claim("No function changes what it was given.", leave_inputs_alone)
 four.claim(
-    "The number of torch operations does not grow with rows, columns, centers, classes or k.",
+    "The number of torch operations does not grow with columns, centers, classes or k; "
+    "with rows only by a loop over blocks of 64 rows or more.",
     do_not_grow,
 )
 four.claim("No function brings a tensor's values to the host.", fetch_nothing)

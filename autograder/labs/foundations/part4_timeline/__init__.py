@@ -342,7 +342,7 @@ PLACES = [(cycle, place) for cycle in (1, 2) for place in range(1, 6)]
 
 @part.check(basis="artefact")
 def trace_is_whole(rank0_cycle2_trace: Trace) -> Verdict:
-    """The trace handed in holds steps 7 to 9 of the training, with a forward and a backward range each."""
+    """The trace handed in holds step(7) to step(9), with a forward and a backward range each."""
     ranges = ("forward", "backward")
     why = profile.recorded(rank0_cycle2_trace, RECORDED, PASSED_OVER, ranges)
     why = why or profile.another_network(rank0_cycle2_trace, CONVOLUTIONS)

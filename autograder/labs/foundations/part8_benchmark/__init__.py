@@ -237,7 +237,7 @@ def _of(pair: Pair, cases: str, figures: tuple[str, ...], why: Causes) -> Verdic
 
 @part.check(basis="scripted")
 def compares_in_pairs(comparisons: Pair) -> Verdict:
-    """compare finds the ratio although calls take 1.5 times as long at the end, and two calls four times as long."""
+    """compare finds the ratio although calls get slower, up to 1.5 times, and two single calls take 4 times as long."""
     return _of(comparisons, "drift", (FIRST, ", ratio"), judges.DRIFT)
 
 

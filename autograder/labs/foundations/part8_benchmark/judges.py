@@ -154,10 +154,10 @@ SPEEDUPS = {
         "100 * (1 - own / first)",
     ),
     "incremental": (
-        "each step is compared with the one before it, the first with itself",
+        "each row is compared with the row before it, the first with itself",
         "previous / own, and 1 for the first",
     ),
-    "": ("a row for each step, in order", "for step, own in minutes.items()"),
+    "": ("a row for each entry of minutes, in order", "for step, own in minutes.items()"),
 }
 
 

@@ -110,7 +110,7 @@ bounded.same(
     families=(),
     needs=[],
     name="bounds_the_gain",
-    says="diagnose returns the share of the bottleneck and the largest speedup; a kernel takes the larger quotient.",
+    says="diagnose returns the bottleneck's share and the largest speedup; of kernel, the larger quotient is left.",
     why=judges.BOUNDED,
     try_="compute both on paper for one step",
 )
