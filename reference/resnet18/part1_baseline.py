@@ -179,7 +179,7 @@ def profile_training(model, loader, criterion, optimizer, device, folder=".") ->
     """
     # TODO: activities: the CPU, and CUDA if that is where it runs; schedule(..., repeat=1), or it begins again.
     # TODO: in train(): record_function around each of the three; prof.step() once a batch.
-    # TODO: on_trace_ready exports the trace as soon as the tenth batch is done.
+    # TODO: on_trace_ready exports the trace when batch 11, the last recorded one, is done.
     ### BEGIN SOLUTION
     on_gpu = device.type == "cuda"
     batches = WAIT + WARM_UP + RECORDED
@@ -222,13 +222,13 @@ def analyse_trace(file) -> dict[str, Any]:
     data_loading_percent     of the time, waiting for the loader ("enumerate(DataLoader)...", a user_annotation)
     gpu_utilization_percent  of the time, at least one kernel ran; None if the trace has no kernel
     gpu_utilization_band     "low" below 50 %, "high" above 80 %, else "medium"; None if there is no kernel
-    host_to_device_ms        copies to the GPU ("Memcpy HtoD ...", a gpu_memcpy), ms in the whole trace; None if there
-                             is no kernel
+    host_to_device_ms        durations of copies to the GPU ("Memcpy HtoD ...", a gpu_memcpy), added up, ms in the whole
+                             trace; None if there is no kernel
     top_operators            names of the three operators (cpu_op) with the most own time, the largest first
     reason                   why there are Nones, in words; None if there are none
     """
     # TODO: the window: user_annotations named ProfilerStep#...; a gpu_user_annotation only repeats their names.
-    # TODO: cut off what lies outside the window, and count overlapping time once.
+    # TODO: for the two shares, cut off what lies outside the window, and count overlapping time once.
     ### BEGIN SOLUTION
     events = load_events(file)
 

@@ -6,7 +6,7 @@
 #
 # | argument | what it does | when it helps |
 # |---|---|---|
-# | `num_workers` | processes that read batches ahead | reading takes time, be it a disk's or a core's |
+# | `num_workers` | processes that read batches ahead | reading takes long: a slow disk, or much work for the CPU |
 # | `pin_memory` | batches lie where a GPU can fetch them by itself, if the copy is `non_blocking` | on a GPU only |
 # | `persistent_workers` | workers stay from one epoch to the next | short epochs, slow imports |
 # | `prefetch_factor` | batches that each worker keeps ready | reads of uneven length |
@@ -181,8 +181,8 @@ def compare_configurations(make_loader, best, step, device, folder=".") -> list[
     """Measure the second epoch of each of CONFIGURATIONS; return and write one row for each.
 
     make_loader(**options) returns a loader; options have DataLoader's names. Baseline has num_workers=0, the others
-    num_workers=best; from "+ pin_memory" on pin_memory if the device is a GPU; the last one persistent_workers=True
-    and prefetch_factor=4, if best is not 0.
+    num_workers=best. The last two have pin_memory=True if the device is a GPU. The last one also has
+    persistent_workers=True and prefetch_factor=4, if best is not 0.
 
     A row has the names in COMPARED: configuration, num_workers, throughput (samples/s), epoch_time (s), data_wait (s),
     speedup (throughput / Baseline's), device (its name).

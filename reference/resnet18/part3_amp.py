@@ -7,7 +7,7 @@
 # | what | precision | who does it |
 # |---|---|---|
 # | convolutions, matrix products | 16 bits | `torch.autocast` |
-# | softmax, losses, large sums | 32 bits | `torch.autocast` |
+# | losses; on a GPU also softmax and large sums | 32 bits | `torch.autocast` |
 # | weights, gradients of weights, optimizer | 32 bits | you: leave them as they are |
 #
 # You write two functions: the training loop, and a fair comparison of it with FP32.
@@ -127,7 +127,7 @@ def compare_precision(make_training, loader, device, folder=".") -> list[dict[st
     peak_memory_mb (None without a GPU), accuracy (%), speedup (throughput / throughput of FP32), device (its name).
     Writes amp_results.csv and amp_comparison.png into folder.
     """
-    # TODO: warm each precision up with a few batches on a training of its own, and keep nothing of it.
+    # TODO: warm both precisions up with a few batches on a model that is not measured, and keep nothing of it.
     # TODO: measure one epoch from fresh weights; AMP gets a torch.amp.GradScaler(device.type).
     # TODO: write plain numbers: 2.1, not "2.10x".
     # TODO: one panel per quantity in PANELS, one bar per row; leave the memory panel out without a GPU.

@@ -6,7 +6,7 @@
 #
 # | way | what it does | what it costs |
 # |---|---|---|
-# | accumulation | several small batches, one step: a large batch's gradient in a small one's memory | a GPU less busy |
+# | accumulation | several small batches, one step: a large batch's gradient, a small batch's memory | a GPU less busy |
 # | checkpointing | keep the inputs of a few segments, compute the rest again going back | a third more arithmetic |
 #
 # Neither changes the result. That is what you have to show, and where both usually go wrong.

@@ -7,7 +7,7 @@
 #
 # | what | when it is paid for |
 # |---|---|
-# | recording and building: seconds to minutes | the first time, and again for each new shape or mode |
+# | recording and building: seconds to minutes | the first time, again for a second shape, again under autocast |
 # | running what was built | at every step |
 #
 # A measured epoch must contain only the second. That is what a warm-up is for, and where most comparisons go wrong.
@@ -30,9 +30,9 @@ from given import device_name, make_loader, make_training, quietest, workload
 # %% [markdown]
 # ## 5.1 A forward pass that can be recorded
 #
-# What Python has to know to go on cannot be part of a graph: `.item()`, `if` on a tensor, `print`. There the graph
-# breaks in two, and Python runs in between at every step. `SpikeGuard` in `baseline/part5_compile.py` does so. Write it
-# again with tensors alone.
+# If Python must know the value of a tensor to go on, the graph ends there: at `.item()`, at an `if` on a tensor, at
+# `print`. Another graph begins after it, and Python runs in between at every step. `SpikeGuard` in
+# `baseline/part5_compile.py` breaks its graph in this way. Write it again with tensors alone.
 
 
 # %%
@@ -56,9 +56,9 @@ class SpikeGuard(nn.Module):
 # ## 5.2 Compile, warm up, train
 #
 # Nothing is built when `torch.compile` is called. The forward graph is built at the first call, and the backward graph
-# at the first `backward()`. Both are built again for another shape, under autocast, in `eval()`, under `no_grad()`. So
-# a warm-up takes complete steps, in the modes and with the shapes of the epoch that follows, and leaves the training
-# as it was.
+# at the first `backward()`. Both are built again for a second shape, and under autocast. In `eval()` or under
+# `no_grad()`, another forward graph is built, which training does not use. So a warm-up takes complete steps, in the
+# modes and with the shapes of the epoch that follows, and leaves the training as it was.
 
 
 # %%
@@ -138,8 +138,8 @@ if __name__ == "__main__":
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def experiment(folder):
-        torch.compiler.reset()  # or the second run would find what the first has built,
-        with fresh_cache():  # or what is in inductor's cache on disk: no cold start
+        torch.compiler.reset()  # otherwise the second run would find what the first has built
+        with fresh_cache():  # otherwise inductor would read its cache on disk: no cold start
             return compare_compile(make_training, make_loader(**workload(device)), device, folder)
 
     rows = quietest(experiment)

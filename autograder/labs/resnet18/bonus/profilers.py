@@ -165,7 +165,7 @@ SECONDS_OF_CALLS = "append the seconds of each call, as a float, to the list `se
 
 @part.check(basis="scripted")
 def decorator_times_honestly(decorator_times: Pair) -> Verdict:
-    """The decorator timed records each outermost call once, with the device's work, also when it raises."""
+    """@timed notes the seconds of each outermost call once, with the device's work, also when the call raises."""
     return outputs.same(decorator_times, SECONDS, why=NOTED, try_=SECONDS_OF_CALLS)
 
 
