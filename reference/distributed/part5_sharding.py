@@ -34,7 +34,8 @@ def shard(make_model, mesh, state=None, policy=None, reshard=True) -> nn.Module:
     *make_model()* returns a model with *blocks*. Each block is sharded by itself, then what is left of the model.
     *state* is a state_dict with whole weights in rank 0, and {} in every other process: all processes then have these
     weights. If *state* is None in all processes, the weights may have any values: a checkpoint is loaded later.
-    *policy* is a MixedPrecisionPolicy, or None. With reshard=False a block stays whole until its backward pass.
+    *policy* is a MixedPrecisionPolicy for fully_shard, or None: then leave mp_policy out. With reshard=False a block
+    stays whole until its backward pass.
     """
     # TODO: make_model() under torch.device("meta"); fully_shard each block, then the model itself.
     # TODO: to_empty gives the shares memory on the mesh's device; set_model_state_dict can broadcast from rank 0.
@@ -138,7 +139,7 @@ def bytes_per_rank(parameters, processes, strategy) -> dict:
     *strategy* is "ddp" (everything whole), "zero1" (the optimizer's state is split), "zero2" (gradients, too) or
     "fsdp" (weights, too). *parameters* is how many there are. The bytes may be a fraction.
     """
-    # TODO: 4 bytes for a weight, 4 for its gradient, 8 for Adam's two moments; divided by processes where shared.
+    # TODO: 4 bytes for a weight, 4 for its gradient, 8 for Adam's two moments. Divide what is split by *processes*.
     ### BEGIN SOLUTION
     shared = {"ddp": (), "zero1": ("optimizer",), "zero2": ("optimizer", "gradients")}
     sizes = {"weights": 4, "gradients": 4, "optimizer": 8}

@@ -5,8 +5,8 @@
 #
 # | file | what it does |
 # |---|---|
-# | `train_distributed.py` | trains as one process of a group, and writes its time, memory and accuracy |
-# | `part6_final.py`, this one | starts it in five configurations; makes the table, the figure and the traces |
+# | `train_distributed.py` | trains as one process of a group; rank 0 writes time, memory and accuracy of the group |
+# | `part6_final.py`, this one | starts it in five configurations; makes the table, the plot and the traces |
 #
 # Every configuration trains on the same samples in steps of the same size. So a faster row does the same work in less
 # time.
@@ -55,7 +55,7 @@ def compare_configurations(run, samples, batch_size, device, folder=".") -> list
 
     run(amp=, accumulate=, workers=, samples=, batch_size=, epochs=) trains, and returns what train_distributed.py
     writes: a dict with steps, seconds (of each epoch), peak_mb (of each process), accuracy and more.
-    batch_size is that of one process if each batch is a step.
+    batch_size is the batch of one process without accumulation; with accumulation, run gets batch_size // ACCUMULATE.
     A row has the names in COLUMNS: optimization (as in CONFIGURATIONS), throughput (samples / the median of seconds
     after the first), speedup (throughput / that of Baseline), memory_mb (the largest of all processes), accuracy and
     steps as the run returned them, device (its name).
@@ -110,7 +110,8 @@ def predict_step(processes, compute_ms, buckets, latency_ms, bytes_per_ms, hidea
     """Predict the step of n *processes* that reduce *buckets*, a list of bytes, on a ring.
 
     Communication is the sum over all buckets of (2 (n - 1) * latency_ms + 2 (n - 1) / n * bytes / bytes_per_ms). Up to
-    hideable_ms of it runs beside backward, and the rest is added to compute_ms.
+    hideable_ms of it runs beside backward, and the rest is added to compute_ms. latency_ms is that of one message: half
+    of what fit_link of part 2 returns for two processes.
 
     step_ms           in weak scaling, where each process computes for compute_ms
     efficiency        of that step: compute_ms / step_ms
@@ -156,7 +157,7 @@ def launch(program=PROGRAM, **options) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Make the table, the figure and both traces; print predictions from five example numbers."""
+    """Make the table, the plot and both traces; print predictions from five example numbers."""
     on_gpu = torch.cuda.device_count() > 1  # two processes need two
     device = torch.device("cuda" if on_gpu else "cpu")
     samples, batch_size = (16384, 256) if device.type == "cuda" else (1280, 32)

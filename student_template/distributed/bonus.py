@@ -32,7 +32,8 @@ def add_norm_kernel(x, residual, weight, normed, total, root, width, eps, BLOCK:
     """One program for each row: total = x + residual, root = 1 / sqrt(mean(total^2) + eps), normed =
     total * root * weight. root has one number for each row.
 
-    BLOCK is a power of two, at least *width*.
+    BLOCK is a power of two, at least *width*. tl is triton.language; tl.constexpr marks a number that is known when the
+    kernel is compiled. Pass it at the launch: add_norm_kernel[(rows,)](x, residual, ..., BLOCK=256).
     """
     # TODO: the tensors arrive as addresses: tl.load(x + row * width + tl.arange(0, BLOCK), mask=..., other=0.0) reads a
     # row of x; tl.sum over the row; store both results and one number for the row.

@@ -56,7 +56,7 @@ def profile_rank(step, steps, folder, rank, wait=1, warmup=2, active=3) -> Path:
 # %%
 def collectives(events) -> list[dict[str, Any]]:
     """Return the collectives of a trace, in the order in which they began."""
-    # TODO: a helper for both functions below; change it as you like.
+    # TODO: a helper for `summarise` and `waiting`; change it as you like.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -69,7 +69,10 @@ def covered(events) -> float:
 
 
 def own_times(operators) -> dict[str, float]:
-    """Return own times, in microseconds, by name: of operators and of c10d:: calls."""
+    """Return the own time of each name, in microseconds.
+
+    `operators` are here all events of category "cpu_op", c10d:: calls, too.
+    """
     # TODO: the last helper. Of two with the same start, the longer one surrounds the other.
     # YOUR CODE HERE
     raise NotImplementedError()

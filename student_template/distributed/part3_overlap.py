@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Part 3: overlap
 #
-# Processes that train together have to average their gradients. If this begins after backward, the step gets longer by
-# all of its time. But the gradients of the last layers are there long before those of the first ones: they can travel
-# while backward goes on. DistributedDataParallel does that. Here you build it by hand, and then make
-# DistributedDataParallel send half of the bytes.
+# Processes that train together have to average their gradients. If they begin only after backward, the step gets
+# longer by the whole time of the averaging. But the gradients of the last layers are there long before those of the
+# first ones: they can travel while backward goes on. DistributedDataParallel does that. Here you build it by hand, and
+# then make DistributedDataParallel send half of the bytes.
 
 # %%
 from __future__ import annotations
@@ -45,7 +45,7 @@ class BucketedDDP(nn.Module):
 
     def _send(self):
         """Start to reduce the next bucket."""
-        # TODO: one flat tensor; dist.all_reduce(flat, async_op=True) returns at once. Keep both.
+        # TODO: one flat tensor; work = dist.all_reduce(flat, async_op=True) returns at once. Keep flat and work.
         # YOUR CODE HERE
         raise NotImplementedError()
 
@@ -82,7 +82,7 @@ def compressing(dtype):
 
 # %%
 def train(rank, processes, meeting):
-    """Be one process: take three steps, and say where the weights are then. Processes meet in a file."""
+    """Run as one process: take three steps, then print the sum of all weights. Processes meet in a file."""
     gpu = torch.cuda.device_count() >= processes
     device = torch.device("cuda", rank) if gpu else torch.device("cpu")
     backend = "nccl" if gpu else "gloo"

@@ -258,7 +258,7 @@ def launched(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="report", needs=[part.checks["matches_pytorch"].judge])
 def one_launch(launched: Observation) -> Verdict:
-    """add_norm launches one kernel, which writes both results; no operator of torch computes beside it."""
+    """For contiguous rows, add_norm launches one kernel that writes both results; torch computes nothing beside it."""
     return tiles.one_launch(launched.values)
 
 
@@ -342,7 +342,8 @@ study = Study(part, COSTS, "measure_kernel", by=scripted_versions)
 study.is_measured(
     "measures_each_version",
     _measured,
-    says="measure_kernel counts one call of each version at each shape, times the median of five, and writes the rows.",
+    says="For each version and shape, measure_kernel counts launches and bytes of one call, takes the median of "
+    "five times, and writes a row.",
     try_="warm up, count one call, and time five calls one by one without given.Launches; statistics.median",
     shows=["launches", "bytes", "ms"],
 )

@@ -74,7 +74,7 @@ NAMED = "write figures by their names, {+ AMP.speedup}, under the headings of th
 
 @part.check(basis="artefact")
 def analysis_has_its_form(analysis: Text, distributed_results: Table) -> Verdict:
-    """analysis.md has its headings, 800 to 1300 words, and names 6 figures or more, of 4 rows."""
+    """analysis.md has its headings, 800 to 1300 words, and 6 or more numbers by their names, from 4 rows."""
     measured, why = report.incomplete(analysis.text, HEADINGS, LEAST, MOST)
     named, wrong = report.figures(analysis, distributed_results, RESULTS.units)
     rows = {row for figure in named for row, _ in figure.places}
@@ -89,7 +89,7 @@ def analysis_has_its_form(analysis: Text, distributed_results: Table) -> Verdict
 
 @part.check(basis="artefact")
 def recommendations_have_figures(recommendations: Text, distributed_results: Table) -> Verdict:
-    """recommendations.md has three measures, each with a figure of the table by its name."""
+    """recommendations.md recommends three changes, each with a number of the table by its name."""
     named, wrong = report.figures(recommendations, distributed_results, RESULTS.units)
     if left := report.left_over(recommendations.text):
         measured = f"{many(len(left), 'place')} left to fill in"
@@ -99,10 +99,10 @@ def recommendations_have_figures(recommendations: Text, distributed_results: Tab
     cuts = report.points(recommendations.text)
     counts = (sum(bool(rendered.BRACES.search(point)) for point in cut) for cut in cuts)
     count = max(counts, default=0)
-    measured = f"{count} measures with a figure, {len(named)} figures in all"
-    why = f"{MEASURES} measures are needed, each with a figure" * (count < MEASURES)
+    measured = f"{count} changes with a figure, {len(named)} figures in all"
+    why = f"{MEASURES} changes are needed, each with a figure" * (count < MEASURES)
     return verdict(
-        measured, why, "name a figure of the table in each of three measures, {+ AMP.speedup}"
+        measured, why, "name a figure of the table in each of three changes, {+ AMP.speedup}"
     )
 
 
