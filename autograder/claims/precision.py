@@ -135,7 +135,8 @@ class HalfPrecision:
 
     def uses_the_scaler_in_order(
         self,
-        says: str = "Once for each batch, in this order: scale, backward, step, update; before a clip, unscale_.",
+        says: str = "Once for each batch, in this order: scale, backward, step, update. "
+        "If you clip gradients, unscale_ before that.",
         also: Sequence[Callable[[Student, Window], Any]] = (),
     ) -> None:
         """Claim the order of the calls on the scaler that is handed in, in this training and in *also* others."""

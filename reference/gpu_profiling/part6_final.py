@@ -75,8 +75,8 @@ def run_version(command) -> dict[str, Any]:
 def busy_percent(file) -> float:
     """Return the percentage of the steps' time in which a kernel ran; without kernels, in which an operator ran.
 
-    The steps are from the start of the first ProfilerStep to the end of the last. Without kernels, operators during a
-    wait for the loader (enumerate(DataLoader)...) do not count.
+    The steps are from the start of the first ProfilerStep to the end of the last (category user_annotation). Without
+    kernels, operators during a wait for the loader (enumerate(DataLoader)...) do not count.
     """
     # TODO: given has load_events, covered and divided.
     ### BEGIN SOLUTION
@@ -102,7 +102,8 @@ def busy_percent(file) -> float:
 def compare_versions(versions, folder=".") -> list[dict[str, Any]]:
     """Run every version, one after the other; return the rows, write them and draw them into folder.
 
-    A version has its name, the command for run_version, and the file in which the program leaves a profile.
+    A version has its name, the command for run_version, and the file to which the program writes a profile: read
+    that file as it is named, whatever *folder* is.
     A row has the names in COLUMNS: version, busy_percent (of its profile), the FIGURES that it printed, speedup (its
     throughput / that of the first row), device.
     Writes final_results.csv, with plain numbers, and final_comparison.png.

@@ -103,8 +103,8 @@ def compare_profiles(before, after, folder=".", allowed=0.05) -> dict[str, Any]:
     range are what its calls cover in the whole trace, overlaps once, divided by the number of steps.
 
     Returns {"before_ms", "after_ms": of a step; "slower": after_ms is above before_ms by more than *allowed*, a share;
-    "rows": [{"range", "before_ms", "after_ms", "change_ms"}], 0 where a trace has no such range, largest change,
-    whether up or down, first}. The page holds the verdict, and the rows as a table.
+    "rows": [{"range", "before_ms", "after_ms", "change_ms"}], 0 where a trace has no such range, sorted by
+    abs(change_ms), the largest first}. The page holds the verdict, and the rows as a table.
     """
 
     # TODO: load_events(file) gives events with category, name, start, end in microseconds; covered(events) adds up.

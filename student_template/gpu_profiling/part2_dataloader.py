@@ -77,8 +77,8 @@ def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=N
 #              warm_up=8       batches=24         never taken
 #                              ^ clock ^
 #
-# n workers read 2n batches ahead (prefetch_factor * num_workers), so the first ones are ready almost at once. Warm up
-# for 2n to 3n batches, time 3n or more, and let 2n more follow.
+# n workers read 2n batches ahead (prefetch_factor * num_workers), so the first ones are ready almost at once. So
+# the last block of this file warms up for 2n batches of the most workers, times 3n, and lets 2n more follow.
 
 
 # %%

@@ -26,7 +26,7 @@ RESULTS = Form(
                 "MB",
             )
         ),
-        positive("saved_mb", "1e6 bytes kept for the backward pass of a step", "MB"),
+        positive("saved_mb", "kept for the backward pass of a step, in 1e6 bytes", "MB"),
         positive("throughput", "of complete training steps", "samples/s"),
         DEVICE,
     ),
