@@ -30,6 +30,8 @@ FAINT = 0.01
 """A row counts as at least this share of a case's largest number: what is left of sums that cancel has no digits."""
 ALIKE = 1e-3
 """Relative: so near are numbers to a multiple of the right ones."""
+COARSE = 0.01
+"""Relative: what is further off is no matter of rounding, so that what is allowed need not be told."""
 ASKED = ".requires_grad"
 """Ends the name of an input that was told to need a gradient."""
 
@@ -59,7 +61,7 @@ def same(
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
-            measured = f"{named(asked)}: {_difference(got, want, asked['shape'], apart, allowed)}"
+            measured = f"{named(asked)}: {_difference(asked, got, want, apart, allowed)}"
             evidence = shares(numbers=share(apart, allowed))
             where = _relative(got, want, width(asked["shape"]))
             evidence |= error_map(where, allowed, asked["case"], asked["shape"])
@@ -177,17 +179,19 @@ def _cut(observation: Observation) -> Iterator[tuple[Form, Array]]:
 
 
 def _difference(
+    asked: Form,
     got: Array,
     want: Array,
-    shape: Sequence[int],
     apart: float,
     allowed: float,
 ) -> str:
     """Say how a case differs: one number by what it is, several by how far and where."""
+    if asked["dtype"] == "bool" and want.size == 1:
+        return f"{bool(got[0])}, and {bool(want[0])} is right"
     if want.size == 1:
         own, right = _told_apart(got[0], want[0], 15 if want[0].is_integer() else 6)
         return f"{own}, and {right} is right"
-    return _alike(got, want) or _at_places(got, want, shape, apart, allowed)
+    return _alike(got, want) or _at_places(got, want, asked["shape"], apart, allowed)
 
 
 def _alike(got: Array, want: Array) -> str:
@@ -210,21 +214,19 @@ def _at_places(
     lost = int(np.sum(~np.isfinite(got)))
     if lost and np.isfinite(want).all():
         return f"{lost} of {got.size} numbers are NaN or infinite, one of them at {place}"
-    if np.isinf(apart):
-        own, right = (each.reshape(tuple(shape))[tuple(place)] for each in (got, want))
-        return f"at {place} your number is {own:.4g}, and {right:.4g} is right"
-    if not allowed:
+    if not allowed and np.isfinite(apart):
         wrong = np.flatnonzero(_gaps(got, want))
         first, at = wrong[0], [int(it) for it in np.unravel_index(wrong[0], tuple(shape))]
         counted = f"{len(wrong)} of {got.size} numbers differ"
         return f"{counted}, the first at {at}: {got[first]:.7g} instead of {want[first]:.7g}"
-    far = f"{apart:.2g} times" if apart >= 1 else f"{apart:.1e} of"
-    row = "row along the last dimension" if len(shape) > 2 else "row"
-    at = tuple(place)
-    own, right = _told_apart(got.reshape(tuple(shape))[at], want.reshape(tuple(shape))[at], 6)
+    own, right = (float(each.reshape(tuple(shape))[tuple(place)]) for each in (got, want))
+    texts = _told_apart(own, right, 6)
+    measured = f"at {place} your number is {texts[0]}, and {texts[1]} is right"
+    if apart > COARSE:
+        return measured
     return (
-        f"at {place} your number is {own}, and {right} is right: "
-        f"off by {far} the largest number of its {row} (allowed {allowed:.1e})"
+        f"{measured}: they may differ by {allowed:.1e} of the largest number in this row, "
+        f"and differ by {apart:.1e}"
     )
 
 

@@ -99,7 +99,10 @@ def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE
             try_,
         )
     if picture.distinct_lines <= BLANK:
-        return Failed(f"{size}, blank", f"nothing is drawn in {picture.file}", try_)
+        why = (
+            "the figure was empty when it was saved, as after plt.show(), plt.clf() or plt.close()"
+        )
+        return Failed(f"{picture.file}: {size}, blank", why, try_)
     if picture.packed > NOISE:
         return Failed(
             f"{size}, noise",
@@ -127,7 +130,7 @@ def shows_the_rows(
     if not data:
         return Failed(
             f"no {file} in folder",
-            "no figure was saved there",
+            "it was not saved, or saved elsewhere because the argument folder is ignored",
             f"savefig(Path(folder) / '{file}')",
         )
     try:

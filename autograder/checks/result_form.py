@@ -55,10 +55,12 @@ def _raised(case: Form, try_: str) -> Failed:
         return Failed(
             f"{whole}: {told.removeprefix('raised ')}", "the type of the result is wrong", try_
         )
-    why = "your code raised an exception in this case"
+    error, _, call = told.removeprefix("raised ").partition(", called as ")
+    called = f", called as {call}" if call else ""
     line = "look at the line that is named, with the inputs of this case"
     steps = [line] * (", line " in told) + [try_] * (not try_.startswith("see "))
-    return Failed(f"{whole}: {told}", why, "; ".join(steps) or try_)
+    measured = f"{whole}: raised {error.partition(':')[0]}{called}"
+    return Failed(measured, error, "; ".join(steps) or try_)
 
 
 def _type_hint(case: Form, asked: Form) -> str:

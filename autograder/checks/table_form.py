@@ -9,6 +9,7 @@ figure is told that is not what was measured.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +24,12 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 FIRST = "first "
 """Before a column in a ratio: that of the first row."""
 ROUNDED = 0.0051  # half of the last of two decimals: an epoch on a GPU may take 0.02 s
+MISMATCH = re.compile(
+    r"(?P<figure>.+? is [^:]+?)(?:: (?P<cause>.+) \((?P<right>\S+ is right)\)"
+    r"| where (?P<alone>\S+ is right))"
+)
+"""What `Form.mismatch` says."""
+UNUSUAL = "no usual mistake gives this number"
 
 Row = Mapping[str, Any]
 Slip = tuple[float, str]
@@ -275,6 +282,14 @@ class Form:
         """Return the columns as a table of a handout."""
         lines = [f"| `{it.name}` | {it.unit or ' '} | {it.about} |" for it in self.columns]
         return "\n".join(["| column | unit | |", "|---|---|---|", *lines, ""])
+
+
+def parted(problem: str) -> tuple[str, str]:
+    """Part what `Form.mismatch` says into the figure, with the right one, and its cause; other problems have none."""
+    told = MISMATCH.fullmatch(problem)
+    if told is None:
+        return problem, ""
+    return f"{told['figure']}, and {told['right'] or told['alone']}", told["cause"] or UNUSUAL
 
 
 def _described(column: Column) -> str:

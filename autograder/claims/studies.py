@@ -18,7 +18,7 @@ from typing import Any
 from autograder.checks import plot, table
 from autograder.checks.hints import FORMS, USUAL, hint_for
 from autograder.checks.numerics import shown
-from autograder.checks.table_form import Form, Row, shown_name
+from autograder.checks.table_form import Form, Row, parted, shown_name
 from autograder.claims.claimed import joined
 from autograder.lab import (
     CELL,
@@ -47,6 +47,8 @@ DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
+MISSHAPEN = "the rows that are returned are not as the handout's table of columns says"
+CHANGED = "the file was changed, it is of another run, or the function that writes it is wrong"
 EPOCHS = {
     "samples": INTEGER,
     "batches": INTEGER,
@@ -154,12 +156,15 @@ class Study:
             form = self.form.shape_problem if loose else self.form.problem
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
             if odd := form(rows, self._expected(evidence)):
-                return Failed(measured, odd, hint_for(odd, FORMS) or COLUMNS)
+                return Failed(odd, MISSHAPEN, hint_for(odd, FORMS) or COLUMNS)
             if problem := rule(evidence, *others):
                 if isinstance(problem, str):
                     problem = problem, hint_for(problem, USUAL) or try_
-                why, *more = problem
-                return Failed((more[1:] or [measured])[0], why, more[0])
+                said, hint, *figures = problem
+                figure, cause = parted(said)
+                if cause:
+                    return Failed(figure, cause, hint)
+                return Failed(figures[0] if figures else measured, said, hint)
             return Passed(f"{measured} (on a clock that the grader moves)")
 
         return self.part.add_check(name, says, "scripted", judge, [self.probe, *reads], needs)
@@ -230,7 +235,8 @@ class Study:
 
         Return the check, which others may need.
         """
-        try_ = try_ or f"submit the file that {self.function} wrote, unchanged"
+        again = f"submit the file that {self.function} writes, unchanged"
+        try_ = try_ or f"correct {self.function} if its own checks fail, run it again, and {again}"
         rows = len(self.form.rows or ())
         says = says or f"The submitted {self.form.file} has {rows} rows of consistent numbers."
 
@@ -238,7 +244,7 @@ class Study:
             rows = self.form.read(handed_in)
             why = self.form.problem(rows) or (rule(rows) if rule else "")
             if why:
-                return Failed(many(len(rows), "row"), why, try_)
+                return Failed(why, CHANGED, try_)
             return Passed(joined(many(len(rows), "row"), note(rows) if note else ""))
 
         return self.part.add_check(name, says, "artefact", judge, [_stem(self.form.file)])
@@ -249,7 +255,8 @@ class Study:
         def judge(handed_in: Picture) -> Verdict:
             return plot.is_drawn(
                 handed_in,
-                try_=f"submit the file that {self.function} wrote",
+                try_="call savefig before show, clf and close, then submit the file that "
+                f"{self.function} writes",
             )
 
         said = f"The submitted {figure} is a picture with something on it."

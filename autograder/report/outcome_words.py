@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ BASES: Mapping[Basis, str] = {
     "artefact": "a file that was handed in",
     "person": "a person's reading",
 }
+RAISED = re.compile(r"(?:in the process of rank \d+: )?(\w+): .*?(\([\w.]+, line \d+\))", re.DOTALL)
+"""An exception of the student's code: its kind and its line."""
 MARKED: Sequence[Basis] = (
     "scripted",
     "report",
@@ -80,10 +83,15 @@ def explained(outcome: Outcome, reason: str) -> str:
 
 def repeated(checks: Sequence[CheckResult]) -> Mapping[str, str]:
     """Name each check that says what one before it says, and that one: a mistake that fails ten is told once."""
-    first: dict[tuple[str, str, str], str] = {}
-    said = [(check.id, (check.measured, check.why, check.try_)) for check in checks if check.why]
-    named = {id_: first.setdefault(words, id_) for id_, words in said}
+    first: dict[tuple[str, ...], str] = {}
+    named = {check.id: first.setdefault(_told(check), check.id) for check in checks if check.why}
     return {id_: before for id_, before in named.items() if before != id_}
+
+
+def _told(check: CheckResult) -> tuple[str, ...]:
+    """Return what a check says; of an exception its kind and its line, whatever the call was."""
+    raised = RAISED.match(check.why)
+    return raised.groups() if raised else (check.measured, check.why, check.try_)
 
 
 def _plain(char: str) -> bool:

@@ -147,7 +147,7 @@ def test_pixels_behind_the_last_line_are_passed_over():
     [
         pytest.param(Picture("p.png", 399, 200, 8), "399 x 200 pixels", id="too narrow"),
         pytest.param(Picture("p.png", 400, 199, 8), "400 x 199 pixels", id="too low"),
-        pytest.param(Picture("p.png", 400, 200, 3), "400 x 200 pixels, blank", id="blank"),
+        pytest.param(Picture("p.png", 400, 200, 3), "p.png: 400 x 200 pixels, blank", id="blank"),
     ],
 )
 def test_a_small_or_blank_picture_fails(picture, measured):

@@ -76,7 +76,7 @@ RETURNED = {
 def test_what_was_returned_is_written_and_drawn(name, changes, said):
     found = judged(name, seen(**changes))
 
-    assert said in found.why if said else isinstance(found, Passed)
+    assert said in found.measured + found.why if said else isinstance(found, Passed)
 
 
 @pytest.mark.parametrize("name", ["csv_says_what_was_measured", "figure_shows_the_rows"])
@@ -110,7 +110,7 @@ def test_rows_that_are_handed_in_have_the_form_and_keep_the_rule(cell, said):
 
     found = judged("csv_is_consistent", Table("speeds.csv", FORM.names, rows))
 
-    assert said in found.why if said else isinstance(found, Passed)
+    assert said in found.measured if said else isinstance(found, Passed)
 
 
 def test_a_figure_that_is_handed_in_is_a_picture():
@@ -119,4 +119,4 @@ def test_a_figure_that_is_handed_in_is_a_picture():
     )
     blank = judged("plot_is_a_picture", Picture("speeds.png", 800, 600, 1, 1, 0.1))
     assert isinstance(blank, Failed)
-    assert "submit the file that compare_nets wrote" == blank.try_
+    assert blank.try_.endswith("submit the file that compare_nets writes")

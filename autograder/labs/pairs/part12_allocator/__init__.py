@@ -45,7 +45,7 @@ HINTS: Causes = {
         "a block in use was handed out again: it was still in a list of free blocks",
         "pop a block from its list when you hand it out",
     ),
-    'call 11: trim()": raised ValueError: the arena has nothing': (
+    "ValueError: the arena has nothing": (
         "trim gives a block back that another pool allocated: two pools share their free blocks",
         OWN_LISTS,
     ),
