@@ -65,7 +65,7 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
         expected = epoch(pair.baseline, name)
         problem = differing(delivered, expected)
         if problem:
-            why = "samples are left out, repeated, or combined in other ways"
+            why = "some samples are left out or come twice, or batches have other samples together"
             if list(delivered.sizes) == list(expected.sizes[:-1]):
                 why = "the last batch, which is shorter, is left out"
                 try_ = "drop_last=False, as it is by default"
@@ -91,7 +91,7 @@ def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
         if first == second:
             return Failed(
                 f"with {workers} workers two epochs have one order",
-                "the order is drawn once",
+                "the order is drawn once, and not for each epoch",
                 try_,
             )
     return Passed(f"{2 * len(pairs)} epochs, each in an order of its own")
@@ -128,7 +128,7 @@ def drawn_afresh(dice: Observation, *, samples: int) -> Verdict:
                 f"{len(drawn)} different numbers of {source} in {samples} samples of two epochs"
             )
             why = "workers start with the same random numbers, or each epoch repeats them, or samples are kept"
-            try_ = "no worker_init_fn with a seed of its own, nothing kept"
+            try_ = "use no worker_init_fn that sets a seed, and keep no samples"
             return Failed(measured, why, try_)
     return Passed(f"{samples} different samples of each of {', '.join(dice.arrays)}")
 

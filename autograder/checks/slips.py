@@ -19,9 +19,9 @@ SLIPPED = {**CASES, "slips": map_of(map_of(NUMBER))}
 """Values of a probe: cases, and by the name of a case what usual mistakes make of its number."""
 PACE = 0.02  # relative: of throughput
 WHOLE = 0.05  # relative: of seconds, which may hold a little more than the training
-COLD = "it includes the slow first pass: warm up before"
-NO_WAIT = "it leaves out the wait for data"
-BATCHES = "it counts batches and not samples"
+COLD = "the slow first pass was timed too: warm up before"
+NO_WAIT = "the time leaves out the wait for data"
+BATCHES = "batches are counted, and not samples"
 
 
 @dataclass(frozen=True)

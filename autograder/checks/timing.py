@@ -42,15 +42,15 @@ class Script:
         return sum(self.waits) + sum(self.work) + self.queued
 
 
-EARLY = "start the clock before the loop asks for its first batch, and let it run through"
+EARLY = "start the clock before the loop asks for its first batch, and subtract no wait"
 LATE = "read the clock when the device is done: after torch.cuda.synchronize(), or after results are fetched"
 STARTED = "read the clock before iter(loader), or write for ... in loader"
 IN_SECONDS = "return the seconds as perf_counter() gives them, without 1000 *"
 COUNT = "samples += len(labels) in each iteration; samples / seconds at the end"
 SUM = "data_wait += time from asking for a batch until it is there, the first one included"
-CALL = "time whole iterations, and call model(images): model.forward(images) skips the clock, which is hooked to it"
+CALL = "time whole iterations, and call model(images): model.forward(images) goes past the grader's clock"
 OTHER = "the result differs from samples / seconds of the epoch"
-JUMPS = "its clock is time.time(), which jumps when it is set"
+JUMPS = "the clock is time.time(), which jumps when somebody sets it"
 STEADY = "time.perf_counter() for every reading"
 ARRIVED = "read the clock as soon as the batch is there, before it is moved to the device"
 MOVED = "(on a clock that the grader moves)"
@@ -76,12 +76,12 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
     other = "the waits were not added up", SUM
     if (wait or 0.0) > waited:
         other = (
-            "more than the wait is counted: the work of the step, or the copy, is in it",
+            "data_wait holds more than the waits: the work of the step, or the copy",
             AGAIN,
         )
     elif 0 < (wait or 0.0) < waited / 100:
         other = (
-            "its clock starts when the batch is there already, so it times what comes after",
+            "the clock starts when the batch is there already, so data_wait is the time of what comes after",
             SUM,
         )
     return Failed(f"{of_wait} {MOVED}", *_story(wait, _waits(script), other))
@@ -104,7 +104,7 @@ def _rates(script: Script) -> list[Story]:
     count = len(script.waits)
     total = script.total
     work = sum(script.work)
-    fetched = "the timer starts after the batch was fetched"
+    fetched = "the time leaves out the wait for data"
     full = script.batch * count
     seconds = [
         (
@@ -118,7 +118,7 @@ def _rates(script: Script) -> list[Story]:
             for copied in (0.0, script.copied)
         ),
         *(
-            (total - script.waits[0] - copied, "the first fetch is left out", EARLY)
+            (total - script.waits[0] - copied, "the wait for the first batch is left out", EARLY)
             for copied in (0.0, script.copied / count)
         ),
         (
@@ -126,7 +126,7 @@ def _rates(script: Script) -> list[Story]:
             "iter(loader) came before the clock was started",
             STARTED,
         ),
-        (sum(script.waits), "it holds the waits alone", CALL),
+        (sum(script.waits), "the time holds the waits alone", CALL),
         (total * WALL, JUMPS, STEADY),
     ]
     first = len(script.work)  # of the batches, where the loop ended early
@@ -138,8 +138,8 @@ def _rates(script: Script) -> list[Story]:
             if first < count
             else []
         ),
-        (count / total, "it counts batches and not samples", COUNT),
-        (full / total, "it counts the last batch as a full one", COUNT),
+        (count / total, "batches are counted, and not samples", COUNT),
+        (full / total, "the last batch is counted as a full one", COUNT),
     ]
 
 
@@ -147,30 +147,30 @@ def _waits(script: Script) -> list[Story]:
     """Say what data_wait is in another unit, or where it holds more or less than the waits."""
     waited, total = sum(script.waits), script.total
     arrivals = accumulate(map(add, script.waits, [0.0, *script.work]))
-    again = "its clock is never started again, so each wait holds all that was before it"
+    again = "the clock is never started again, so each wait holds all that came before"
     return [
-        (waited - script.waits[0], "the first fetch is left out", SUM),
+        (waited - script.waits[0], "the wait for the first batch is left out", SUM),
         *(
             (sum(script.waits[:n]), f"it holds the waits of the first {n} batches alone", WHOLE)
             for n in range(1, len(script.waits))
         ),
         (
             waited / len(script.waits),
-            "it is the mean, and must be the sum",
+            "data_wait is the mean of the waits, and must be their sum",
             SUM,
         ),
-        (waited / total, "it is a share, and must be in seconds", "return the sum of the waits"),
+        (waited / total, "data_wait is a share, and must be in seconds", "return the sum of the waits"),
         (waited * WALL, JUMPS, STEADY),
         (
             waited * 1000,
-            "it is in milliseconds, and must be in seconds",
+            "the time is in milliseconds, and must be in seconds",
             IN_SECONDS,
         ),
         *(
-            (total - rest, "it holds the work as well", AGAIN)
+            (total - rest, "data_wait holds the work as well", AGAIN)
             for rest in (0.0, script.queued, script.work[-1])
         ),
-        (waited + script.copied, "it holds the copy to the device as well", ARRIVED),
+        (waited + script.copied, "data_wait holds the copy to the device as well", ARRIVED),
         (sum(arrivals), again, AGAIN),
     ]
 

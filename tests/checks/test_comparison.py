@@ -117,9 +117,9 @@ def test_a_device_has_its_name_and_a_cpu_no_memory_of_a_gpu(changes, on_gpu, why
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        pytest.param([row(throughput=60 / 11), row("AMP")], "throughput of FP32 is 5.455 samples/s: it includes the slow first", id="cold"),
-        pytest.param([row(throughput=8.0), row("AMP")], "its clock is time.time()", id="a clock that is set"),
-        pytest.param(rows(throughput=60.0), "it leaves out the wait for data", id="no wait"),
+        pytest.param([row(throughput=60 / 11), row("AMP")], "throughput of FP32 is 5.455 samples/s: the slow first pass", id="cold"),
+        pytest.param([row(throughput=8.0), row("AMP")], "the clock is time.time()", id="a clock that is set"),
+        pytest.param(rows(throughput=60.0), "the time leaves out the wait for data", id="no wait"),
         pytest.param(rows(throughput=10.0), "it is that of FP32: autocast was not on", id="not on"),
         pytest.param([row(throughput=20.0), row("AMP")], "it is that of AMP: autocast was on", id="on"),
         pytest.param(rows(throughput=12.0), "throughput of AMP is 12 samples/s where 20 is right", id="other"),

@@ -56,7 +56,7 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
     ("told", "words"),
     [
         pytest.param({}, "", id="as it passed"),
-        pytest.param({"throughput": 40 / 3}, "it leaves out the wait for data", id="no wait"),
+        pytest.param({"throughput": 40 / 3}, "the time leaves out the wait for data", id="no wait"),
         pytest.param({"throughput": 20.0}, "the seconds of one", id="twice"),
         pytest.param({"throughput": 40 / 3.2}, "it is the rate of one epoch", id="the fast epoch"),
         pytest.param({"throughput": 40 / 4.8}, "it is the rate of one epoch", id="the slow epoch"),
@@ -65,7 +65,7 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
         ),
         pytest.param({"throughput": 5.0}, "the seconds of two", id="half"),
         pytest.param({"throughput": 40 / 8}, "the seconds of two", id="half by chance"),
-        pytest.param({"throughput": 8.0}, "its clock is time.time()", id="the clock on the wall"),
+        pytest.param({"throughput": 8.0}, "the clock is time.time()", id="the clock on the wall"),
         pytest.param({"throughput": 2.0}, "warm up before", id="cold"),
         pytest.param({"throughput": 11.0}, "where 10 is right", id="something else"),
         pytest.param({"throughput": None}, "None samples/s where 10 is right", id="no number"),

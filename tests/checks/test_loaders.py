@@ -59,8 +59,8 @@ SHUFFLED = {
     "right": (pair(MIXED, OTHER), Passed, "2 epochs, each in an order of its own"),
     "not at all": (pair(STORED, MIXED), Failed, "the order is the data set's"),
     "backwards": (pair(STORED[::-1], MIXED), Failed, "the order is the data set's"),
-    "once": (pair(MIXED, MIXED), Failed, "the order is drawn once"),
-    "nothing known": (pair([99], [98]), Failed, "the order is drawn once"),
+    "once": (pair(MIXED, MIXED), Failed, "the order is drawn once, and not for each epoch"),
+    "nothing known": (pair([99], [98]), Failed, "the order is drawn once, and not for each epoch"),
 }
 
 

@@ -52,23 +52,23 @@ def test_where_a_thread_asks_ahead_less_of_the_wait_is_seen(data_wait, kind):
         pytest.param(
             10 / 6,
             6.0,
-            "the timer starts after the batch was fetched",
+            "the time leaves out the wait for data",
             timing.EARLY,
             id="work, not waited for",
         ),
         pytest.param(
             10 / 9,
             6.0,
-            "the timer starts after the batch was fetched",
+            "the time leaves out the wait for data",
             timing.EARLY,
             id="work, waited for",
         ),
-        pytest.param(3 / 15, 6.0, "it counts batches and not samples", timing.COUNT, id="batches"),
+        pytest.param(3 / 15, 6.0, "batches are counted, and not samples", timing.COUNT, id="batches"),
         pytest.param(
-            10 / 15, 12.0, "it holds the work as well", "read the clock again", id="wait and work"
+            10 / 15, 12.0, "data_wait holds the work as well", "read the clock again", id="wait and work"
         ),
         pytest.param(
-            10 / 15, 3.0, "the first fetch is left out", timing.SUM, id="wait without the first"
+            10 / 15, 3.0, "the wait for the first batch is left out", timing.SUM, id="wait without the first"
         ),
     ],
 )
@@ -84,30 +84,30 @@ def test_work_of_a_device_counts_once_the_host_waited_for_it(throughput, data_wa
 @pytest.mark.parametrize(
     ("throughput", "data_wait", "why"),
     [
-        pytest.param(10 / 6, 6.0, "the timer starts after the batch was fetched", id="work only"),
-        pytest.param(10 / 9, 6.0, "the first fetch is left out", id="first fetch"),
-        pytest.param(3 / 12, 6.0, "it counts batches and not samples", id="batches"),
-        pytest.param(10 / 15, 7.5, "its clock is time.time()", id="the clock on the wall"),
-        pytest.param(RATE, 7.5, "its clock is time.time()", id="the wait by the clock on the wall"),
-        pytest.param(12 / 12, 6.0, "it counts the last batch as a full one", id="ragged"),
+        pytest.param(10 / 6, 6.0, "the time leaves out the wait for data", id="work only"),
+        pytest.param(10 / 9, 6.0, "the wait for the first batch is left out", id="first fetch"),
+        pytest.param(3 / 12, 6.0, "batches are counted, and not samples", id="batches"),
+        pytest.param(10 / 15, 7.5, "the clock is time.time()", id="the clock on the wall"),
+        pytest.param(RATE, 7.5, "the clock is time.time()", id="the wait by the clock on the wall"),
+        pytest.param(12 / 12, 6.0, "the last batch is counted as a full one", id="ragged"),
         pytest.param(7.0, 6.0, "differs from samples / seconds", id="anything"),
         pytest.param(None, 6.0, "differs from samples / seconds", id="no number"),
-        pytest.param(RATE, 3.0, "the first fetch is left out", id="wait without the first"),
+        pytest.param(RATE, 3.0, "the wait for the first batch is left out", id="wait without the first"),
         pytest.param(RATE, 2.0, "it is the mean", id="mean wait"),
         pytest.param(RATE, 5.0, "of the first 2 batches alone", id="a batch left out"),
         pytest.param(RATE, 0.5, "it is a share", id="share"),
-        pytest.param(RATE, 6000.0, "it is in milliseconds", id="milliseconds"),
-        pytest.param(RATE, 12.0, "it holds the work as well", id="everything"),
-        pytest.param(RATE, 10.0, "it holds the work as well", id="all but the last step"),
+        pytest.param(RATE, 6000.0, "the time is in milliseconds", id="milliseconds"),
+        pytest.param(RATE, 12.0, "data_wait holds the work as well", id="everything"),
+        pytest.param(RATE, 10.0, "data_wait holds the work as well", id="all but the last step"),
         pytest.param(
             RATE,
             3.0 + 7.0 + 10.0,
-            "its clock is never started again",
+            "the clock is never started again",
             id="from the start of the epoch",
         ),
-        pytest.param(RATE, 6.5, "more than the wait is counted", id="wait and copy"),
+        pytest.param(RATE, 6.5, "data_wait holds more than the waits", id="wait and copy"),
         pytest.param(
-            RATE, 1e-5, "its clock starts when the batch is there already", id="the copy alone"
+            RATE, 1e-5, "the clock starts when the batch is there already", id="the copy alone"
         ),
         pytest.param(RATE, 0.0, "the waits were not added up", id="zero"),
         pytest.param(RATE, None, "the waits were not added up", id="no wait"),

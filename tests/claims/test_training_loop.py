@@ -131,7 +131,7 @@ MISTAKES = {
     "the first fetch left out": (
         "        data_wait +=",
         "        start = start if losses else perf_counter()\n        data_wait +=",
-        {"honest_throughput": "the first fetch is left out"},
+        {"honest_throughput": "the wait for the first batch is left out"},
     ),
     "before the device is done": (
         "    losses = torch.stack(losses).tolist()\n",

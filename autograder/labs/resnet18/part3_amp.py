@@ -290,7 +290,7 @@ SLIPS = {
     "autocast was not on": (
         "use_amp=True in the AMP row; if it is there, fix computes_in_half_precision first"
     ),
-    "includes the slow first": "before each measured epoch, train a few batches on a separate model",
+    "the slow first pass": "before each measured epoch, train a few batches on a separate model",
     "epoch_time of": "time.perf_counter() after the whole epoch, minus that before it",
 }
 """What `time_problem` says -> what to try."""

@@ -62,7 +62,7 @@ MISTAKES = {
             "        data_wait +=",
             "        start = start if losses else time.perf_counter()\n        data_wait +=",
         ),
-        {"honest_throughput": "the first fetch is left out"},
+        {"honest_throughput": "the wait for the first batch is left out"},
     ),
 }
 LOOP = {n for n, it in part.checks.items() if "comparison" not in it.reads} - WITHOUT

@@ -232,13 +232,13 @@ def test_comparisons_that_contradict_themselves(rows, words):
 
 
 TIMES = {  # seconds that the epoch of two workers would have taken; 8 s passed
-    "without the wait": (4.0, "it leaves out the wait for data"),
+    "without the wait": (4.0, "the time leaves out the wait for data"),
     "the first epoch": (11.0, "it is of the first epoch"),
     "the first epoch, without its steps": (7.0, "it is of the first epoch, which took no step"),
     "both epochs": (9.5, "it is of both epochs"),
     "the mean of two rates": (1 / (0.5 / 11 + 0.5 / 8), "it is of both epochs"),
     "without the start": (6.0, "it leaves out the start of the workers"),
-    "batches": (80.0, "it counts batches and not samples"),
+    "batches": (80.0, "batches are counted, and not samples"),
     "no workers": (14.0, "pass num_workers on"),
     "anything": (7.4, "samples/s where 12.5 is right"),
 }

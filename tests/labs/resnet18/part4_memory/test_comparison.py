@@ -94,7 +94,7 @@ TIMES = {
         rows({"throughput": 12.5}),
         "throughput of Standard is 12.5 samples/s: it includes the slow first pass",
     ),
-    "without the wait": (rows({"throughput": 100 / 3}), "it leaves out the wait for data"),
+    "without the wait": (rows({"throughput": 100 / 3}), "the time leaves out the wait for data"),
     "checkpointed already": (rows({"throughput": 12.4}), "something ran a second time"),
     "not checkpointed": (rows({}, {"throughput": 20.0}), "nothing ran a second time"),
     "of no story": (rows({"throughput": 77.0}), "20 is right"),

@@ -154,7 +154,7 @@ TIMES = {
         rows({"throughput": 100 / 8.5}),
         "throughput of Eager is 11.76 samples/s: it includes the slow first",
     ),
-    "without the wait": (rows({"throughput": 100 / 3}), "it leaves out the wait for data"),
+    "without the wait": (rows({"throughput": 100 / 3}), "the time leaves out the wait for data"),
     "compiled already": (rows({"throughput": 25.0}), "it is the speed of Compiled"),
     "not compiled": (rows({}, {"throughput": 20.0}), "it is the speed of Eager"),
     "built going back": (slow(6.0), "the backward graph was built in the measured epoch"),
