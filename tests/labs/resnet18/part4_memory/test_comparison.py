@@ -92,7 +92,7 @@ def test_figures_that_have_nothing_to_do_with_time(found, words):
 TIMES = {
     "cold": (
         rows({"throughput": 12.5}),
-        "throughput of Standard is 12.5 samples/s: it includes the slow first pass",
+        "throughput of Standard is 12.5 samples/s: the slow first pass",
     ),
     "without the wait": (rows({"throughput": 100 / 3}), "the time leaves out the wait for data"),
     "checkpointed already": (rows({"throughput": 12.4}), "something ran a second time"),
