@@ -29,7 +29,7 @@ from given import Blocks
 
 # %%
 def shard(make_model, mesh, state=None, policy=None, reshard=True) -> nn.Module:
-    """Make a model and share it among the processes of the mesh; return it. No process ever holds all of it.
+    """Make a model and share it among the processes of the mesh; return it. No process makes the whole model.
 
     *make_model()* returns a model with *blocks*. Each block is sharded by itself, then what is left of the model.
     *state* is a state_dict with whole weights in rank 0, and {} in every other process: all processes then have these

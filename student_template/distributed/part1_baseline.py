@@ -29,9 +29,9 @@ def profile_rank(step, steps, folder, rank, wait=1, warmup=2, active=3) -> Path:
     """Call step() `steps` times under torch.profiler, in one process of several; return the file of the trace.
 
     The first `wait` steps are not recorded, `warmup` steps are recorded and thrown away, and the next `active` steps
-    are in the trace, each of them whole, with the shapes of inputs. step() is still called for later steps; they are
-    not in the trace. Writes rank{rank}_trace.json.gz into `folder`, and nothing else. If there are fewer steps than the
-    schedule needs: ValueError before the first step.
+    are in the trace, with the shapes of inputs. step() is still called for later steps; they are not in the trace.
+    Writes rank{rank}_trace.json.gz into `folder`, and nothing else. If there are fewer steps than the schedule needs:
+    ValueError before the first step.
     """
     # TODO: torch.profiler.schedule, with repeat=1. prof.step() after each step.
     # YOUR CODE HERE
@@ -63,7 +63,7 @@ def collectives(events) -> list[dict[str, Any]]:
 
 def covered(events) -> float:
     """Return the microseconds in which at least one of the events runs."""
-    # TODO: another helper. Sort by start, and add what is later than the latest end so far.
+    # TODO: another helper. Sort by start. Of each event, add only the part after the latest end so far.
     # YOUR CODE HERE
     raise NotImplementedError()
 

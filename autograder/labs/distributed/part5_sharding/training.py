@@ -185,7 +185,7 @@ def built_without_a_state(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="report")
 def starts_without_the_whole_model(built: Pair, built_without_a_state: Observation) -> Verdict:
-    """shard gives all processes the weights of rank 0, and never has more than 533,000 bytes in any of them."""
+    """shard gives all processes rank 0's weights, and has at most 533,000 bytes of new tensors at a time in each."""
     why = "every process has to have the weights in state, which only rank 0 is given"
     try_ = "set_model_state_dict with full_state_dict=True and broadcast_from_rank0=True"
     judged = outputs.same(built, 0.0, why=why, try_=try_)
