@@ -45,7 +45,7 @@ def benchmark(function, *inputs, warmup=10, repeats=100, synchronize=None) -> di
 
 def milliseconds(function, inputs, synchronize):
     """Return the time of one call; work that it leaves on the device counts, and work from before does not."""
-    # TODO: both functions of this part can use it. Two readings, and synchronize() before each of them.
+    # TODO: a helper for benchmark and compare; no check calls it. Read the clock twice, with synchronize() before each.
     ### BEGIN SOLUTION
     wait = synchronize or (lambda: None)
     wait()

@@ -319,7 +319,7 @@ def follows_float32(plain: Pair) -> Verdict:
 
 @part.check(basis="outputs", compared="weights", needs=[follows_float32])
 def small_gradients_survive(faint: Pair) -> Verdict:
-    """Gradients of 1e-7 and less reach the masters with all of their digits."""
+    """With scale=1024, gradients of about 1e-7 move the masters as they do in float32, within 0.5 %."""
     why = "small gradients are lost: without a scale, or divided by it in float16, they are rounded away"
     try_ = (
         "multiply the loss by `scale`, and divide by it after .float(): half.grad.float() / scale"
