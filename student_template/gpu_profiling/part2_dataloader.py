@@ -12,7 +12,7 @@
 # | `batch_size` | fewer, larger steps | a new learning rate: it is a different training |
 #
 # The first three only change who waits for whom, so fill them in. The fourth changes what is computed, so the training
-# keeps its 32. The benchmark shows how much faster the loader is with larger batches.
+# keeps its 32. The benchmark shows whether the loader is faster with larger batches.
 
 # %%
 from __future__ import annotations
@@ -59,11 +59,11 @@ def make_loader_optimized(dataset, batch_size, device, num_workers=0) -> DataLoa
 def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=None) -> list[float]:
     """Train for one epoch as given.training_unoptimized.train_epoch does; return the loss of each batch.
 
-    Keep the steps and the named ranges, and call *on_step* at the end of each step. Wait for no copy, and fetch a
-    loss every ten batches at most.
+    Keep the steps and the named ranges, and call *on_step* at the end of each step. Wait for no copy, and in
+    the loop fetch a loss every ten batches at most.
     """
     # TODO: the script's loop with spanned(loader) and its four spans, without what waits.
-    # TODO: collect loss.detach(), and fetch all of them at the end.
+    # TODO: keep loss.detach() in a list; after the loop, fetch all losses with one call.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -78,7 +78,7 @@ def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=N
 #                              ^ clock ^
 #
 # n workers read 2n batches ahead (prefetch_factor * num_workers), so the first ones are ready almost at once. So
-# the last block of this file warms up for 2n batches of the most workers, times 3n, and lets 2n more follow.
+# the last block of this file, where n is 8, warms up for 2n batches, times 3n, and lets 2n more follow.
 
 
 # %%
@@ -129,8 +129,8 @@ def best_configuration(rows) -> dict[str, Any]:
 # ## 2.5 Before and after
 #
 # The script's training and yours, under the same profiler. `perflab trace before_profile.gz` says what share of the
-# steps was waiting for data, and `perflab trace after_profile.gz` how much is left. With n workers, it
-# begins after 3n steps: their batches were read ahead.
+# steps' time was waiting for data, and `perflab trace after_profile.gz` how much is left. With n workers,
+# the second profile begins after 3n steps: workers read 2n batches ahead, and n more are left out to be safe.
 
 
 # %%
@@ -157,5 +157,5 @@ if __name__ == "__main__":
     number = max(2, best_configuration([row for row in rows if row["batch_size"] == 32])["num_workers"])
     training = prepare(device, batches=80)
     training["loader"] = make_loader_optimized(training["loader"].dataset, 32, device, num_workers=number)
-    store = 3 * number  # batches that workers may have begun before they were asked for
+    store = 3 * number  # workers read 2n batches ahead; n more to be safe
     record(lambda on_step: train_epoch_optimized(**training, on_step=on_step), "after_profile.gz", 8, store + 1)

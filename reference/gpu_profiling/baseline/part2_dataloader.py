@@ -1,6 +1,6 @@
 """Part 2 before the work: one process reads, every copy is waited for, and a benchmark as the original lab had it.
 
-Yours is compared with what it delivers and trains. Its benchmark is the one that goes wrong: find out how.
+Yours is compared with what it delivers and trains. Its measure_loader has mistakes that yours must not have.
 """
 
 from __future__ import annotations

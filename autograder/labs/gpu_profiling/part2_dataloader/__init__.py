@@ -257,7 +257,7 @@ follows_the_script = loop.follows(
 )
 loop.waits_rarely(
     "waits_for_nothing",
-    says="The host never waits for a copy, and for a value at most once in ten batches. "
+    says="In the loop, the host never waits for a copy, and for a value at most once in ten batches. "
     "The steps keep the four ranges.",
     needs=[follows_the_script],
     also={loop.moves(): loaders.each_copied, ranges: judges.marked},
@@ -380,7 +380,7 @@ PROFILE_HINTS = {
 
 @part.check(basis="artefact")
 def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict:
-    """before_profile.gz is of the script as it is, after_profile.gz of your training with workers: steps and ranges."""
+    """before_profile.gz shows the unchanged script, after_profile.gz your training with workers; both have ranges."""
     measured = f"steps before: {len(before_profile.steps)}, after: {len(after_profile.steps)}"
     for trace, workers in ((before_profile, False), (after_profile, True)):
         if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
@@ -390,7 +390,7 @@ def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict
 
 @part.check(basis="artefact", needs=[profiles_are_of_both])
 def waits_less_for_data(before_profile: Trace, after_profile: Trace) -> Verdict:
-    """The share of the steps that waits for data is smaller after than before."""
+    """The share of the steps' time that is spent waiting for data is smaller after than before."""
     profiles = (before_profile, after_profile)
     before, after = (trace.figure("dataloader", "steps") or 0.0 for trace in profiles)
     measured = f"{before:.1f} % of the steps before, {after:.1f} % after"
