@@ -111,7 +111,8 @@ def norm_is_of_all(ranks: Pair) -> Verdict:
 shards.holds_share(
     "holds_its_share",
     0.55,
-    "Each process holds at most 55 % of parameters, gradients and the optimizer's state, on the mesh given.",
+    "Each process holds at most 55 % of the parameters, the gradients and the optimizer's state; "
+    "parameters are sharded over the mesh that shard gets.",
     "fully_shard the blocks and the model with mesh=mesh, and make the optimizer of the sharded parameters",
     ["trains_as_one"],
 )
@@ -142,7 +143,7 @@ HALF = 0.1  # of the update; honest work was at 9e-3
     basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="losses, weights, logits"
 )
 def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
-    """With bfloat16 or float16, losses and weights are off by the rounding of that dtype; parameters stay float32."""
+    """In bfloat16 or float16, losses and weights differ from float32's as the dtype rounds; parameters stay float32."""
     low, high = ROUNDED
     for rank, each in enumerate(halved.student.values["ranks"]):
         if each["dtypes"] != ["float32"]:
@@ -246,6 +247,7 @@ def saves_whole_weights(saved: Pair) -> Verdict:
 Shards(part, offloaded, SEE).trains_as_one(
     "offload_trains_alike",
     within=NEAR,
-    says="With offload=True two processes arrive at the same weights, on a machine without a GPU.",
+    says="With offload=True and no GPU, two processes arrive at the weights of one process that trains "
+    "on their joined batches.",
     needs=["holds_its_share"],
 )
