@@ -28,17 +28,17 @@ def averaged(*dtypes: str) -> dict[str, Any]:
 
 
 ROUNDS = {
-    "as exact as": "convert to the dtype that is given",
+    "are rounded as": "convert to the dtype that is given",
     "dtype is not used": "convert to dtype before the call, and reduce what was converted",
-    "own gradients in float32": "return what was reduced, in every process",
-    "these are sums": "divide by the number of processes before the sum",
-    "you divide twice": "divide once, before the sum",
+    "own unrounded": "return what was reduced, in every process",
+    "returns sums": "divide by the number of processes before the sum",
+    "divides twice": "divide once, before the sum",
     "tiny gradients": "reduce in the dtype that is given: bfloat16 keeps them",
     "infinite in float16": "divide in float32, then convert and send",
 }
 BLOCKED = {
-    "a call without": "dist.all_reduce(..., async_op=True)",
-    "a hook that waits": "return the future with .then(...), and call no wait() in the hook",
+    "makes a call": "dist.all_reduce(..., async_op=True)",
+    "hook waits": "return the future with .then(...), and call no wait() in the hook",
 }
 """What to try, by words of what is wrong."""
 
@@ -60,7 +60,12 @@ class Hooks(Group):
                     with np.errstate(all="ignore"):
                         share = each / mean if each.shape == mean.shape else each
                     apart = outputs.furthest(share, np.ones_like(mean))
-                    measured.append(f"{dtype}, rank {rank}: off by {apart:.1e} of a mean")
+                    off = (
+                        f"off by {apart:.1e} of their size"
+                        if apart < np.inf
+                        else "not all are finite"
+                    )
+                    measured.append(f"{dtype}, rank {rank}: the means are {off}")
                     allowed = f"{measured[-1]} ({low:.0e} to {high:.1e} are expected)"
                     if not apart <= high:
                         finer = [
@@ -68,12 +73,12 @@ class Hooks(Group):
                             for other, (least, most) in errors.items()
                             if other != dtype and least <= apart <= most
                         ]
-                        why = f"that is as exact as {finer[0]}" if finer else ""
+                        why = f"your means are rounded as {finer[0]} is" if finer else ""
                         return allowed, why or _rounding_reason(each, mean)
                     if apart < low:
-                        return allowed, "that is float32: dtype is not used"
+                        return allowed, "your means are those of float32: dtype is not used"
                 if not np.array_equal(own[f"{dtype}0"], own[f"{dtype}1"]):
-                    why = "a process has its own gradients in float32, and only the others' rounded"
+                    why = "a process usually adds its own unrounded gradients to the rounded ones of others"
                     return f"{dtype}: the processes have different means", why
             return "; ".join(measured), ""
 
@@ -89,8 +94,8 @@ class Hooks(Group):
                 blocking, waits = during.count(BLOCKING), during.count(WAITED)
                 measured = f"rank {rank}: {blocking} blocking calls and {waits} waits in hooks"
                 if blocking or waits:
-                    what = "a call without async_op=True" if blocking else "a hook that waits"
-                    return measured, f"{what} blocks the backward pass: nothing overlaps"
+                    what = "makes a call without async_op=True" if blocking else "waits"
+                    return measured, f"your hook {what}, which blocks the backward pass"
                 if BEGINS not in during:
                     return measured, "the hook was never called"
             return measured, ""
@@ -104,14 +109,14 @@ def _rounding_reason(own: Any, expected: Any) -> str:
     with np.errstate(all="ignore"):
         ratio = float(np.median(own / expected))
     if ratio > SUM:
-        return "these are sums: a hook divides by the number of processes itself"
+        return "your hook returns sums: it must divide by the number of processes itself"
     if ratio < HALF:
-        return "these are half of the means: you divide twice"
+        return "your hook returns half of the means: usually it divides twice"
     if not own[expected != 0].all():
-        return "tiny gradients are 0, as float16 makes them: send dtype"
+        return "your hook makes tiny gradients 0, usually because it sends float16 where dtype is bfloat16"
     if not np.isfinite(own).all():
-        return "sums of large gradients are infinite in float16: divide before the sum"
-    return "a mean is made of other gradients, or in another precision"
+        return "sums of large gradients are infinite in float16: your hook divides after the sum"
+    return "your means are of other gradients, or in another precision"
 
 
 def _during(events: Iterable[str]) -> list[str]:

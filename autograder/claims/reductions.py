@@ -28,35 +28,42 @@ RANK = record(steps=list_of(list_of(CALL)), events=list_of(list_of(TEXT)))
 GRADIENT, FULL, CALLED, BLOCKING, WAITED = "gradient", "full", "call", "blocking call", "wait"
 
 
-UNSENT = "nothing is sent while backward goes on: no bucket is full before its end, or all wait for finish()"
-LATE = "a full bucket waits for later gradients, or for finish()"
-UNEQUAL = "gradients are not averaged in each step, or a result is used before wait()"
-RESET = "are counters reset after each step?"
-BLOCKS = "all_reduce without async_op=True blocks the backward pass"
-WAITS = "a wait in a hook stops backward until the other processes are there, too"
+UNSENT = "your code sends nothing before the last gradient is there"
+LATE = "your code keeps a full bucket until later gradients are there, or until finish()"
+UNEQUAL = "usually gradients are not averaged in each step, or a result is used before wait()"
+RESET = "usually counters are not reset after each step"
+BLOCKS = "your all_reduce has no async_op=True, so it blocks the backward pass"
+WAITS = (
+    "your code waits during backward, usually in a hook: backward stops until other processes come"
+)
 NO_MEAN = "rank 0 has no gradient of some parameters in step 2, and its mean is missing there"
 ZEROS = (
-    "right in step 1, wrong in step 2, where rank 0 is called with side=False: a gradient that is "
-    "missing there counts as zeros, and each of the others as it is"
+    "step 1 is right and step 2 is wrong, where rank 0 is called with side=False: a gradient that is "
+    "missing must count as zeros, and each other gradient as it is"
 )
-THREE = "sums are divided by 2, and here are three processes"
+THREE = "your code divides sums by 2, and here are three processes"
+UNCHANGED = (
+    "the module that was passed gets no number of rank 0: usually none is sent, or a copy gets them"
+)
+PARTLY = "the module that was passed gets only some numbers of rank 0: some tensors are not sent"
+BEGINS = {
+    "gets no number": "self.module = module, and dist.broadcast its parameters and buffers from rank 0",
+    "gets only some": "dist.broadcast all parameters, frozen ones too, and all of module.buffers()",
+}
 TRIES = {
-    "some of rank 0 are not sent": (
-        "dist.broadcast each parameter and each buffer of module itself from rank 0, "
-        "frozen ones as well"
-    ),
+    **BEGINS,
     UNEQUAL: "keep what each all_reduce returns, call wait() of each in finish(), then write .grad",
     NO_MEAN: "write the mean into .grad also where it is None",
     ZEROS: "hand on keyword arguments of forward; send .grad, or zeros only where it is None",
     THREE: "divide by dist.get_world_size()",
     "added up and": "divide by dist.get_world_size()",
     "did not change": "copy each mean into .grad of the module's own parameters",
-    "wrong later": "in finish(), set the counters back to what they are at the beginning",
-    "differ from the mean": "send a bucket when none of its gradients is missing; write into .grad",
+    "later step": "in finish(), set the counters back to what they are at the beginning",
+    "before all its": "send a bucket when none of its gradients is missing, and count anew in each step",
     RESET: "in finish(), set the counters back to what they are at the beginning",
     LATE: "while the next bucket in turn is full: send it",
-    UNSENT: "send each full bucket in a hook, register_post_accumulate_grad_hook; "
-    "if sends_each_gradient_once fails, mend that first: buckets in another order are full late",
+    UNSENT: "fix sends_each_gradient_once first if it fails; else send each bucket as soon as it is "
+    "full, in register_post_accumulate_grad_hook",
     BLOCKS: "dist.all_reduce(flat, async_op=True)",
     WAITS: "call wait() in finish()",
 }
@@ -94,23 +101,21 @@ class Reductions(Group):
         """Say what sets the training apart from one process's; *begun*, *first* are weights before and after a step."""
         own, expected = ranks.student.arrays, ranks.baseline.arrays
         if not np.array_equal(own["begun0"], own["begun1"]):
-            return (
-                "the ranks begin with different weights or buffers: some of rank 0 are not sent, "
-                "or they arrive in copies"
-            )
+            why = _unsent(own["begun1"], expected["begun1"])
+            return f"the ranks begin with different weights or buffers: {why}"
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return f"the ranks have different weights: {NO_MEAN if self._uneven else UNEQUAL}"
         if ratio <= APART:
-            return "the weights did not change: .grad is empty when finish() returns, or a copy is trained"
+            return "the weights did not change: usually .grad is empty after finish(), or a copy is trained"
         if outputs.furthest(own["first0"], expected["first0"]) <= APART:
-            later = "right in step 1, wrong later: counters of missing gradients are not reset"
+            later = "step 1 is right and a later step is wrong: usually counters are not reset"
             return ZEROS if self._uneven else later
         first, right = (it["first0"] - expected["start"] for it in (own, expected))
         halves = self._uneven and np.isclose(outputs.multiple(first, right, APART) or 0, 1.5)
         if halves or SUMS[0] < ratio < SUMS[1]:
-            sums = "steps go twice as far: gradients are added up and not averaged"
+            sums = "steps go twice as far: usually gradients are added up and not averaged"
             return THREE if halves else sums
-        return "gradients differ from the mean: sent before they exist, or left unchanged"
+        return "the ranks agree, but not with one process: usually a bucket leaves before all its gradients are there"
 
     def starts_alike(self, name: str, figure: str, says: str, try_: str) -> None:
         """Claim that all processes begin with these numbers of rank 0, to the last bit."""
@@ -121,16 +126,13 @@ class Reductions(Group):
                 own, expected = (
                     side.arrays[f"{figure}{rank}"] for side in (ranks.student, ranks.baseline)
                 )
-                apart = outputs.furthest(own, expected)
-                measured = f"rank {rank}: off by up to {apart:.1e} of the largest number of rank 0"
+                differ = int(np.sum(own != expected)) if own.shape == expected.shape else len(own)
+                measured = f"rank {rank}: {differ} of {len(own)} numbers differ from rank 0's"
                 if not np.array_equal(own, expected):
-                    return (
-                        measured,
-                        "something was not sent: frozen parameters and buffers count as well",
-                    )
+                    return measured, _unsent(own, expected)
             return measured, ""
 
-        self._claim(name, says, "outputs", problem, try_, compared=figure)
+        self._claim(name, says, "outputs", problem, try_, compared=figure, hints=BEGINS)
 
     def sends(
         self,
@@ -156,12 +158,15 @@ class Reductions(Group):
                     sizes = [call["bytes"] for call in calls]
                     reported = ", ".join(map(str, sizes[:9])) or "none"
                     measured = f"rank {rank}: {len(calls)} collective calls in step {step}"
-                    measured = f"{measured}, of {reported} bytes; expected: {expected}"
+                    measured = f"{measured}, of {reported} bytes; expected: {expected} bytes"
                     if not calls:
                         return measured, UNSEEN
                     other = [call["kind"] for call in calls if call["kind"] != "all_reduce"]
                     if other:
-                        return measured, f"{other[0]} is of another kind: nothing but all_reduce"
+                        return (
+                            measured,
+                            f"your step calls {other[0]}, and it must call nothing but all_reduce",
+                        )
                     for words, (_, made) in slips.items():
                         if sorted(sizes) == sorted(made):
                             return measured, words
@@ -169,12 +174,12 @@ class Reductions(Group):
                         if len(sizes) == len(buckets):
                             return measured, why
                         size = "large" if len(sizes) < len(buckets) else "small"
-                        return measured, f"the buckets are too {size}: {why}"
+                        return measured, f"your buckets are too {size}: {why}"
             return measured, "" if measured else "no step was made"
 
         def judge(ranks: Pair) -> Verdict:
             judged = verdict(*problem(ranks), try_ or self.see)
-            return hinted(judged, {**tries, "another kind": f"leave it out; {try_}"})
+            return hinted(judged, {**tries, "nothing but": f"leave this call out; {try_}"})
 
         self.part.add_check(name, says, "report", judge, [self.probe], needs)
 
@@ -186,10 +191,13 @@ class Reductions(Group):
             for number, (own, other) in enumerate(zip(first, second, strict=False), 1):
                 if own != other:
                     measured = f"call {number}: rank 0 {_words(own)}, rank 1 {_words(other)}"
-                    return measured, "gloo and NCCL match calls by their order, not by their names"
+                    return (
+                        measured,
+                        "your processes send in different orders, and calls meet by their order",
+                    )
             measured = f"rank 0 made {len(first)} calls, rank 1 made {len(second)}"
             if len(first) != len(second):
-                return measured, "one process waits for a call that the other never makes"
+                return measured, "one process never makes a call for which the other waits"
             return measured, "" if first else UNSEEN
 
         self._claim(name, says, "report", problem, try_, needs, hints=ORDERS)
@@ -239,10 +247,15 @@ class Reductions(Group):
             if not isinstance(trained, Failed):
                 return trained
             measured = f"with results that arrive at wait(): {trained.measured}"
-            why = "a result is used before somebody has waited for it"
+            why = "your code uses a result before it has waited for it"
             return Failed(measured, why, try_)
 
         self.part.add_check(name, says, "scripted", judge, [self.probe], needs)
+
+
+def _unsent(own: Any, right: Any) -> str:
+    """Say why a process does not begin with the numbers of rank 0."""
+    return UNCHANGED if own.shape != right.shape or (own != right).all() else PARTLY
 
 
 def _joined(steps: Sequence[Calls]) -> list[Any]:
@@ -264,10 +277,11 @@ def _overlap_problem(events: Sequence[str]) -> tuple[str, str]:
     missing = events[calls[0] :].count(GRADIENT)
     measured = f"{missing} of {gradients} gradients are missing when the first call starts"
     if BLOCKING in events:
-        return f"{measured}; {events.count(BLOCKING)} calls block", BLOCKS
+        return f"{events.count(BLOCKING)} calls block; expected 0", BLOCKS
     last = max((at for at, event in enumerate(events) if event == GRADIENT), default=0)
     if WAITED in events[:last]:
-        return f"{measured}; something is waited for before the last one is there", WAITS
+        waited = events[events.index(WAITED) :].count(GRADIENT)
+        return f"wait() is called while {waited} of {gradients} gradients are missing", WAITS
     return measured, "" if missing else UNSENT
 
 

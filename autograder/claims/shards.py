@@ -36,7 +36,7 @@ GATHER, SCATTER = "all_gather", "reduce_scatter"
 GATHERS = {
     "by themselves": "fully_shard(block, mesh=mesh, ...) for each block, then fully_shard(model, ...)",
     "by itself": "fully_shard(block, mesh=mesh, ...) for each block, then fully_shard(model, ...)",
-    "but not with": "reshard_after_forward=reshard in fully_shard of each block",
+    "for the backward pass": "reshard_after_forward=reshard in fully_shard of each block",
     "outside of the blocks": "leave reshard_after_forward out in fully_shard of the model",
     "another dtype": "mp_policy=policy in each fully_shard",
     "such as whole gradients": "leave gradients sharded: clip_grad_norm_ takes their norm as they are",
@@ -80,11 +80,13 @@ class Shards(Group):
         own = ranks.student.arrays
         if ratio <= APART:
             return (
-                "nothing moved: the optimizer does not hold the sharded parameters but other tensors, "
-                "such as copies, or those from before shard"
+                "nothing moved: the optimizer does not hold the sharded parameters, but usually copies, "
+                "or those from before shard"
             )
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
-            return "the ranks have different weights: gradients are not averaged in each step"
+            return (
+                "the ranks have different weights: usually gradients are not averaged in each step"
+            )
         return _first_difference(ranks)
 
     def trained(self, ranks: Pair, within: float) -> Verdict:
@@ -96,13 +98,14 @@ class Shards(Group):
         trained = self.trained(ranks, within)
         own, right = (side.arrays["losses0"] for side in (ranks.student, ranks.baseline))
         times = outputs.multiple(own, right, EXACT)
-        why = "a loss is that of this process alone, and it is the mean of all"
-        why = f"losses are {times:.3g} times as large: a sum is no mean" if times else why
+        why = "usually a loss is that of this process alone, and it must be the mean of all"
+        why = f"your losses are {times:.3g} times as large; each must be a mean" if times else why
         measured, why = self.figure_problem(ranks, "losses", why)
         if isinstance(trained, Failed) or not why:
             return trained
         mean = "dist.all_reduce the loss, and divide it by dist.get_world_size()"
-        return Failed(measured, why, mean)
+        one = "append one loss for each batch, as a float"
+        return Failed(measured, why, one if "one finite number" in why else mean)
 
     def holds_share(
         self, name: str, at_most: float, says: str, try_: str, needs: Sequence[str] = ()
@@ -119,9 +122,9 @@ class Shards(Group):
                 shares = ", ".join(f"{held[kind]:.0%} of {it}" for kind, it in WORDS.items())
                 measured = f"rank {rank} holds {shares} ({at_most:.0%} allowed)"
                 if not each["on_mesh"]:
-                    return measured, (
+                    return f"rank {rank} has a parameter on another mesh", (
                         "a parameter is not on the mesh that shard was given: "
-                        "each fully_shard needs mesh=mesh"
+                        "usually a fully_shard has no mesh=mesh"
                     )
                 if not all(held.values()):
                     return measured, "nothing was there when optimizer.step() ended"
@@ -174,12 +177,12 @@ def _first_difference(ranks: Pair) -> str:
     own, expected = ranks.student.arrays, ranks.baseline.arrays
     losses, norms, others = (own[name] for name in ("losses0", "norms0", "norms1"))
     if not len(losses) == len(norms) == len(others) == len(expected["losses0"]):
-        return "losses and norms are one for each step, and the update is that of other steps"
+        return "losses and norms must be one for each step, and the update is that of other steps"
     for step, right in enumerate(expected["norms0"]):
         if not np.isclose(losses[step], expected["losses0"][step], rtol=ROUNDED):
             if step:
                 return f"loss and norm of step {step} are right, but the step is not"
-            return "the first loss is wrong already: the processes begin with other weights"
+            return "the first loss is wrong already: usually the processes begin with other weights"
         if why := _norm_problem(norms[step], others[step], right, step):
             return why
     return "losses and norms are right, but the weights at the end are not: the last step is wrong"
@@ -194,7 +197,7 @@ def _norm_problem(norm: float, other: float, right: float, step: int) -> str:
     if np.isclose(norm, right, rtol=ROUNDED):
         return ""
     if step:
-        return f"right up to step {step}, then not: gradients are not set to zero before each step"
+        return f"right up to step {step}, then not: usually gradients are not set to zero before each step"
     return "the first loss is right, but the gradients are different from its gradients"
 
 
@@ -230,10 +233,9 @@ def _kept_problem(calls: Calls, kept: Calls, whole: int, rest: int) -> tuple[str
     measured = f"{again:,} bytes are gathered in a step, and {once:,} with reshard=False"
     measured = f"{measured}; the model has {whole:,}"
     if again < AGAIN * once and again <= 2 * MORE * whole:
-        return (
-            measured,
-            "blocks are gathered again for the backward pass, but not with reshard=False",
-        )
+        both = "also with reshard=False" if once > AGAIN * whole else "where reshard is True"
+        word = "are" if once > AGAIN * whole else "are not"
+        return measured, f"blocks {word} gathered again for the backward pass {both}"
     if max(again / 2, once) > MORE * whole:
         return measured, "more is gathered than the weights of each block, such as whole gradients"
     if again > 2 * whole - rest / 2:

@@ -31,13 +31,13 @@ def judged(name, events=((), ()), **arrays):
 
 MADE = {
     "right": ({}, ""),
-    "exact": ({"float160": MEANS}, "that is float32"),
-    "sums": ({"float160": 2 * MEANS}, "these are sums"),
-    "infinite sums": ({"float160": np.array([2.0, -4.0, np.inf])}, "these are sums"),
-    "halves": ({"float161": MEANS / 2}, "you divide twice"),
-    "too large": ({"float161": np.array([1.0, -2.0, np.inf])}, "divide before the sum"),
+    "exact": ({"float160": MEANS}, "those of float32"),
+    "sums": ({"float160": 2 * MEANS}, "returns sums"),
+    "infinite sums": ({"float160": np.array([2.0, -4.0, np.inf])}, "returns sums"),
+    "halves": ({"float161": MEANS / 2}, "divides twice"),
+    "too large": ({"float161": np.array([1.0, -2.0, np.inf])}, "divides after the sum"),
     "coarse": ({"float160": MEANS * 1.01}, "in another precision"),
-    "another in each": ({"float161": MEANS * (1 + 6e-4)}, "only the others' rounded"),
+    "another in each": ({"float161": MEANS * (1 + 6e-4)}, "own unrounded gradients"),
 }
 RUNNING = {
     "right": ([BEGIN, "call", END, "wait"], ""),

@@ -215,7 +215,7 @@ STEPS = {
     "one by one": ([[REDUCED] * 3] * 3, "gradients go in one call", "at most 2 and 400 bytes"),
     "too many bytes": ([[{**REDUCED, "bytes": 401}]] * 3, "gradients go in one call", "401 bytes"),
     "a barrier": ([[REDUCED, BARRIER]] * 3, "barrier is of another kind: gr", "all_reduce, barrier;"),
-    "none": ([[]] * 3, "nothing is averaged in a step", "0 collectives and 0 bytes"),
+    "none": ([[]] * 3, "no collective call in a step", "0 collectives and 0 bytes"),
     "no step": ([], "counted from the third step on", "fewer than three steps"),
 }  # fmt: skip
 

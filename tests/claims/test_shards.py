@@ -86,7 +86,7 @@ def test_shards_pass(name):
             id="whole state",
         ),
         pytest.param("holds", pair(held=dict.fromkeys(HALF, 0)), "nothing was there", id="no step"),
-        pytest.param("gathers", pair([[]]), "nothing is averaged in a step", id="no call"),
+        pytest.param("gathers", pair([[]]), "no collective call in a step", id="no call"),
         pytest.param("gathers", pair([step(0, 5)]), "each process holds", id="no gather"),
         pytest.param("gathers", pair([step(1, 1)]), "gathered at once", id="root only"),
         pytest.param("gathers", pair([step(5, 1)]), "not reduced block by block", id="one sum"),
@@ -141,7 +141,7 @@ def test_dtypes_are_those_of_the_reduced_training(dtypes, words):
     [
         pytest.param(9, 5, "", id="right"),
         pytest.param(10, 5, "outside of the blocks are gathered twice", id="the rest as well"),
-        pytest.param(5, 5, "gathered again for the backward pass", id="as often"),
+        pytest.param(5, 5, "not gathered again for the backward pass", id="as often"),
         pytest.param(20, 10, "such as whole gradients", id="more than the model"),
     ],
 )

@@ -51,8 +51,8 @@ def test_each_advice_is_asked_for():
     }
 
     assert {"nothing", "larger buckets", "accumulate", "overlap", "compress"} == {*advised.values()}
-    assert "nothing" != advised["exposed is just 5 percent"]
-    assert "compress" == advised["latency is half of it"]
+    assert "nothing" != advised["5 percent are exposed"]
+    assert "compress" == advised["latencies are half of total_ms"]
     assert "compress" == advised["as much communication as computation"]
 
 

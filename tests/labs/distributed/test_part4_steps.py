@@ -37,7 +37,7 @@ SHARES = {
     "divided": ([[0, 1, 2, 1], [2, 0, 0, 1]], [2] * 6, ""),
     "alike": ([[0, 1, 0, 2], [0, 1, 0, 2]], [2] * 6, "all ranks read the same samples"),
     "too few": ([[0, 1], [2, 0]], [2] * 6, "each process must read 2 samples"),
-    "the same order": ([[0, 1, 0, 1], [2, 0, 2, 0]], [2] * 6, "every epoch has the same order"),
+    "the same order": ([[0, 1, 0, 1], [2, 0, 2, 0]], [2] * 6, "your sampler does not shuffle"),
     "one by one": ([[0, 1, 2, 1], [2, 0, 0, 1]], [1] * 12, "batches have 2 samples"),
 }
 

@@ -21,13 +21,13 @@ from autograder.lab import (
     Observation,
     Pair,
     Part,
+    Passed,
     Student,
     Table,
     Unavailable,
     Verdict,
     list_of,
 )
-from autograder.model import verdict
 
 if TYPE_CHECKING:
     from autograder.labs.distributed.bonus.rig import Rig
@@ -103,10 +103,10 @@ def draw(
 
 WITHIN = {"float32": 1e-5, "bfloat16": 2e-2}
 FEW_DIGITS = (
-    "so small an error is rounding: the sum of squares has 16 bits, and needs float32",
+    "so small an error is usually rounding: the sum of squares has 16 bits, and needs float32",
     "convert with .to(tl.float32) right after each tl.load, and to no 16 bits before tl.store",
 )
-SMALL = dict.fromkeys(("e-05 of the largest", "e-04 of the largest"), FEW_DIGITS)
+SMALL = dict.fromkeys(("e-05; ", "e-04; "), FEW_DIGITS)
 """Wrong formulas and masks are off by more."""
 SHAPES = {
     "width 1": {"width": 1},
@@ -136,19 +136,19 @@ add_norm.same(
     says="add_norm returns what PyTorch's operators return, in float32 and bfloat16, in rows that are not contiguous.",
     why={
         "views": (
-            "addresses of what is not contiguous: a kernel reads numbers in the order of memory",
+            "your kernel gets addresses of what is not contiguous, and reads in the order of memory",
             "x.contiguous() and residual.contiguous() before the launch",
         ),
         "eps": (
-            "where eps stands, or which eps: the argument is added to the mean, under the root",
+            "the argument eps must be added to the mean, under the root",
             "take the argument eps, in sqrt(mean(total**2) + eps)",
         ),
         "result 2": (
-            "result 2 is total = x + residual, without norm and weight",
+            "result 2 must be total = x + residual, without norm and weight",
             "store the sum itself in the second tensor",
         ),
         "": (
-            "result 1 is total / sqrt(mean(total**2) + eps) * weight, with total = x + residual",
+            "result 1 must be total / sqrt(mean(total**2) + eps) * weight, with total = x + residual",
             "compute total, the root and the product one by one on a short row, beside PyTorch's",
         ),
     },
@@ -166,7 +166,7 @@ add_norm.same(
     says="add_norm works for any width, for no rows, and in three dimensions.",
     why={
         "three dimensions": (
-            "rows are those of all leading dimensions together",
+            "the rows of all leading dimensions must be normed, each by itself",
             "x.numel() // width programs",
         ),
         "no rows": ("a grid of 0 programs cannot be launched", "return before the launch"),
@@ -175,16 +175,19 @@ add_norm.same(
             "fix matches_pytorch first",
         ),
         "width 2500": (
-            "narrower rows are right: numbers behind BLOCK are left out",
+            "narrower rows are right: usually numbers behind BLOCK are left out",
             "take a BLOCK that is at least the width, whatever the width is",
         ),
         "": (
-            "numbers behind the end of a row are counted, or those behind BLOCK are left out",
+            "your kernel counts numbers behind the end of a row, or leaves out those behind BLOCK",
             "give each load a mask and other=0.0, with a BLOCK that is at least the width",
         ),
     },
     slips={
-        ("the sum of squares is divided by BLOCK", "divide it by the width"): over_the_block,
+        (
+            "your kernel has the sum of squares divided by BLOCK",
+            "divide it by the width",
+        ): over_the_block,
     },
     hints=SMALL,
     try_=SEE,
@@ -197,23 +200,23 @@ alone.same_gradients(
     says="Gradients of x, residual and weight are those of PyTorch's operators, through both results.",
     why={
         "width 100": (
-            "it is right at widths of 32 and 64: the mask or the mean is wrong, as in any_shape",
+            "widths of 32 and 64 are right: usually a mask or the mean is wrong, as in any_shape",
             "fix any_shape first if it fails; else mask each load of backward, and divide by the width",
         ),
         "three dimensions": (
-            "rows are those of all leading dimensions together, in backward as well",
+            "backward must take the rows of all leading dimensions, too",
             "x.numel() // width rows in backward, too",
         ),
         "gradient of weight": (
-            "it is added up over all rows, and each has its own root",
+            "the gradient of weight must be a sum over all rows, not a mean, with the root of each row",
             "(normed_gradient * total * r).sum over rows, with r = 1 / sqrt(mean(total**2) + eps)",
         ),
         "gradient of residual": (
-            "it is that of x, which is right here",
+            "the gradient of residual must be that of x, which is right here",
             "return the same gradient for x and for residual",
         ),
         "": (
-            "the gradient of a norm has two terms, and total has a gradient of its own that is added",
+            "your gradient must have both terms of the norm, and the gradient that comes in for total",
             "r * g - total * r**3 * mean(g * total) + that of total, with g = normed_gradient * weight",
         ),
     },
@@ -232,7 +235,7 @@ alone.keeps_less(
     needs=["matches_pytorch"],
     name="keeps_the_sum_and_a_number",
     says="Beside its results, add_norm keeps at most a tenth of what PyTorch's operators keep for the backward pass.",
-    why="total is a result and weight an input; beside them one number for each row is enough",
+    why="your AddNorm keeps more than total, weight and one number for each row",
     try_="save total, weight and the root of each row, not x and residual, and compute the rest again in backward",
 )
 
@@ -285,7 +288,7 @@ for name, probe in part.probes.items():
 add_norm.faster(
     TIMED,
     name="kernel_is_faster",
-    why="each operator that is left reads and writes memory again",
+    why="usually operators of PyTorch are left, and each reads and writes memory again",
     try_=SEE,
 )
 
@@ -293,7 +296,7 @@ add_norm.faster(
 
 REPEATS = 5
 COUNTED = ("launches", "bytes", "saved_bytes")
-ONCE = "it is that of one forward pass, by given.Launches or given.saved_bytes"
+ONCE = "the count must be that of one forward pass, by given.Launches or given.saved_bytes"
 
 
 @part.probe(
@@ -316,14 +319,15 @@ def scripted_versions(student: Student, rig: Rig) -> Answer:
     return {**answer, "seconds": [*chain(*seconds)], "device": rig.given("device_name")(rig.device)}
 
 
-def _measured(scripted_versions: Pair) -> str | tuple[str, str]:
+def _measured(scripted_versions: Pair) -> str | tuple[str, ...]:
     values, script = scripted_versions.student.values, scripted_versions.baseline.values
     rows = {COSTS.name(row): row for row in values["rows"]}
     expected = {COSTS.name(row): row for row in script["rows"]}
     if rows.keys() != expected.keys():
         return (
+            "a row must be there for each version and shape, with its last number as width",
+            "for each shape (rows, width), add a row for each version",
             f"the rows are those of {'; '.join(rows)}; expected {'; '.join(expected)}",
-            "a row for each version at each shape; width is the last number of a shape",
         )
     for (name, right), seconds in zip(expected.items(), script["seconds"], strict=True):
         counted = (COSTS.mismatch(rows[name], it, right[it], 0, otherwise=ONCE) for it in COUNTED)
@@ -334,7 +338,7 @@ def _measured(scripted_versions: Pair) -> str | tuple[str, str]:
             return timed
     file = table.holds_the_rows(values["csv"], COSTS.file, values["rows"])
     if isinstance(file, Failed):
-        return f"{file.measured}: {file.why}", file.try_
+        return file.why, file.try_, file.measured
     return table.other_device(values["rows"], script["device"])
 
 
@@ -377,6 +381,9 @@ def kernel_costs_add_up(kernel_costs: Table) -> Verdict:
     if not why and versions != {"eager", "kernel"}:
         why = f"versions are {', '.join(sorted(versions))}; they must be eager and kernel"
     why = why or next(filter(None, map(cost_problem, rows)), "")
-    return verdict(
-        f"{len(rows)} rows", why, "run python bonus.py, and submit the file that it writes"
-    )
+    if why:
+        try_ = (
+            "fix the other checks if they fail, run python bonus.py, and submit its file unchanged"
+        )
+        return Failed(why, "the file was changed, or the kernel or measure_kernel is wrong", try_)
+    return Passed(f"{len(rows)} rows")

@@ -46,7 +46,7 @@ part = Part(
 SEE = 'see "What usually goes wrong" in the part 1 handout'
 WRITE = 'under "What to write" in the part 1 handout'
 COPIED = {"empties_its_inputs": "it is given a copy of the events, to sort and to mark"}
-AGAIN = "run python part1_baseline.py and submit the files that it writes, unchanged"
+AGAIN = "fix the other checks first, run python part1_baseline.py, and submit its files unchanged"
 
 # --- a trace of each process ------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ summarises(
     says="top_operators names the 5 operators with the most own time, and no communication.",
     why={
         "": (
-            "operators are named by own time, the most comes first; c10d:: calls are no operators",
+            "the names must go from the most own time to the least, without c10d:: calls",
             "keep a stack for each (pid, tid) over all of cat cpu_op; leave out c10d:: at the end",
         )
     },
@@ -130,20 +130,21 @@ summarises(
     says="utilization_percent: time with a kernel, in percent of the steps; None without a kernel.",
     why={
         "CPU": (
-            "there is no GPU in the trace: return None, because 0 means a GPU that does nothing",
+            "your code returns a number where there is no GPU; 0 means a GPU that does nothing",
             "return None where no event is of cat kernel",
         ),
         "GPU": (
-            "it is the time in which any kernel runs, in percent of the time of the steps",
-            "join the kernels' intervals, and take each step once: 100 * kernels / steps",
+            "it must be the time in which any kernel runs, in percent of the time of the steps",
+            "fix splits_the_step first if it fails; else join the kernels' intervals",
         ),
     },
     slips={
         (
-            "kernels of NCCL are left out, but a GPU that runs one is in use",
+            "your code leaves out kernels of NCCL, but a GPU that runs one is in use",
             "count the time in which any kernel runs",
         ): "no NCCL",
-        ("it is a share of 1 and not in percent", "multiply by 100"): "share",
+        ("your number is a share and not in percent", "multiply by 100"): "share",
+        judges.ADDED_UP: "added up",
     },
 )
 
@@ -193,9 +194,7 @@ answered = Answers(part, "summarise", FORM, see=SEE)
 @part.check(basis="artefact")
 def traces_fit_each_other(rank0_trace: Trace, rank1_trace: Trace) -> Verdict:
     """The traces handed in are of ranks 0 and 1 of one run, with 3 steps or more and the same collectives."""
-    counts = " and ".join(str(len(it.collectives)) for it in (rank0_trace, rank1_trace))
-    problem = judges.pair_problem([rank0_trace, rank1_trace])
-    return verdict(f"{counts} collectives", problem, AGAIN)
+    return verdict(*judges.pair_problem([rank0_trace, rank1_trace]), AGAIN)
 
 
 @part.check(basis="artefact", needs=[traces_fit_each_other])
@@ -203,12 +202,13 @@ def answers_fit_the_traces(answers: Text, rank0_trace: Trace, rank1_trace: Trace
     """The answers.json handed in names rank 0's top operators and shares, and the slow rank."""
     values, problem = answered.parsed(answers)
     if problem:
-        return Failed(answers.file, problem, AGAIN)
+        why = "the file is not what the function answers returns"
+        return Failed(f"{answers.file}: {problem}", why, AGAIN)
     operators = judges.without_calls(rank0_trace)
     named = profile.names_top(operators, values["top_operators"], try_=AGAIN)
     fit = answered.fit(values, rank0_trace, "shares", try_=AGAIN)
     for part_of_it in (named, fit):
         if isinstance(part_of_it, Failed):
             return part_of_it
-    problem = judges.slow_problem(values["slow_rank"], [rank0_trace, rank1_trace])
-    return verdict(f"{len(values)} answers", problem, AGAIN)
+    slow = judges.slow_problem(values["slow_rank"], [rank0_trace, rank1_trace])
+    return verdict(*slow, AGAIN)

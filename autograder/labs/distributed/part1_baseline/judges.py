@@ -13,11 +13,11 @@ WORLD, LEAST = 2, 3  # steps
 STEPS, RECORDED = 12, [3, 4, 5, 6]
 OTHERS = {6: (0, "ValueError"), 7: (7, "")}
 """What is taken and raised with fewer steps than the schedule has, and with just as many."""
-TOO_FEW = "fewer than 7 must raise ValueError before the first step, and 7 are enough"
-ENDS = "the loop ends too early: the steps behind the active ones must be taken, too"
-NO_SHAPES = "record_shapes=True is missing"
-AGAIN = "the schedule begins again after the active steps"
-EARLY = "each recorded step is one too early: prof.step() comes before step()"
+TOO_FEW = "fewer than 7 steps must raise ValueError before the first step, and 7 are enough"
+ENDS = "step() must be called as often as `steps` says, also after the active steps"
+NO_SHAPES = "your profiler was made without record_shapes=True"
+AGAIN = "your schedule begins again after the active steps"
+EARLY = "each recorded step is one too early: usually prof.step() comes before step()"
 SCHEDULES = {
     TOO_FEW: "if steps < wait + warmup + active: raise ValueError(...), before the profiler starts",
     ENDS: "for _ in range(steps): step(), then prof.step()",
@@ -29,180 +29,182 @@ FILES = {
     "over rank 0's": "put the rank into the name",
     "only one rank": "export the trace in each rank",
     "as well": "write nothing else into the folder",
-    "swapped": "take the argument rank, and not an environment variable",
-    "returns the path": 'return Path(folder) / f"rank{rank}_trace.json.gz"',
+    "not the argument rank": "take the argument rank, and not an environment variable",
+    "return the path": 'return Path(folder) / f"rank{rank}_trace.json.gz"',
 }
 """What to try, by words of what is wrong."""
 POINTS = 2.0
-OF_STEPS = "it is in percent of the time of rank 0's steps, and what runs at once counts once"
+OF_STEPS = "a share must be in percent of the time of rank 0's steps, common time once"
 SLOW = (8.0, 12.0)  # percent of the steps that a rank waits: in between either answer is right
 NONE = "none"
 TIMES = ["step_ms", "compute_ms", "communication_ms", "exposed_ms"]
 WHY: Causes = {
     "GPU, step_ms": (
-        "tracks of a GPU repeat each step, and only an event of cat user_annotation marks one",
+        "only events of cat user_annotation must count as steps: a GPU's tracks repeat each of them",
         'take events with cat == "user_annotation" whose name begins with ProfilerStep#',
     ),
     "step_ms": (
-        "it is per step, and time between two steps does not count",
+        "step_ms must be a mean of the steps, without the time between two steps",
         "add up the durations of the steps, and divide by their number",
     ),
     "GPU, compute_ms": (
-        "kernels compute here, but for those of NCCL; kernels that run at once count once",
+        "all kernels but NCCL's must count, and the common time of two kernels once",
         "join the intervals of the kernels whose names do not begin with nccl",
     ),
     "compute_ms": (
-        "what runs at once counts once; c10d:: calls are communication, and no compute",
+        "operators must count without c10d:: calls, and the common time of two operators once",
         "leave out c10d::, and join intervals that overlap before you add them up",
     ),
     "GPU, communication_ms": (
-        "on a GPU the transfers are the kernels of NCCL, and no gloo:... events or c10d:: calls",
+        "on a GPU only NCCL's kernels must count, not gloo:... events or c10d:: calls",
         "join the intervals of the kernels whose names begin with nccl",
     ),
     "communication_ms": (
-        "a c10d:: call returns at once, the transfer is gloo:...; what runs at once counts once",
+        "gloo:... events must count, not c10d:: calls, which return at once; common time counts once",
         "join the intervals of all events whose names begin with gloo:",
     ),
     "": (
-        "exposed is the time in which a collective runs and nothing computes",
-        "join the intervals of both kinds, and take off the time of compute",
+        "exposed_ms must be the time in which a collective runs and nothing computes",
+        "join the intervals of compute and collectives, and take off the time of compute",
     ),
 }
+STACK = 'keep a stack of open operators for each (event["pid"], event["tid"])'
+PAIR = "sort each rank's collectives by ts, and pair them by their place"
+ADDED_UP = (
+    "your code adds up durations: where events overlap, their common time counts twice",
+    "join intervals that overlap before you add them up",
+)
 SLIPS = {
-    ("times are in microseconds", "divide by 1000"): "us",
+    ("your times are in microseconds", "divide by 1000"): "us",
     (
-        "times are those of all steps together: it is per step",
+        "your times are those of all steps together",
         "divide by the number of steps",
     ): "all steps",
     (
-        "c10d:: calls and kernels of NCCL are communication, and no compute",
+        "your compute_ms has c10d:: calls and kernels of NCCL, which are communication",
         "leave out of compute_ms what is named c10d:: or begins with nccl",
     ): "calls compute",
     (
-        "only all_reduce counts; each event whose name begins with gloo: is a collective",
-        'take all events whose names begin with "gloo:", whatever follows',
-    ): "all_reduce alone",
-    (
-        "only all_reduce counts; each collective does, on a CPU and on a GPU",
+        "your code counts only all_reduce, and no other collective",
         'take all events whose names begin with "gloo:", and on a GPU all kernels of NCCL',
-    ): "all_reduce of both",
+    ): "all_reduce",
     (
-        "yours is communication_ms - compute_ms",
+        "your exposed_ms is communication_ms - compute_ms",
         "take off only the time in which both run",
     ): "difference",
     (
-        "it is step_ms - compute_ms, which also has time in which no collective runs",
+        "your exposed_ms is step_ms - compute_ms, which has time without a collective as well",
         "take communication_ms, less the time in which both run",
     ): "idle",
+    ADDED_UP: "added up",
 }
 TOP_SLIPS = {
     (
         "the five names are right, but they are sorted by name and not by own time",
-        "keep the order that sorting by own time gives, the most first",
+        "sort by own time, the most first",
     ): "by name",
     (
-        "the five names are right, but the one with the least own time comes first",
-        "reverse the list: the most own time comes first",
+        "the five names are right, but the least own time comes first",
+        "reverse the list",
     ): "least first",
     (
-        "the time of operators inside counts: own time leaves out what is directly inside",
+        "your own time of an operator has the operators inside of it as well",
         "take the durations of the operators directly inside off an operator's own",
     ): "total",
     (
-        "the time of all operators inside is taken off, also of those inside of others",
+        "your code takes off all operators inside, also those that are not directly inside",
         "take off only the operators that are directly inside",
     ): "all inside",
     (
-        "threads are not told apart; only operators on the same thread (pid and tid) nest",
-        'keep a stack of open operators for each (event["pid"], event["tid"])',
+        "your code takes all threads for one",
+        STACK,
     ): "stack",
     (
-        "threads are told apart by tid alone; one thread has the same pid and tid",
-        'keep a stack of open operators for each (event["pid"], event["tid"])',
+        "your code tells threads apart by tid alone, which two processes may share",
+        STACK,
     ): "tid",
     (
-        "threads are told apart by pid alone; one thread has the same pid and tid",
-        'keep a stack of open operators for each (event["pid"], event["tid"])',
+        "your code tells threads apart by pid alone",
+        STACK,
     ): "pid",
     (
-        "of two operators with one start, the longer one is outside",
+        "of two operators with one start, the longer one must be outside",
         "sort by ts, then by -dur",
     ): "by start",
     (
-        "c10d:: calls are left out too early: what surrounds them keeps their time",
-        "take their time off what surrounds them first, and leave them out at the end",
+        "your code leaves out c10d:: calls too early: what is around keeps their time",
+        "compute own times with c10d:: calls, and leave the calls out at the end",
     ): "calls first",
     (
-        "a name is ranked by one call, the longest or the mean",
+        "your code ranks a name by one of its calls, such as the longest or the mean",
         "add up the own time of all its calls",
     ): "longest call",
 }
 TOP_HINTS: Causes = {
-    'entries": 0': ("no operator is named", "take the events of cat cpu_op"),
     "number of entries": (
-        "five names are expected, none of them of a c10d:: call",
+        "your list has not 5 names: for example, c10d:: calls are left out after the cut",
         "leave out c10d:: before you take the first five",
     ),
     "\": 'c10d::": (
-        "a c10d:: call is named, which is communication and no operator",
+        "your list names a c10d:: call, which is communication and no operator",
         "leave out names that begin with c10d::, once all own times are known",
     ),
 }
 WAIT_SLIPS = {
     (
-        "rows are in the order of the ranks; the rank that waits least comes first",
+        "your rows are in the order of the ranks, not of waiting_ms",
         "sort the rows by waiting_ms",
     ): "by rank",
     (
-        "rows are turned round; the rank that waits least comes first",
+        "your first row is the rank that waits most",
         "sort the rows by waiting_ms, the least first",
     ): "last first",
     (
-        "ranks are counted in the order of traces; a rank is the key there",
+        "your code counts the ranks, but a rank is the key in the dict traces",
         "for rank, events in traces.items()",
     ): "counted",
     (
-        "transfer_ms is the least sum of a rank",
+        "your transfer_ms is the least communication_ms of a rank",
         "add up the shortest duration of each collective",
     ): "least sum",
     (
-        "collectives are paired by their durations",
-        "sort each rank's collectives by ts, and pair them by their place",
+        "your code pairs the ranks' collectives by duration, and not by start",
+        PAIR,
     ): "by duration",
     (
-        "collectives are paired as they come in the file",
-        "sort each rank's collectives by ts, and pair them by their place",
+        "your code pairs the ranks' collectives as they come in the file",
+        PAIR,
     ): "as they come",
     (
-        "times are per step; here they are sums over the whole trace",
+        "your times are per step, and not sums over the whole trace",
         "do not divide by the number of steps",
     ): "per step",
     (
-        "waiting_ms is computed from start times, but the clocks of two ranks differ",
+        "your waiting_ms comes from start times, but the clocks of two ranks differ",
         "take waiting_ms from durations alone: communication_ms - transfer_ms",
     ): "starts",
 }
 WAITS: Causes = {
     "GPU": (
-        "on a GPU the transfers are the kernels of NCCL, and no gloo:... events",
+        "with a GPU the collectives must be the kernels of NCCL, not gloo:... events",
         "where a trace has kernels, take those whose names begin with nccl",
     ),
     ", rank": (
-        "the rank that waits least comes first: waiting_ms is wrong, or the rows are not sorted by it",
-        (
-            "compare each waiting_ms with communication_ms - transfer_ms, where transfer_ms is one "
-            "number for all rows; if all fit, sort the rows by waiting_ms"
-        ),
+        "the first row must be the rank that waits least: waiting_ms or the order of rows is wrong",
+        "check waiting_ms, with one transfer_ms for all rows; then sort the rows by waiting_ms",
     ),
     "communication_ms": (
-        "it is the sum of the durations of this rank's collectives",
+        "communication_ms must be the sum of the durations of this rank's collectives",
         "add up dur of all events whose names begin with gloo:",
     ),
     "transfer_ms": (
-        "the shortest duration of all ranks is the transfer, collective by collective",
+        "transfer_ms must be the sum of the shortest durations, collective by collective",
         "sort each rank's collectives by ts, take the least of each place, and add these up",
     ),
-    "": ("the rest of a rank's own is waiting", "take transfer_ms off communication_ms"),
+    "": (
+        "waiting_ms must be communication_ms - transfer_ms of this rank",
+        "take transfer_ms off communication_ms",
+    ),
 }
 
 
@@ -221,17 +223,16 @@ def files_problem(written: Mapping[str, Any]) -> tuple[str, str]:
                 measured,
                 f"{more[0]} is written as well: each rank writes its trace and nothing else",
             )
-        return measured, "the names are not those of the handout"
+        name = "a name must be rank{rank}_trace.json.gz, with the argument rank"
+        return measured, name if files else "your code wrote no file into folder"
     for rank, (own, trace) in enumerate(zip(written["ranks"], written["traces"], strict=True)):
         if trace["rank"] != rank:
-            return (
-                f"{expected[rank]} is a trace of rank {trace['rank']}",
-                "the ranks in the names are swapped",
-            )
+            measured = f"{expected[rank]} is a trace of rank {trace['rank']} (-1: no trace)"
+            return measured, "the number in the name is not the argument rank"
         if own["returned"] != expected[rank]:
             return (
                 f"rank {rank} returned {own['returned']}",
-                "profile_rank returns the path of its file",
+                "profile_rank must return the path of its file, with the folder",
             )
     return "one trace for each rank", ""
 
@@ -251,45 +252,54 @@ def schedule_problem(written: Mapping[str, Any]) -> tuple[str, str]:
             return f"rank {rank} recorded no shapes of inputs", NO_SHAPES
         for call, (steps, right) in zip(others, OTHERS.items(), strict=True):
             if (call["taken"], call["raised"]) != right:
-                measured = f"with {steps} steps, for a schedule of 7: "
-                measured += call["raised"] or "no error"
-                measured += f" after {call['taken']} steps"
-                return measured, TOO_FEW
+                came = _ended(call["taken"], call["raised"])
+                measured = f"with {steps} steps, for a schedule of 7: {came}"
+                return f"{measured}; expected {_ended(*right)}", TOO_FEW
     return f"{len(RECORDED)} steps in both traces", ""
+
+
+def _ended(taken: int, raised: str) -> str:
+    return f"{raised or 'no error'} after {taken} steps"
 
 
 def _recorded_reason(held: Sequence[int]) -> str:
     """Say why these steps were recorded in place of steps 3 to 6."""
     if not held:
-        return "nothing was recorded: the profiler was not told of each step"
+        return "nothing was recorded: usually prof.step() is not called after each step"
     if held[0] > RECORDED[-1]:
         return AGAIN
     if held == [it - 1 for it in RECORDED]:
         return EARLY
     if len(held) > len(RECORDED) and not held[0]:
-        return "steps of wait and warm-up are recorded as well: the profiler has no schedule"
-    return "the call has wait=2, warmup=1, active=4: the schedule has other numbers"
+        return "steps of wait and warm-up are recorded: usually the profiler has no schedule"
+    return "your schedule does not have the arguments, which are here wait=2, warmup=1, active=4"
 
 
 # --- files that are handed in -----------------------------------------------------------------
 
 
-def pair_problem(traces: Sequence[Trace]) -> str:
+RENAMED = "the file was renamed, or another program wrote it"
+RUNS = "the traces are of two runs, or of two programs"
+
+
+def pair_problem(traces: Sequence[Trace]) -> tuple[str, str]:
     """Say how two traces are not of two processes of one run."""
     for rank, trace in enumerate(traces):
         if trace.signals.get("rank") != f"{rank} of {WORLD}":
             own = trace.signals.get("rank", "no group")
-            return f"{trace.file} is of rank {own}; expected {rank} of {WORLD}"
+            return f"{trace.file} is of rank {own}; expected {rank} of {WORLD}", RENAMED
         if trace.step_count < LEAST:
-            return f"{trace.file} holds {trace.step_count} steps; at least {LEAST} are expected"
+            measured = f"{trace.file} holds {trace.step_count} steps; expected {LEAST} or more"
+            return measured, "the call of profile_rank has fewer active steps"
     first, second = (sorted(it.bytes for it in trace.collectives) for trace in traces)
+    measured = f"the traces hold {len(first)} and {len(second)} collectives"
     if len(first) != len(second) or not first:
-        return f"they hold {len(first)} and {len(second)} collectives: they are of two runs"
+        return measured, RUNS if first or second else "no collective was recorded"
     if first != second:
-        return f"their collectives moved {sum(first)} and {sum(second)} bytes: they are of two runs"
+        return f"the collectives moved {sum(first)} and {sum(second)} bytes", RUNS
     if traces[0].collectives == traces[1].collectives:
-        return "every transfer took as long in both: they are one recording"
-    return ""
+        return "every collective took equally long in both traces", "both files are one recording"
+    return measured, ""
 
 
 def shares(trace: Trace) -> dict[str, float]:
@@ -324,7 +334,7 @@ def without_calls(trace: Trace) -> Trace:
     return replace(trace, tables={"operators": kept})
 
 
-def slow_problem(answer: Any, traces: Sequence[Trace]) -> str:
+def slow_problem(answer: Any, traces: Sequence[Trace]) -> tuple[str, str]:
     """Say that another rank is waited for than the one that is named."""
     own = [[it.ns for it in trace.collectives] for trace in traces]
     transfer = sum(map(min, zip(*own, strict=True)))
@@ -332,7 +342,6 @@ def slow_problem(answer: Any, traces: Sequence[Trace]) -> str:
     percent = 100 * max(waited) / (sum(step.length for step in traces[0].steps) or 1)
     slow = waited.index(min(waited))
     right = {NONE} if percent < SLOW[0] else {slow} if percent > SLOW[1] else {NONE, slow}
-    if answer in right:
-        return ""
-    waits = f"rank {1 - slow} waits for rank {slow}"
-    return f"slow_rank is {answer!r}; {waits}: all waits are {percent:.0f} % of the steps' time"
+    waits = f"rank {1 - slow} waits for rank {slow}, by {percent:.0f} % of the steps' time"
+    why = 'slow_rank must be the rank that the other one waits for, or "none" below a tenth'
+    return f"slow_rank is {answer!r}; {waits}", "" if answer in right else why

@@ -155,9 +155,8 @@ def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:
     """Return what is right of a trace, or what somebody returns who makes this *slip*."""
     kernels, called = _named(events, KERNEL), _named(events, OPERATOR)
     steps, transfers = _named(events, RANGE, STEP), collectives(events)
-    if slip == "all_reduce alone":
-        transfers = _named(transfers, KERNEL) or _named(transfers, RANGE, "gloo:all_reduce")
-    if slip == "all_reduce of both":
+    union = added_up if slip == "added up" else joined
+    if slip == "all_reduce":
         transfers = [it for it in transfers if "all_reduce" in it["name"]]
     no_compute = () if slip == "calls compute" else ("c10d::", "nccl")
     compute = [it for it in kernels or called if not it["name"].startswith(no_compute)]
@@ -235,7 +234,11 @@ def _ticks(event: Event) -> tuple[int, int]:
     return round(event["ts"] / TICK), round(event["dur"] / TICK)
 
 
-def union(events: Sequence[Event]) -> int:
+def added_up(events: Sequence[Event]) -> int:
+    return sum(_ticks(it)[1] for it in events)
+
+
+def joined(events: Sequence[Event]) -> int:
     """Return the ticks in which at least one of them runs."""
     total, until = 0, 0
     for start, length in sorted(map(_ticks, events)):

@@ -77,6 +77,9 @@ def measured(student: Student, rig: Rig) -> Answer:
     return {"cases": cases}
 
 
+MEDIANS = "statistics.median of each rank's times, then dist.all_reduce with ReduceOp.MAX"
+
+
 def judged(pair: Pair, problem: Any, try_: str) -> Verdict:
     """Judge one training after the other."""
     own, expected = pair.student.values["cases"], pair.baseline.values["cases"]
@@ -89,15 +92,13 @@ def judged(pair: Pair, problem: Any, try_: str) -> Verdict:
 def times_are_medians_of_the_slowest(measured: Pair) -> Verdict:
     """step_ms is the largest of all ranks' medians, and the same in every process."""
     problem = partial(judges.figure_problem, names=["step_ms"])
-    try_ = "statistics.median of each rank's steps, then dist.all_reduce with ReduceOp.MAX"
-    return judged(measured, problem, try_)
+    return judged(measured, problem, MEDIANS)
 
 
 @part.check(basis="scripted", needs=[times_are_medians_of_the_slowest])
 def exposed_is_not_total(measured: Pair) -> Verdict:
     """compute_ms is measured in no_sync(), total_ms for the buckets alone, alternately; the rest is computed."""
-    try_ = "statistics.median of each rank's times, then dist.all_reduce with ReduceOp.MAX"
-    return judged(measured, judges.rest_problem, try_)
+    return judged(measured, judges.rest_problem, MEDIANS)
 
 
 @part.check(basis="report")
@@ -137,7 +138,7 @@ def linked(student: Student, rig: Rig) -> Answer:
         made = rig.linked(student, sizes, link, script, world)
     ms = [1e3 * link.seconds(it) for it in sizes]
     device = rig.text(rig.given("device_name")(rig.tensor([0]).cpu().device))
-    fourfold = "the tensor has as many numbers as bytes are asked for; four bytes are one number"
+    fourfold = "your tensor has a number for each byte, and four bytes are one number"
     slips = [
         {
             **script.slips(time, world, 1e3 * link.latency),
@@ -148,15 +149,15 @@ def linked(student: Student, rig: Rig) -> Answer:
     return {"sizes": sizes, "ms": ms, "device": device, "slips": slips, **made}
 
 
-def link_rule(linked: Pair) -> str | tuple[str, str]:
+def link_rule(linked: Pair) -> str | tuple[str, ...]:
     problem = judges.link_problem(linked.student.values, linked.baseline.values)
-    return caused(problem, judges.LINKED)
+    return caused(problem, judges.LINKED) if isinstance(problem, str) else problem
 
 
 def also_in_the_file(linked: Pair) -> tuple[str, str] | None:
     own = linked.student.values
     if files := ", ".join(own["files"]):
-        return f"{files}: in one folder one tears the other's file", "if dist.get_rank() == 0:"
+        return f"{files}: only rank 0 must write", "write if dist.get_rank() == 0, and only then"
     for row, returned in zip(
         table.read(own["csv"].encode(), judges.LINK.file).rows, own["rows"], strict=False
     ):
@@ -180,6 +181,8 @@ study.is_written(also_in_the_file)
 study.is_consistent(
     judges.table_problem,
     says="The submitted allreduce_times.csv has rising sizes, and bandwidths that follow from times.",
+    try_="fix measures_the_link first, run python part2_communication.py with the template's SIZES, "
+    "and submit its file",
 )
 
 # --- arithmetic -------------------------------------------------------------------------------
@@ -237,15 +240,15 @@ fit.same(
     within=1e-4,
     name="fits_the_link",
     says="fit_link returns the latency and the bandwidth of the line with the least squares.",
-    why="the line goes through all rows, and has the least squares of the errors in ms",
+    why="the line must have the least squares of the errors in ms, over all rows",
     try_="np.polyfit(bytes, ms, 1), bytes first, gives slope and latency; bytes_per_ms is 1 / slope",
     slips={
         (
-            "the second figure is the slope; bytes_per_ms is 1 / slope",
+            "your second figure is the slope; bytes_per_ms is 1 / slope",
             "return the latency and 1 / slope",
         ): partial(fitted, slip="slope"),
         (
-            "the line goes through two rows alone; all rows count",
+            "your line goes through two rows alone",
             "give np.polyfit the bytes and ms of all rows",
         ): partial(fitted, slip="two rows"),
         "your line has the least squares of the errors in bytes; it must be those of the errors in ms": partial(
@@ -284,14 +287,14 @@ ring.same(
     says="sent_bytes returns what a rank sends in a ring of 1 to 64 processes.",
     slips={
         (
-            "it is twice what is right: only all_reduce goes round the ring twice",
+            "your number has a factor of 2, but only all_reduce goes round the ring twice",
             "(processes - 1) / processes * nbytes for all_gather and reduce_scatter",
         ): lambda **given: 2 * sent(**{**given, "operation": "all_gather"}),
     },
     why={
-        "of 1": "one process sends nothing",
-        "all_reduce": "it is a reduce_scatter and an all_gather: 2 (n - 1) / n, not rounded",
-        "": "nbytes are those of the whole tensor, and a rank sends (n - 1) / n of them",
+        "of 1": "with one process nothing must be sent",
+        "all_reduce": "an all_reduce must send 2 (n - 1) / n * nbytes, not rounded",
+        "": "(n - 1) / n * nbytes must be sent: nbytes are those of the whole tensor",
     },
     try_="(processes - 1) / processes * nbytes, twice for all_reduce",
 )
@@ -305,5 +308,5 @@ advice.same(
     name="advises_what_helps",
     says="advise returns the first advice whose condition holds, also if a figure equals the limit.",
     why=stories.ADVICE,
-    try_="compare the condition of this advice with the handout's, and its place among them",
+    try_="take the conditions in the handout's order, with < and > exactly as they stand there",
 )

@@ -24,58 +24,61 @@ LEAST, SPAN = 4, 256  # sizes handed in, and how many times as large the largest
 MOST = 1024  # processes
 RANKS = 2  # processes of a step
 WORLD = 3  # processes of the link: with two, 2 (n - 1) / n is 1
-BUS = "it is 2 (n - 1) / n x bytes / time, in 1e9 bytes a second; here n is 3"
+BUS = "bus_gb_s must be 2 (n - 1) / n x bytes / time, in 1e9 bytes a second; here n is 3"
 BUS_SLIPS = [
-    (1e9 / 2**30, "a GB has 2**30 bytes there, and bandwidth is in 1e9 bytes a second"),
-    (8.0, "that is in bits, and bandwidth is in 1e9 bytes a second"),
-    (WORLD / 2 / (WORLD - 1), "yours is bytes / time, and a bus moves 2 (n - 1) / n x bytes"),
+    (1e9 / 2**30, "your GB has 2**30 bytes, not 1e9"),
+    (8.0, "your bandwidth is in bits, not in bytes"),
+    (
+        WORLD / 2 / (WORLD - 1),
+        "yours is bytes / time, as without 2 (n - 1) / n or with n = 2; here n is 3",
+    ),
 ]
-NOT_ALONE = "it has to be the median of all the calls of all_reduce that are asked for"
+NOT_ALONE = "ms must be the median of `repeats` calls of all_reduce, and of nothing else"
 UNDONE = 0.01  # ms: the clock has shown no work, only its own readings
-NOT_WAITED = "the clock stops when the call returns, before its work is done"
+NOT_WAITED = "your clock stops when the call returns, before its work is done"
+UNLIKE = "each rank returns its own times, not the largest median"
 LINKED = {
     "different rows": "all_reduce the medians with ReduceOp.MAX, then compute bus_gb_s of them",
-    "bus_gb_s of": 'sent_bytes("all_reduce", size, world) / seconds / 1e9',
+    "bus_gb_s of": "fix ring_bytes_are_right first if it fails; else "
+    'sent_bytes("all_reduce", size, world) / seconds / 1e9',
     "barrier's time": "call dist.barrier() before the clock starts",
     "time.time()": "read time.perf_counter()",
     "in seconds": "multiply by 1e3",
     "four bytes": "torch.zeros(size // 4)",
     NOT_WAITED: "leave out async_op=True, or call wait() on what all_reduce returns",
-    "given.device_name": "device is given.device_name of the device of the tensors",
 }
 TIMED = {
     **LINKED,
     "different numbers": "all_reduce step_ms, compute_ms and total_ms, then compute the others",
     "with synchronisation, and": "the clock goes around forward and backward, and nothing else",
-    "put it inside": "with model.no_sync(): forward and backward",
+    "stands outside": "with model.no_sync(): forward and backward",
     "must be a number": "return a float for each figure",
-    "take turns": "in one loop, time one step of each kind in each turn",
+    "alternate": "in one loop, time one step of each kind in each turn",
     "within no_sync()": "with model.no_sync(): start the clock, forward, backward, stop it",
     "before the next": "send a tensor of each bucket's bytes by dist.all_reduce, one by one",
-    "exposed_ms is another": "send a tensor of each bucket's bytes by dist.all_reduce, without a model",
-    "final buckets": "take the warm-up steps first, then note the buckets of a step",
-    "exposed_ms is step_ms": "all_reduce step_ms and compute_ms, then take one off the other",
+    "is exposed_ms;": "send a tensor of each bucket's bytes by dist.all_reduce, without a model",
+    "first step;": "take the warm-up steps first, then note the buckets of a step",
+    "exposed_ms must be": "all_reduce step_ms and compute_ms, then take one off the other",
+    "share of 1": "multiply by 100",
     "exposed_percent is": "divide by step_ms",
-    "hidden_percent is": "divide exposed_ms by total_ms, and do not cut the result",
-    "no frozen": "add up the bytes of the calls that given.watch_collectives() has noted",
-    "of warm-up": "for _ in range(warmup): one step; then each of the steps that are timed",
-    "is stepped": "leave out optimizer.step()",
-    "optimizer step": "leave out optimizer.step()",
-    "set_to_none": "model.zero_grad(set_to_none=True) at the end",
+    "hidden_percent is": "take 100 * exposed_ms / total_ms off 100, and do not cut the result",
+    "without frozen": "add up the bytes of the calls that given.watch_collectives() has noted",
+    "takes too few": "for _ in range(warmup): one step; then each of the steps that are timed",
+    "changes the weights": "leave out optimizer.step()",
 }
 """What to try, by words of what is wrong."""
 WHY = {
-    "step_ms": "step_ms is the time of forward and backward with synchronisation, and of no barrier",
-    "compute_ms": "compute_ms is the time of forward and backward, both within no_sync()",
+    "step_ms": "step_ms must be the time of forward and backward with synchronisation, and of no barrier",
+    "compute_ms": "compute_ms must be the time of forward and backward, both within no_sync()",
     "total_ms": (
-        "total_ms is the time of one call for each bucket of a step (not for each parameter), "
+        "total_ms must be the time of one call for each bucket of a step (not for each parameter), "
         "of the bucket's bytes, each waited for before the next"
     ),
-    "exposed_ms": "exposed_ms is step_ms - compute_ms, and another rank may have the largest of each",
-    "exposed_percent": "exposed_percent is 100 * exposed_ms / step_ms",
-    "hidden_percent": "hidden_percent is 100 * (1 - exposed_ms / total_ms), also below 0",
+    "exposed_ms": "exposed_ms must be step_ms - compute_ms; another rank may have the largest of each",
+    "exposed_percent": "exposed_percent must be 100 * exposed_ms / step_ms",
+    "hidden_percent": "hidden_percent must be 100 * (1 - exposed_ms / total_ms), also below 0",
 }
-EARLY = "DDP makes its final buckets after the first step: warm up first"
+EARLY = "your buckets are those of the first step; DDP makes its final ones after it"
 Case = Mapping[str, Any]
 
 
@@ -97,7 +100,7 @@ def figure_problem(own: Case, expected: Case, names: Sequence[str]) -> tuple[str
                 return _never_alone(passes)
             if name == "total_ms" and own["ranks"][0]["figures"].get("collectives") == 1:
                 return measured, EARLY
-            other = "the ranks return different numbers: each returns its own"
+            other = "the ranks return different numbers: usually each returns its own"
             why = explained(wrong[0], slips, WITHIN)
             if name == "total_ms" and wrong[0] <= UNDONE:
                 why = NOT_WAITED
@@ -108,7 +111,7 @@ def figure_problem(own: Case, expected: Case, names: Sequence[str]) -> tuple[str
 
 def _never_alone(passes: Sequence[int]) -> tuple[str, str]:
     measured = f"{passes[-1]} collectives in a step that should have none"
-    return measured, "forward decides whether backward synchronises: put it inside, too"
+    return measured, "no_sync() is missing, or forward stands outside"
 
 
 def rest_problem(own: Case, expected: Case) -> tuple[str, str]:
@@ -119,7 +122,7 @@ def rest_problem(own: Case, expected: Case) -> tuple[str, str]:
         return _never_alone(passes)
     if len(alone) > 1 and alone[-1] - alone[0] == len(alone) - 1:
         measured = f"{len(alone)} steps without synchronisation in a row"
-        return measured, "take turns: what slows the machine for a while must slow all three"
+        return measured, "the three kinds of steps must alternate"
     return figure_problem(own, expected, FIGURES[1:])
 
 
@@ -134,9 +137,9 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
         if calls == 1:
             return measured, EARLY
         if (calls, size) != (right["collectives"], right["bytes"]):
-            why = "what one synchronised step sends counts, and nothing else"
+            why = "collectives and bytes must be those of one synchronised step"
             if calls == right["collectives"]:
-                why = "bytes are those of what is sent: no frozen parameter"
+                why = "bytes must be those of the calls, without frozen parameters"
             return measured, why
         together, least = sum(map(bool, each["passes"])), WARMUP + own["steps"]
         if together < least:
@@ -145,7 +148,7 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
             )
             return (
                 measured,
-                f"the call asks for {WARMUP} of warm-up and {own['steps']} that are timed",
+                f"your code takes too few steps: here warmup is {WARMUP}, and steps is {own['steps']}",
             )
     return measured, ""
 
@@ -154,24 +157,27 @@ def state_problem(own: Case, _: Case) -> tuple[str, str]:
     """Say how a model was not left as it was."""
     first, second = own["ranks"]
     if first["end"] != second["end"]:
-        why = "unsynchronised gradients were applied: nothing is stepped"
+        why = "your code changes the weights, with the gradients of one rank"
         return "the ranks' weights differ", why
     if first["end"] != first["start"]:
-        return "the weights have changed", "a measurement takes no optimizer step"
+        return (
+            "the weights have changed",
+            "your code changes the weights, usually by optimizer.step()",
+        )
     for rank, each in enumerate(own["ranks"]):
         if each["gradients"]:
             measured = f"rank {rank}: {each['gradients']} parameters have a gradient"
             return (
                 measured,
-                "those of the last backward pass were left, or set to 0 and not to None",
+                "your code leaves gradients of a backward pass, or sets them to 0, not to None",
             )
     return "weights as before, no gradients", ""
 
 
-def link_problem(own: Mapping[str, Any], script: Mapping[str, Any]) -> str:
+def link_problem(own: Mapping[str, Any], script: Mapping[str, Any]) -> str | tuple[str, ...]:
     """Say how rows are not what the script of the link gives."""
     if not own["alike"]:
-        return "the ranks return different rows: take the largest median of all ranks"
+        return UNLIKE, LINKED["different rows"], "the ranks return different rows"
     for row, ms, usual in zip(own["rows"], script["ms"], script["slips"], strict=True):
         bus = 2 * (WORLD - 1) / WORLD * row["bytes"] / ms / 1e6
         otherwise = NOT_WAITED if row["ms"] <= UNDONE else NOT_ALONE
@@ -181,7 +187,9 @@ def link_problem(own: Mapping[str, Any], script: Mapping[str, Any]) -> str:
         if problem:
             return problem
         if row["device"] != script["device"]:
-            return f"device is {row['device']!r}; given.device_name says {script['device']!r}"
+            measured = f"device is {row['device']!r}; expected {script['device']!r}"
+            why = "your rows do not have the name that given.device_name returns"
+            return why, "device is given.device_name of the tensors' device", measured
     return ""
 
 
@@ -193,9 +201,11 @@ def table_problem(rows: Sequence[Row]) -> str:
     """Say how the rows handed in do not fit each other."""
     sizes = [row["bytes"] for row in rows]
     if len(rows) < LEAST or sizes != sorted(set(sizes)) or sizes[-1] < SPAN * sizes[0]:
-        return f"{LEAST} sizes or more are expected, rising, the largest {SPAN} times the smallest"
+        had = f"the table has {len(sizes)} sizes, {sizes[0]:.0f} to {sizes[-1]:.0f} bytes"
+        return f"{had}; {LEAST} or more must rise, to {SPAN} times the smallest or more"
     if rows[-1]["ms"] <= rows[0]["ms"]:
-        return "the largest size takes no longer than the smallest"
+        both = f"{rows[-1]['ms']:.4g} ms, and the smallest {rows[0]['ms']:.4g} ms"
+        return f"the largest size takes {both}; it must take longer"
     for row in rows:
         factor = row["bus_gb_s"] * row["ms"] * 1e6 / row["bytes"]
         right = any(close(factor, 2 * (n - 1) / n, 0.01) for n in range(2, MOST))

@@ -11,6 +11,7 @@ import numpy as np
 FASTER = 0.87  # times as long take the faster ranks
 WALL = 1.25  # times as far goes time.time, which others may set
 WARMUP = 5  # steps: not what the template has
+SHARE = "your figure is a share of 1, not in percent"
 FIGURES = ("step_ms", "compute_ms", "total_ms", "exposed_ms", "exposed_percent", "hidden_percent")
 
 
@@ -31,21 +32,21 @@ class Script(NamedTuple):
         average, count = mean(self.pattern), len(self.pattern)
         together = 1 + (world - 1) * FASTER
         slips = {
-            "it is a faster rank's: take the largest of all ranks": FASTER * right,
-            "it is the mean, which one slow call decides: take the median": average * right,
-            "it is the mean over ranks: take the largest": together / world * right,
-            "it is the sum over ranks: take the largest": together * right,
-            "the barrier's time is in it; no barrier counts": right + barrier,
-            "it is that of time.time(), which others may set": WALL * right,
-            "it is the median of each turn's slowest rank: take each rank's median first": (
+            "your time is that of a faster rank, not the largest of all ranks": FASTER * right,
+            "your time is the mean, which one slow call decides, not the median": average * right,
+            "your time is the mean over ranks, not the largest": together / world * right,
+            "your time is the sum over ranks, not the largest": together * right,
+            "your time has the barrier's time in it, which must not count": right + barrier,
+            "your code reads time.time(), which others may set": WALL * right,
+            "your time is the median of each turn's slowest rank, not the largest median": (
                 median(map(max, turns)) * right
             ),
-            "it is the fastest call: take the median": min(self.pattern) * right,
-            "it is in seconds": right / 1e3,
+            "your time is that of the fastest call, not the median": min(self.pattern) * right,
+            "your time is in seconds": right / 1e3,
         }
         if count % 2 == 0:
             upper = sorted(self.pattern)[count // 2]
-            slips["of an even number of times the median lies between the two in the middle"] = (
+            slips["your time is the upper of the two in the middle; the median is their mean"] = (
                 upper * right
             )
         return slips
@@ -84,15 +85,15 @@ class Story(NamedTuple):
         right, latency = self.figures(), 1e3 * self.link.latency
         early = right["total_ms"] - (self.collectives - 1) * latency
         total = {
-            "exposed_ms is another time: the calls are timed alone": right["exposed_ms"],
-            "one call for all bytes takes less, and so do calls that are not each waited for before "
+            "your total_ms is exposed_ms; the calls must be timed alone": right["exposed_ms"],
+            "your total_ms has one latency: one call has all bytes, or no call is waited for before "
             "the next": early,
         }
         return {
             "step_ms": self.script.slips(right["step_ms"], 2, latency),
             "compute_ms": self.script.slips(right["compute_ms"], 2, latency),
             "total_ms": total,
-        }
+        } | {it: {SHARE: right[it] / 100} for it in ("exposed_percent", "hidden_percent")}
 
     def figures(self) -> dict[str, float]:
         """Return what has to be measured."""
@@ -146,10 +147,10 @@ def drawn_stories(random: np.random.Generator) -> list[Story]:
 # --- advice -----------------------------------------------------------------------------------
 
 SITUATIONS: dict[str, dict[str, float]] = {
-    "nothing is exposed": {"exposed": 4.0},
-    "exposed is just 5 percent": {"exposed": 5.0},
-    "latency is most of it": {"latencies": 0.75, "by_compute": 1.25, "hidden": 30.0},
-    "latency is half of it": {"latencies": 0.5},
+    "4 percent are exposed": {"exposed": 4.0},
+    "5 percent are exposed": {"exposed": 5.0},
+    "latencies are most of total_ms": {"latencies": 0.75, "by_compute": 1.25, "hidden": 30.0},
+    "latencies are half of total_ms": {"latencies": 0.5},
     "more communication than computation": {"by_compute": 1.25, "hidden": 30.0},
     "as much communication as computation": {"by_compute": 1.0},
     "less than half is hidden": {"hidden": 30.0},
@@ -159,33 +160,19 @@ SITUATIONS: dict[str, dict[str, float]] = {
 
 
 ADVICE = {
-    "nothing is exposed": "less than 5 percent of the step is exposed: that is the first condition",
-    "just 5 percent": (
-        "nothing is advised below 5 percent, and here are 5 exactly",
-        "compare by < 5, and not by <= 5",
+    "4 percent": "exposed_percent is less than 5, and the first condition must decide",
+    "5 percent": '"nothing" must be for less than 5 percent, and here are 5 exactly',
+    "latencies are most": (
+        "latencies are more than half of total_ms, which must decide before total_ms > compute_ms"
     ),
-    "latency is most": (
-        "latencies are more than half of total_ms, and that comes before total_ms > compute_ms",
-        "ask for the latencies before you compare total_ms with compute_ms",
+    "latencies are half": (
+        '"larger buckets" must be for more than half of total_ms, and here latencies are half'
     ),
-    "latency is half": (
-        "larger buckets help above half of total_ms, and here latencies are half",
-        "compare by >, and not by >=",
-    ),
-    "more communication": (
-        "total_ms > compute_ms decides here, before what is hidden is asked for",
-        "compare total_ms with compute_ms before you ask what is hidden",
-    ),
-    "as much": (
-        "accumulate is for total_ms > compute_ms, and here both are equal",
-        "compare by >, and not by >=",
-    ),
-    "less than half": "less than 50 percent is hidden: that is the last condition",
-    "half is hidden": (
-        "overlap is for less than 50 percent hidden, and here are 50 exactly",
-        "compare by < 50, and not by <= 50",
-    ),
-    "": "no condition holds, so the last advice is left",
+    "more communication": "total_ms > compute_ms must decide here, before hidden_percent < 50",
+    "as much": '"accumulate" must be for total_ms > compute_ms, and here both are equal',
+    "less than half": "hidden_percent is less than 50, and this condition must decide",
+    "half is hidden": '"overlap" must be for less than 50 percent, and here are 50 exactly',
+    "": "no condition holds, so the last advice must be returned",
 }
 """What to say of a situation."""
 

@@ -59,27 +59,27 @@ TRAINED = ["trains_as_one"]
 BUCKETS = [416, 96, 1152, 336, 96, 576]
 """Bytes in float64, where bucket_bytes is 416: the last gradient fits into the first bucket, exactly."""
 SLIPS = {
-    "numbers are float64 here, and four bytes are counted for each": (
+    "your code counts four bytes for each number, and numbers are float64 here": (
         "count numel() * element_size() bytes",
         [512, 1152, 432, 576],
     ),
-    "the flat tensor is float32, and gradients are float64 here": (
+    "your flat tensor is float32, and gradients are float64 here": (
         "make the flat tensor of the gradients' dtype, by torch.cat",
         [size // 2 for size in BUCKETS],
     ),
-    "a gradient may fit exactly: 416 bytes are bucket_bytes": (
+    "your code begins a new bucket where a gradient fits exactly: bucket_bytes is 416": (
         "begin a new bucket if bytes > bucket_bytes, and not if >=",
         [32, 384, 96, 1152, 336, 96, 576],
     ),
-    "a bucket overflows; it is full when the next gradient does not fit": (
+    "your code puts one more gradient into a bucket where it does not fit": (
         "look whether the next gradient fits before you put it in",
         [416, 1248, 432, 576],
     ),
-    "gradients go back into earlier buckets that have room": (
+    "your code puts gradients into earlier buckets that have room": (
         "put each gradient into the last bucket, or into a new one",
         [416, 240, 1152, 288, 576],
     ),
-    "buckets are filled from the first layer on": (
+    "your code fills buckets from the first layer on": (
         "go through reversed(list(module.parameters()))",
         [576, 384, 48, 1152, 96, 416],
     ),
@@ -98,8 +98,8 @@ arriving.sends(
     "sends_each_gradient_once",
     BUCKETS,
     "A step reduces each gradient once, in the buckets of the handout, and nothing else.",
-    "trainable parameters, each once, fill buckets in reverse order until the next does not fit (here bucket_bytes is "
-    "416, and numbers are float64)",
+    "trainable parameters, each once, must fill buckets in reverse order until the next does not fit (here "
+    "bucket_bytes is 416, and numbers are float64)",
     "one all_reduce for each bucket, of one flat tensor",
     TRAINED,
     SLIPS,
@@ -155,7 +155,7 @@ hooks.collectives(
     per_step=4,
     bytes=BYTES // 2,
     kinds=["all_reduce"],
-    why="gradients are sent in float32, or more than once",
+    why="your hook sends gradients in float32, or more than once",
     try_="reduce a tensor of dtype",
     needs=["rounds_and_no_more"],
 )

@@ -67,7 +67,7 @@ def full_groups(rig: Rig) -> Plans:
     return sizes, {**sizes, "accumulation": 3}
 
 
-@trained("a short group", "one short group")
+@trained("a short last group", "a group shorter than accumulation")
 def short_groups(rig: Rig) -> Plans:
     """Seven batches for groups of three, or for one of nine; the last batch is one sample."""
     batch = rig.integer(3, 5)
@@ -82,7 +82,7 @@ def rounded(rig: Rig) -> Plans:
     return {**sizes, "amp": "float16", "scale": 2.0**15}, {**sizes, "amp": "bfloat16"}
 
 
-@trained("a batch of rank 1 overflows", "it overflows without amp")
+@trained("a batch of rank 1 overflows", "a batch of rank 1 overflows without amp")
 def overflowing(rig: Rig) -> Plans:
     """A batch of rank 1 overflows, not the last of its group; one process trains without the group."""
     bad = 3 * rig.integer(0, 1) + rig.integer(0, 1)
@@ -101,9 +101,9 @@ judges.Steps(
     part,
     "full_groups",
     "use no_sync() for all batches of a group but the last",
-    "the steps are those of other losses, or of another mode",
+    "your steps are those of other losses, or of another mode",
     WRONG,
-    "gradients of some batches stay on their rank",
+    "usually gradients of some batches stay on their rank",
 ).trains_as_one(
     "equals_one_process",
     says="Two ranks arrive at the weights of one process that takes each group of batches as one batch.",
@@ -112,9 +112,9 @@ short = judges.Steps(
     part,
     "short_groups",
     "loss * len(labels) / samples_of_the_group",
-    "samples of a short group or batch count less or more than others",
+    "each sample of a short group or batch must count as much as any other sample",
     WRONG,
-    "the last batch of a short group exchanges nothing",
+    "usually the last batch of a short group exchanges nothing",
 )
 short.trains_as_one(
     "short_groups_are_weighted",
@@ -146,8 +146,9 @@ judges.Steps(
     "rounded",
     "scaler.scale(loss).backward() where there is a scaler, and autocast around forward alone",
     {
-        "bfloat16": "more is in 16 bits than autocast puts there",
-        "float16": "small gradients are lost without the scaler, or they are not unscaled",
+        "bfloat16": "your code has more in 16 bits than autocast puts there",
+        "small": "small gradients are lost: usually the loss is not scaled",
+        "": "your steps are too long: usually gradients are not unscaled",
     },
     WRONG,
 ).trains_as_one(
@@ -169,8 +170,9 @@ overflow = judges.Steps(
     "overflowing",
     "scale, unscale_, step and update whenever scaler is not None, whatever amp and the loss are",
     {
-        "without amp": "the step was taken although gradients are not finite: with amp=None the scaler is not used",
-        "": "a rank left its batch out, or the step was taken",
+        "without amp": "the step was not skipped: usually your code uses the scaler only with amp",
+        "infinite": "a rank took the step although gradients are not finite",
+        "": "usually a rank left its batch out, and the ranks took the step without it",
     },
     WRONG,
 )
@@ -194,8 +196,8 @@ judges.Steps(
     "clipped",
     "scaler.unscale_(optimizer), then clip_grad_norm_, once a step",
     {
-        "with a scaler": "gradients are clipped while they are scaled",
-        "": "gradients are clipped that are not yet those of all batches and ranks",
+        "with a scaler": "usually gradients are clipped while they are scaled",
+        "": "usually gradients are clipped that are not yet those of all batches and ranks",
     },
     WRONG,
 ).trains_as_one(
@@ -218,7 +220,9 @@ def divides_the_samples(shares: Observation) -> Verdict:
     """Every sample is read in each epoch, in a new order. All ranks read the same number of samples."""
     problems = [judges.division(group) for group in shares.values["groups"]]
     measured, why = next(filter(lambda problem: problem[1], problems), problems[0])
-    judged = verdict(measured, why, f"deliver (loader, sampler); {judges.LOADER}")
+    judged = verdict(
+        measured, why, "DistributedSampler(dataset, world, rank, seed=seed), no drop_last"
+    )
     return hinted(judged, judges.DIVIDES)
 
 
@@ -242,23 +246,23 @@ Loader(part, make, see=judges.LOADER, takes=TAKES).is_faster(needs=["divides_the
 
 EVALUATED: Causes = {
     "by no rank": (
-        "the ranks evaluate the same samples: the number that picks the share is the same in all",
-        "take dist.get_rank(), and not LOCAL_RANK, which counts the ranks of one machine",
+        "usually the ranks evaluate the same samples, or leave a rest out",
+        "range(dist.get_rank(), len(dataset), world); LOCAL_RANK is 0 in all ranks here",
     ),
     "evaluated in all": (
-        "some samples are evaluated by two ranks, or twice",
+        "your code evaluates some samples in two ranks, or twice",
         "take the share of dist.get_rank(), and use no DistributedSampler: it repeats samples to make the shares equal",
     ),
     "ranks return": (
-        "the ranks return different accuracies: each returns its own, or only one has that of all",
+        "usually each returns its own, or only one has that of all",
         "all_reduce both counts, so that each rank has those of all",
     ),
     "mode": (
-        "dropout and batch statistics of what comes next depend on it",
+        "evaluate does not put the model back into the mode in which it came",
         "was = model.training before model.eval(), and model.train(was) at the end",
     ),
     "accuracy": (
-        "the model is in training mode, or the counts are not those of all samples",
+        "usually the model is in training mode, or the counts are not those of all samples",
         "model.eval(), then all_reduce the number of right answers and the number of samples",
     ),
 }

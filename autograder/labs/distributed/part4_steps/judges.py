@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from autograder.checks import numerics, outputs, precision, slips
 from autograder.checks.hints import Causes, hinted, reason
 from autograder.checks.slips import SLIPPED
@@ -30,10 +32,10 @@ DTYPES = map_of(map_of(INTEGER))
 COUNTS = ("steps", "skipped")
 SENT = "exchanges of gradients for each step"
 FIGURES = {
-    SENT: "batches before the last of a group send gradients too: DDP decides in the forward pass whether to send",
-    "loss": "it is no mean over all samples of all ranks",
-    "steps": "a group of batches is one step, and one that the scaler skips is none",
-    "skipped": "it counts the steps that the scaler skipped: those after which its scale is smaller",
+    SENT: "your code also sends other gradients than the last batch's: DDP decides in the forward pass",
+    "loss": "loss must be the mean over all samples of all ranks",
+    "steps": "a group of batches must count as one step, and one that the scaler skips as none",
+    "skipped": "skipped must count the steps after which the scaler's scale is smaller",
 }
 PAST = (
     "the model inside of DistributedDataParallel was called, as by model.module(...): that goes "
@@ -56,18 +58,19 @@ TRIES: Causes = {
     "each number is": "clip_grad_norm_(model.parameters(), clip)",
     "is left out": "step also after the last batch of the epoch",
     "exchanges nothing": "leave no_sync() also in the last batch of the epoch",
-    "are added up, and": WEIGH,
+    "adds up the losses": WEIGH,
     "by accumulation, and": WEIGH,
     "batches of a group": WEIGH,
-    "it is divided": "add up the loss as the criterion returns it",
+    "accumulation as well": "add up the loss as the criterion returns it",
     "of this rank alone": "dist.all_reduce the sum of loss * len(labels) and the number of samples",
-    "one step": "count a step where the scale is not smaller after scaler.update(); "
-    'see "What to write" in the part 4 handout',
+    "one step": "count the steps, with a scaler those after which its scale is not smaller",
+    "other losses": "model.train(), then the mean loss over all samples of a group",
     "over the ranks": "leave the mean over ranks to DistributedDataParallel",
 }
 """What to try, by words of what is wrong."""
 WRONG = 'see "What usually goes wrong" in the part 4 handout'
 LOADER = 'see make_loader under "What to write" in the part 4 handout'
+SMALL = 0.5  # of the update: gradients are lost
 SUMMED = 0.6  # of the update: as far from WORLD times the right one; sums were within 0.35, one between 0.4 and 0.6
 EPOCHS, BATCH = 2, 4
 
@@ -117,11 +120,12 @@ class Steps(Group):
     def reason(self, ranks: Pair, ratio: float) -> str:
         """Say what sets a training apart from one process's, whose update is *ratio* times as long."""
         weights = [ranks.student.arrays[f"weights{rank}"] for rank in range(WORLD)]
-        usual = reason(self._why, self._case)
+        kind = "small" * (ratio < SMALL) + "infinite" * (not np.isfinite(weights[0]).all())
+        usual = reason(self._why, self._case + kind)
         if not outputs.furthest(*weights) <= APART:
             return f"the ranks have different weights: {self._apart or usual}"
         if ratio <= APART:
-            return "nothing moved: no step was taken, or of another model"
+            return "the weights did not change: no step was taken, or a step of another model"
         start, right = (ranks.baseline.arrays[name] for name in ("start", "weights0"))
         if weights[0].shape != right.shape:
             return "another model was trained"
@@ -162,7 +166,8 @@ def precision_of(observation: Observation, try_: str) -> Verdict:
             if set(own["matrix product"]) != {case}:
                 why = f"products must be in {case}: amp is the dtype of autocast"
                 found = ", ".join(sorted(own["matrix product"]))
-                return Failed(f"{case}: matrix product: {found}", why, f"dtype=amp; {try_}")
+                measured = f"with amp=torch.{case}, matrix products are in {found}"
+                return Failed(measured, why, "torch.autocast(device.type, dtype=amp)")
     return judged
 
 
@@ -177,23 +182,26 @@ def division(shares: Mapping[str, Any]) -> tuple[str, str]:
     samples, sizes = shares["samples"], shares["sizes"]
     counts = " and ".join(str(len(own)) for own in read)
     measured = f"ranks read {counts} samples in {EPOCHS} epochs; the set has {samples}"
-    why = division_problem(read, samples, EPOCHS) or order_problem(read, EPOCHS)
+    why = division_problem(read, samples, EPOCHS)
+    if not why and order_problem(read, EPOCHS):
+        measured = "each rank reads in the same order in both epochs"
+        why = "your sampler does not shuffle, or does not hear of the epoch"
     if all(sorted(own) == sorted(read[0]) for own in read):
         why = f"all ranks read the same samples; {why}"
     batches = -(-samples // len(read) // BATCH) * EPOCHS * len(shares["read"])
     if not why and (max(sizes) != BATCH or len(sizes) != batches):
-        measured = f"{len(sizes)} batches of {min(sizes)} to {max(sizes)} samples"
+        measured = (
+            f"{len(sizes)} batches of {min(sizes)} to {max(sizes)} samples; expected {batches}"
+        )
         why = f"batches have {BATCH} samples, and only the last of an epoch may have fewer"
     if not why and reseeded == read[0]:
-        why = "another seed gives the same order: the seed is accepted and not used"
+        measured = "rank 0 reads in the same order with another seed"
+        why = "your code does not use the argument seed"
     return measured, why
 
 
 DIVIDES = {
-    "the same samples": "DistributedSampler(dataset, world, rank, seed=seed)",
-    "each process must read": "DistributedSampler(dataset, world, rank, seed=seed), and no drop_last",
-    "every epoch": "shuffle=True in the DistributedSampler, and return the loader's own sampler",
+    "not shuffle": "shuffle=True in the DistributedSampler, and return the loader's own sampler",
     "batches have": "batch_size=batch_size, for each rank",
-    "another seed": "DistributedSampler(..., seed=seed)",
 }
 """What to try, by words of what is wrong with shares."""

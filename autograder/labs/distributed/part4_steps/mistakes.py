@@ -5,9 +5,9 @@ from __future__ import annotations
 SLIPS = {
     "eval": "the model, or a layer inside, stays in the eval mode in which it came",
     "kept": "gradients are kept for the next step",
-    "sum": "the losses of a group's batches are added up, and their mean counts",
-    "accumulation": "a short group is divided by accumulation, and it has fewer batches",
-    "batches": "batches of a group count alike, and the last one has fewer samples",
+    "sum": "your code adds up the losses of a group's batches, and must take their mean",
+    "accumulation": "your code divides a short group by accumulation, and it has fewer batches",
+    "batches": "your code lets batches of a group count alike, and the last one has fewer samples",
     "left out": "the last group, which is short, is left out",
     "unclipped": "nothing is clipped",
     "each parameter": "each parameter is clipped by its own norm; clip bounds that of all together",

@@ -32,9 +32,9 @@ FIGURES = ("loss", "steps", "skipped")
 SENT = "exchanges of gradients for each step"
 SHARED = ("all_reduce", "all_gather", "reduce_scatter", "reduce", "gather")
 CPU = torch.device("cpu")
-ALIKE = "batches count alike, and they have different numbers of samples"
-OWN = "it is that of this rank alone"
-DIVIDED = "it is divided by accumulation as well"
+ALIKE = "your batches count alike, and they have different numbers of samples"
+OWN = "your loss is that of this rank alone"
+DIVIDED = "your loss is divided by accumulation as well"
 
 
 @dataclass(frozen=True)
@@ -290,16 +290,12 @@ def _accuracies(right: Tensor, world: int, batch: int) -> dict[str, float]:
     """Return what usual mistakes make of an accuracy, where each rank has samples."""
     shares = [right[rank::world].double() for rank in range(min(world, len(right)))]
     batches = [it.mean() for share in shares for it in share.split(batch)]
-    kept = right[: len(right) // world * world]
     return {
-        "ranks count alike that have different numbers of samples": (
+        "your ranks count alike, and they have different numbers of samples": (
             sum(it.mean().item() for it in shares) / world
         ),
-        "batches count alike, and the last one is shorter": sum(map(float, batches)) / len(batches),
-        "samples that the ranks cannot divide are left out": kept.double()
-        .mean()
-        .nan_to_num()
-        .item(),
+        "your batches count alike, and the last one is shorter": sum(map(float, batches))
+        / len(batches),
     }
 
 

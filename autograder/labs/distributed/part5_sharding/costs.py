@@ -11,6 +11,11 @@ from autograder.labs.distributed.part5_sharding.part import part
 SEE = 'see "What it costs" in the part 5 handout'
 HELD = ("ddp", "zero1", "zero2", "fsdp")
 """Each shares one thing more than the one before it: the optimizer's state, the gradients, the weights."""
+SPLIT = (
+    ("optimizer", 8, "zero1, zero2 and fsdp"),
+    ("gradients", 4, "zero2 and fsdp"),
+    ("weights", 4, "fsdp"),
+)
 SENT = ("ddp", "fsdp", "fsdp_keep")
 holds, sends = Exercise("bytes_per_rank", part), Exercise("traffic", part)
 
@@ -54,11 +59,11 @@ holds.same(
     },
     oracle=held,
     slips={
-        ("Adam keeps two moments for each parameter", "8 bytes a parameter"): partial(
+        ("your optimizer has one moment; Adam keeps two moments", "8 bytes a parameter"): partial(
             held, "one moment"
         ),
         (
-            "each strategy shares one thing too many",
+            "your code splits one thing too many with each strategy",
             "zero1 shares the optimizer's state alone, zero2 the gradients as well, fsdp all three",
         ): partial(held, "one too many"),
     },
@@ -66,22 +71,17 @@ holds.same(
     says="bytes_per_rank says what a process holds with DDP, ZeRO-1, ZeRO-2 and FSDP, in 1 to 64 processes.",
     why={
         "1000 parameters": (
-            "shares are not rounded, also where processes do not divide what is shared",
+            "your code rounds shares that the processes do not divide",
             "divide by /, and not by //",
         ),
-        "optimizer": (
-            "Adam takes 8 bytes a parameter, and each process a share of them but with ddp",
-            "8 * parameters, divided by the number of processes with zero1, zero2 and fsdp",
-        ),
-        "gradients": (
-            "gradients take 4 bytes a parameter, and each process a share of them with zero2 and fsdp",
-            "4 * parameters, divided by the number of processes with zero2 and fsdp",
-        ),
-        "weights": (
-            "weights take 4 bytes a parameter, and each process a share of them with fsdp",
-            "4 * parameters, divided by the number of processes with fsdp alone",
-        ),
-        "": ("total is the sum of the three", "add up weights, gradients and optimizer"),
+        **{
+            name: (
+                f"{name} must be {size} bytes a parameter, and a share of them with {shared}",
+                f"{size} * parameters, divided by the number of processes with {shared}",
+            )
+            for name, size, shared in SPLIT
+        },
+        "": ("total must be the sum of the three", "add up weights, gradients and optimizer"),
     },
     try_=SEE,
 )
@@ -116,11 +116,11 @@ sends.same(
     oracle=sent,
     slips={
         (
-            "a process does not send its own share to itself",
+            "your code also counts its own share, which a process does not send",
             "multiply by (processes - 1) / processes",
         ): partial(sent, "all of it"),
         (
-            "what is outside of the blocks is gathered once",
+            "your code gathers root_bytes twice with fsdp, as the blocks",
             "count root_bytes once, and block_bytes twice, in what fsdp gathers",
         ): partial(sent, "all twice"),
     },
@@ -128,15 +128,15 @@ sends.same(
     says="traffic says what a process sends in a step with DDP, FSDP, and FSDP that keeps blocks whole.",
     why={
         "ddp": (
-            "an all_reduce is a reduce_scatter and an all_gather of all bytes",
+            "all bytes must count twice: an all_reduce scatters and gathers them",
             "count all bytes twice: scattered, then gathered",
         ),
         "fsdp_keep": (
-            "blocks and the rest are gathered once, and all gradients are scattered once",
+            "blocks and the rest must be gathered once, and all gradients scattered once",
             "count all bytes twice: gathered, then scattered",
         ),
         "": (
-            "fsdp gathers blocks twice and the rest once, and scatters all gradients once",
+            "fsdp must gather blocks twice and the rest once, and scatter all gradients once",
             "add up the bytes of each gather and scatter, then multiply by (processes - 1) / processes",
         ),
     },

@@ -66,9 +66,7 @@ for name, options in TRAININGS.items():
 
 ROUNDED = (1e-4, 0.05)  # of the update, with bfloat16; honest work is at 7e-3
 POLICY = "hand the policy to each fully_shard: mp_policy=policy"
-WHOLE = (
-    "that is float32: no process has less than the whole model, and only fully_shard takes a policy"
-)
+WHOLE = "the update is that of float32: each process has the whole model, and only fully_shard takes a policy"
 SHARD = (
     "fully_shard(block, mesh=mesh, mp_policy=policy) for each block, then the same for the model"
 )
@@ -88,14 +86,17 @@ def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
         measured = f"rank {rank}, bfloat16: update off by {apart:.1e} of its norm"
         measured = f"{measured} ({low:g} to {high:g} are expected)"
         if each["dtypes"] != ["float32"]:
-            why = "the parameters were converted, and the optimizer needs float32"
+            measured = (
+                f"rank {rank}, bfloat16: parameters are {', '.join(each['dtypes'])}, not float32"
+            )
+            why = "your code converts the parameters, and the optimizer needs float32"
             return Failed(measured, why, f"leave the parameters as they are: {POLICY}")
         if not apart >= low and each["held"]["parameters"] >= whole:
             return Failed(measured, WHOLE, SHARD)
         if not apart >= low:
-            return Failed(measured, "that is float32: the policy is not used", POLICY)
+            return Failed(measured, "the update is that of float32: the policy is not used", POLICY)
         if not apart <= high:
-            return Failed(measured, "that is more than bfloat16 rounds", POLICY)
+            return Failed(measured, "your code rounds more than the policy asks for", POLICY)
     return Passed(measured)
 
 
@@ -119,7 +120,6 @@ shards.gathers_by_block(
 )
 GLOBAL = "clip_grad_norm_(model.parameters(), clip), whose result.full_tensor() is the norm"
 CLIPPED = {
-    "norm of one process's shards": "return result.full_tensor(): the norm of all shards together",
     "gradients that were clipped": "keep what clip_grad_norm_ returns: the norm before clipping",
     "not clipped before the step": "call clip_grad_norm_ between backward() and optimizer.step()",
 }
@@ -133,9 +133,9 @@ def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
     for pair in (ranks, clipped):
         if pair is clipped and isinstance(moved, Failed):
             return hinted(replace(moved, why=_unclipped(clipped), try_=try_), CLIPPED)
-        why = "that is the norm of one process's shards"
+        why = "each norm is usually the norm of one process's shards"
         if np.ptp(pair.student.arrays["norms0"]) <= EXACT < np.ptp(pair.baseline.arrays["norms0"]):
-            why = "that is the norm of gradients that were clipped; it is taken before"
+            why = "each norm is that of gradients that were clipped; it must be taken before"
         measured, why = shards.figure_problem(pair, "norms", why, EXACT / 10)
         if why:
             return hinted(Failed(measured, why, try_), CLIPPED)
@@ -145,8 +145,8 @@ def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
 def _unclipped(clipped: Pair) -> str:
     """Say how gradients were clipped; by its own norm, each of two processes has at most sqrt(2) times the norm."""
     if numerics.update(clipped, "weights0").ratio > 1.6:
-        return "gradients are not clipped before the step"
-    return "each process clips by its own norm, or the step is that of other gradients"
+        return "your gradients are not clipped before the step"
+    return "usually each process clips by its own norm, and not by that of all shards"
 
 
 # --- how it begins ----------------------------------------------------------------------------------------------------
@@ -186,11 +186,11 @@ def built_without_a_state(student: Student, rig: Rig) -> Answer:
 @part.check(basis="report")
 def starts_without_the_whole_model(built: Pair, built_without_a_state: Observation) -> Verdict:
     """shard gives all processes rank 0's weights, and has at most 533,000 bytes of new tensors at a time in each."""
-    why = "every process has to have the weights in state, which only rank 0 is given"
+    why = "every process must have the weights in state, which only rank 0 is given"
     try_ = "set_model_state_dict with full_state_dict=True and broadcast_from_rank0=True"
     judged = outputs.same(built, 0.0, why=why, try_=try_)
     peak = max(built.student.values["peaks"])
     if isinstance(judged, Failed) or peak <= MOST:
         return judged
-    measured = f"{peak:,} bytes at a time, {MOST:,} allowed"
+    measured = f"a process had {peak:,} bytes at a time; {MOST:,} are allowed"
     return Failed(measured, "a process made or received the whole model", META)

@@ -97,8 +97,8 @@ study = Study(part, RESULTS, "compare_configurations", by=compared)
 def same_work_in_every_row(compared: Pair) -> Verdict:
     """compare_configurations changes one thing in each run, all in the last; all train on equal amounts of data."""
     values, script = compared.student.values, compared.baseline.values
-    why = configurations.work_problem(values["runs"], script["samples"], script["batch"])
-    return hinted(verdict(f"{len(values['runs'])} runs", why, TABLE), configurations.WORK)
+    work = configurations.work_problem(values["runs"], script["samples"], script["batch"])
+    return hinted(verdict(*work, TABLE), configurations.WORK)
 
 
 study.is_measured(
@@ -179,7 +179,7 @@ predict.same(
     {
         "one process": {"processes": 1, "hides": 1},
         **{f"{n} processes": {"processes": n, "hides": 1} for n in (2, 8, 64)},
-        "all of it hidden": {"hides": 10**6},
+        "all communication hidden": {"hides": 10**6},
         "nothing hidden": {"hides": 0},
     },
     oracle=configurations.predicted,
@@ -187,17 +187,17 @@ predict.same(
     says="predict_step returns the step and both efficiencies for 1 to 64 processes, with all, some or nothing hidden.",
     why={
         "one process": (
-            "one process sends nothing, and what could be hidden does not make its step shorter",
+            "one process sends nothing, so its step must be compute_ms, without hideable_ms",
             LEFT,
         ),
-        "all of it hidden": ("what is hidden does not make the step shorter than compute_ms", LEFT),
+        "all communication hidden": ("step_ms must not be shorter than compute_ms", LEFT),
         "strong_efficiency": (
-            "strong scaling divides the work of one process by n",
+            "strong_efficiency must be that of a step in which n processes share the work of one",
             "divide compute_ms and hideable_ms by n, and then compute_ms / n by that step",
         ),
         "": (
-            "each bucket pays 2 (n - 1) latencies, and what backward cannot hide comes on top",
-            "check the time of one bucket with n = 2 first",
+            "each bucket must pay 2 (n - 1) latencies, and what is not hidden must be added to compute_ms",
+            "compare the time of one bucket with n = 2, computed by hand",
         ),
     },
     try_='see "More processes" in the part 6 handout',
@@ -205,20 +205,20 @@ predict.same(
         words: partial(configurations.predicted, slip)
         for slip, words in {
             "one latency": (
-                "each bucket pays 2 (n - 1) latencies, not all of them together",
+                "your code counts 2 (n - 1) latencies for all buckets together, not for each",
                 "multiply the latencies by the number of buckets",
             ),
             "once around": (
-                "a ring goes round twice, and here it goes round once",
+                "a ring goes round twice, and yours goes round once",
                 "take 2 (n - 1) rounds for each bucket",
             ),
             "hides the whole": (
-                "in strong scaling only hideable_ms / n can hide it",
+                "your strong_efficiency uses hideable_ms, and there only hideable_ms / n can hide it",
                 "divide hideable_ms by n there, as compute_ms",
             ),
             "hides each": (
-                "hideable_ms hides the sum of all buckets' times, and not of each bucket",
-                "add up the times of all buckets, and take hideable_ms off once",
+                "your code takes hideable_ms off the time of each bucket, and not off their sum",
+                "take hideable_ms off once",
             ),
         }.items()
     },

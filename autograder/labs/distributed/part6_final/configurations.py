@@ -36,19 +36,18 @@ RESULTS = Form(
     rows=NAMES,
 )
 MEASURED = {
-    "throughput": "it follows from the median of the epochs after the first",
-    "memory_mb": "the largest peak decides, not that of rank 0 or the sum of all",
-    "accuracy": "",
-    "steps": "",
+    "throughput": "it must be samples / the median of the epochs after the first",
+    "memory_mb": "it must be the largest peak of all processes",
+    **dict.fromkeys(("accuracy", "steps"), "the row must have what its run returned"),
 }
 SLIPS = {
     "throughput": {
-        "all epochs": "the first epoch does not count",
-        "mean": "yours is the mean of the epochs after the first, not their median",
+        "all epochs": "your median has the first epoch in it, which must not count",
+        "mean": "yours is that of the mean of the epochs after the first, not of their median",
     },
     "memory_mb": {
-        "rank 0": "the largest peak decides, not that of rank 0",
-        "all ranks": "the largest peak decides, not the sum of all",
+        "rank 0": "yours is the peak of rank 0, not the largest",
+        "all ranks": "yours is the sum of all peaks, not the largest",
     },
 }
 TRIES = {
@@ -61,7 +60,7 @@ TRIES = {
 WORK = {
     "one run has": "begin each row with the baseline's options, and change one of them",
     "no run is of": "make one run for each of the five rows",
-    "are expected": "hand the samples and epochs on as they are, to every run",
+    "must train": "hand the samples and epochs on as they are, to every run",
     "another training": "divide the batch by accumulate where batches are accumulated",
 }
 """What to try, by words of what is wrong."""
@@ -77,22 +76,29 @@ def kind(run: Mapping[str, Any]) -> str:
     return " and ".join(name for name, on in alone.items() if on)
 
 
-def work_problem(runs: Sequence[Mapping[str, Any]], samples: int, batch: int) -> str:
+def work_problem(runs: Sequence[Mapping[str, Any]], samples: int, batch: int) -> tuple[str, str]:
     """Say which run is of no configuration, or does other work than the baseline."""
     kinds = [kind(run) for run in runs]
     for name in kinds:
         if name not in NAMES:
-            return f"one run has {name}: each row changes one thing of the baseline, and only the last has all"
+            return (
+                f"one run has {name}",
+                "only the last run may change more than one thing of the baseline",
+            )
     if missing := [name for name in NAMES if name not in kinds]:
-        return f"no run is of {missing[0]}"
+        return f"no run is of {missing[0]}", "your code leaves this configuration out"
     for name, run in zip(kinds, runs, strict=True):
         if run["samples"] != samples or run["epochs"] != runs[0]["epochs"]:
-            work = f"{run['samples']:g} samples and {run['epochs']:g} epochs"
-            return f"{name} trains {work}, and {samples} and {runs[0]['epochs']:g} are expected"
+            work = f"{name} trains {run['samples']:g} samples and {run['epochs']:g} epochs"
+            right = f"{samples} and {runs[0]['epochs']:g} are right"
+            return f"{work}; {right}", "all rows must train equally long, on the samples given"
         step = run["batch_size"] * run["accumulate"]
         if step != batch:
-            return f"a step of {name} sees {step:g} samples of a process, the baseline's {batch}: another training"
-    return ""
+            return (
+                f"a step of {name} sees {step:g} samples of a process, and the baseline's {batch}",
+                "this row is another training: its batch must be divided by accumulate",
+            )
+    return f"{len(runs)} runs", ""
 
 
 def row_problem(rows: Sequence[Row], script: Mapping[str, Any]) -> str:

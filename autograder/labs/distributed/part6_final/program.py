@@ -87,58 +87,54 @@ SHARES = 2e-3  # relative: a sample that counts twice changes the accuracy by te
 ROUNDED = 5e-3  # relative: what is left of a figure with three digits
 WHY: Causes = {
     "loss": (
-        "it is that of one process or of one batch",
+        "usually your loss is that of one process or of one batch",
         "all_reduce the sum of loss * len(labels) of the last epoch, then divide by all samples",
     ),
     "accuracy": (
-        "padded shares count a sample twice, or a mean of shares weighs them alike",
+        "usually padded shares count a sample twice, or shares of different sizes count alike",
         "all_reduce the right answers and the samples of Subset(test, range(rank, len(test), world))",
     ),
-    "file of": (
-        "only rank 0 writes: two processes overwrite each other's file",
-        "write it in rank 0 alone",
+    "file of rank 1": (
+        "your program also writes in rank 1; here LOCAL_RANK is 0 in both, as on two machines",
+        "write if dist.get_rank() == 0, and only then",
     ),
     "group of": (
-        "a process may wait for the group when it ends: destroy it",
+        "your program leaves its process group, at the end or after an exception",
         "dist.destroy_process_group() in finally",
     ),
     "seconds": (
-        "the slowest process decides in each epoch, and testing is not among them",
-        "read the clock around training alone, then all_reduce with ReduceOp.MAX",
+        "each must be the time of the slowest process for an epoch, without testing",
+        "fix divides_the_samples first if it fails; else time training alone, and take ReduceOp.MAX",
     ),
     "peak_mb": (
-        "each process has one: gather them in the order of the ranks",
+        "peak_mb must have that of each process, in the order of the ranks",
         "dist.all_gather_object of peak_mb(device)",
     ),
     "computes": (
         (
-            "--amp is autocast in bfloat16 around forward pass and loss while it trains; nothing else "
-            "computes in 16 bits, and parameters stay float32"
+            "--amp must be autocast in bfloat16 around forward pass and loss while it trains; nothing "
+            "else must compute in 16 bits, and parameters must stay float32"
         ),
         "torch.autocast(device.type, torch.bfloat16, enabled=args.amp) around both, in training alone",
     ),
     "steps taken": (
-        "K batches are one step, and an epoch here has one step",
+        "K batches must make one step, and an epoch here has one step",
         "optimizer.step() after each K batches, and after the last batch",
     ),
-    "trained after the profile": (
-        "the profiled epoch is one more, and it comes after all others",
+    "after the profile": (
+        "the profiled epoch must come last, after all others and after the test",
         "in train: all epochs, then the test, then the profiled epoch, just before return figures",
     ),
-    "after the profile": (
-        "accuracy is that before the profiled epoch, which comes last",
-        "in train: the test first, then the profiled epoch, just before return figures",
-    ),
     "calls of step()": (
-        "the profiled epoch calls step() once after each step of the optimizer, and no other epoch does",
+        "the profiled epoch must call step() once after each step of the optimizer, and no other epoch",
         "call it behind optimizer.step(), and not after each batch",
     ),
     "loads": (
-        "--workers is num_workers, with persistent_workers=True; memory is pinned only with CUDA",
+        "--workers must be num_workers, with workers that stay, and memory pinned only with CUDA",
         "make the loader with these two options, and with pin_memory only for a CUDA device",
     ),
     "": (
-        "samples are those of all processes, and steps those of the optimizer",
+        "samples must be those of all processes, and steps those of the optimizer",
         "count optimizer.step(), and add up the samples of all processes",
     ),
 }
@@ -179,8 +175,12 @@ def program_trains_as_one(plain: Pair) -> Verdict:
 def divides_the_samples(plain: Pair) -> Verdict:
     """Each sample is read by one process in each epoch, and the order is new in each."""
     read, samples, epochs = division(plain)
-    why = division_problem(read, samples, epochs) or order_problem(read, epochs)
+    why = division_problem(read, samples, epochs)
     measured = f"the processes read {' and '.join(str(len(each)) for each in read)} samples"
+    measured = f"{measured} in {epochs} epochs; the set has {samples}"
+    if not why and order_problem(read, epochs):
+        measured = "each process reads in the same order in all epochs"
+        why = "your sampler does not shuffle, or does not hear of the epoch"
     judged = verdict(measured, why, "DistributedSampler, and sampler.set_epoch(epoch)")
     return hinted(judged, READ)
 
@@ -188,11 +188,11 @@ def divides_the_samples(plain: Pair) -> Verdict:
 SMALL = 1024  # bytes: a loss is less, and the gradients are more
 EACH_BATCH = {
     False: (
-        "each batch of a step sends its gradients: only the last one has to",
+        "your program sends gradients in each batch of a step, and only the last one has to",
         "no_sync() around forward and backward of all batches of a step but the last",
     ),
     True: (
-        f"the calls that are too many carry less than {SMALL:,} bytes: each batch sends its loss",
+        f"the calls that are too many carry less than {SMALL:,} bytes: usually each batch sends its loss",
         "add up the loss in each process, and all_reduce the sum once an epoch",
     ),
 }

@@ -76,7 +76,7 @@ def facts(
         f"rank {rank}: batches trained after the profile": steps[2],
         f"rank {rank}: batches tested after the profile": steps[3],
         f"rank {rank}: loads with": f"num_workers={workers}{extra}",
-        f"result file of rank {rank}": file,
+        f"result file of rank {rank}, with LOCAL_RANK 0": file,
         f"process group of rank {rank}": group,
     }
 
@@ -179,19 +179,23 @@ class Training:
         figures = {"samples": self.samples, "steps": EPOCHS, "accuracy": right / len(test)}
         times = {"seconds": self._took.max(axis=0), "peak_mb": self._peaks}
         slips = {
-            "samples": {"they are those of one process": self.share},
-            "steps": {"they are those of one epoch": 1, "they are batches": self._group * EPOCHS},
+            "samples": {"your samples are those of one process": self.share},
+            "steps": {
+                "your steps are those of one epoch": 1,
+                "your steps are batches": self._group * EPOCHS,
+            },
             "loss": {
-                "it is the mean of all epochs; the last one counts": sum(losses[:EPOCHS]) / EPOCHS,
-                "it is that of the first epoch; the last one counts": losses[0],
-                "it is that of the profiled epoch, which does not count": losses[-1],
+                "your loss is the mean of all epochs, not that of the last": sum(losses[:EPOCHS])
+                / EPOCHS,
+                "your loss is that of the first epoch, not of the last": losses[0],
+                "your loss is that of the profiled epoch, which must not count": losses[-1],
             },
         }
         for at, each in enumerate(self._took.T, 1):
             slips[f"seconds, entry {at}"] = {
-                "they are the mean of the processes; the slowest decides": each.mean(),
-                "they are those of the faster process; the slowest decides": each.min(),
-                "testing is among them": each.max() + TESTING,
+                "your seconds are the mean of the processes, not those of the slowest": each.mean(),
+                "your seconds are those of the faster process, not of the slowest": each.min(),
+                "testing is among your seconds": each.max() + TESTING,
             }
         return self._answer(ranks, {**figures, "loss": loss, **times}, slips)
 
