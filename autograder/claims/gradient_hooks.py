@@ -78,7 +78,7 @@ class Hooks(Group):
                     if apart < low:
                         return allowed, "your means are those of float32: dtype is not used"
                 if not np.array_equal(own[f"{dtype}0"], own[f"{dtype}1"]):
-                    why = "a process usually adds its own unrounded gradients to the rounded ones of others"
+                    why = "usually a process has its own unrounded gradients in its means"
                     return f"{dtype}: the processes have different means", why
             return "; ".join(measured), ""
 
@@ -113,7 +113,7 @@ def _rounding_reason(own: Any, expected: Any) -> str:
     if ratio < HALF:
         return "your hook returns half of the means: usually it divides twice"
     if not own[expected != 0].all():
-        return "your hook makes tiny gradients 0, usually because it sends float16 where dtype is bfloat16"
+        return "your hook makes tiny gradients 0: usually it sends float16 for bfloat16"
     if not np.isfinite(own).all():
         return "sums of large gradients are infinite in float16: your hook divides after the sum"
     return "your means are of other gradients, or in another precision"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 UNCOUNTED = "collectives are counted from the third step on, and optimizer.step() ends a step"
-UNSEEN = "your code makes no collective call in a step, or makes it in another thread, where none is seen"
+UNSEEN = "your code makes no collective call in a step, or only in another thread"
 REASONS = {
     "DistributedSampler with this seed": (
         "DistributedSampler(dataset, shuffle=True, seed=seed), "

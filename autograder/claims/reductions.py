@@ -38,16 +38,14 @@ WAITS = (
 )
 NO_MEAN = "rank 0 has no gradient of some parameters in step 2, and its mean is missing there"
 ZEROS = (
-    "step 1 is right and step 2 is wrong, where rank 0 is called with side=False: a gradient that is "
-    "missing must count as zeros, and each other gradient as it is"
+    "step 1 is right and step 2 is wrong, where rank 0 is called with side=False: a gradient "
+    "that is missing must count as zeros, and each other gradient as it is"
 )
 THREE = "your code divides sums by 2, and here are three processes"
-UNCHANGED = (
-    "the module that was passed gets no number of rank 0: usually none is sent, or a copy gets them"
-)
-PARTLY = "the module that was passed gets only some numbers of rank 0: some tensors are not sent"
+UNCHANGED = "the module itself gets no number of rank 0: usually none is sent, or a copy gets them"
+PARTLY = "the module gets only some numbers of rank 0: some tensors are not sent"
 BEGINS = {
-    "gets no number": "self.module = module, and dist.broadcast its parameters and buffers from rank 0",
+    "gets no number": "self.module = module, and dist.broadcast its parameters and buffers",
     "gets only some": "dist.broadcast all parameters, frozen ones too, and all of module.buffers()",
 }
 TRIES = {
@@ -59,11 +57,11 @@ TRIES = {
     "added up and": "divide by dist.get_world_size()",
     "did not change": "copy each mean into .grad of the module's own parameters",
     "later step": "in finish(), set the counters back to what they are at the beginning",
-    "before all its": "send a bucket when none of its gradients is missing, and count anew in each step",
+    "before all its": "send a bucket when none of its gradients is missing",
     RESET: "in finish(), set the counters back to what they are at the beginning",
     LATE: "while the next bucket in turn is full: send it",
-    UNSENT: "fix sends_each_gradient_once first if it fails; else send each bucket as soon as it is "
-    "full, in register_post_accumulate_grad_hook",
+    UNSENT: "fix sends_each_gradient_once first if it fails; else send each bucket as soon as it "
+    "is full, in register_post_accumulate_grad_hook",
     BLOCKS: "dist.all_reduce(flat, async_op=True)",
     WAITS: "call wait() in finish()",
 }
@@ -106,7 +104,7 @@ class Reductions(Group):
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return f"the ranks have different weights: {NO_MEAN if self._uneven else UNEQUAL}"
         if ratio <= APART:
-            return "the weights did not change: usually .grad is empty after finish(), or a copy is trained"
+            return "nothing moved: usually .grad is empty after finish(), or a copy is trained"
         if outputs.furthest(own["first0"], expected["first0"]) <= APART:
             later = "step 1 is right and a later step is wrong: usually counters are not reset"
             return ZEROS if self._uneven else later
@@ -115,7 +113,10 @@ class Reductions(Group):
         if halves or SUMS[0] < ratio < SUMS[1]:
             sums = "steps go twice as far: usually gradients are added up and not averaged"
             return THREE if halves else sums
-        return "the ranks agree, but not with one process: usually a bucket leaves before all its gradients are there"
+        return (
+            "the ranks agree, but not with one process: usually a bucket leaves before all its "
+            "gradients are there"
+        )
 
     def starts_alike(self, name: str, figure: str, says: str, try_: str) -> None:
         """Claim that all processes begin with these numbers of rank 0, to the last bit."""

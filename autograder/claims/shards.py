@@ -80,8 +80,8 @@ class Shards(Group):
         own = ranks.student.arrays
         if ratio <= APART:
             return (
-                "nothing moved: the optimizer does not hold the sharded parameters, but usually copies, "
-                "or those from before shard"
+                "nothing moved: the optimizer does not hold the sharded parameters, but usually "
+                "copies, or those from before shard"
             )
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return (
@@ -197,7 +197,7 @@ def _norm_problem(norm: float, other: float, right: float, step: int) -> str:
     if np.isclose(norm, right, rtol=ROUNDED):
         return ""
     if step:
-        return f"right up to step {step}, then not: usually gradients are not set to zero before each step"
+        return f"right up to step {step}: usually gradients are not set to zero before each step"
     return "the first loss is right, but the gradients are different from its gradients"
 
 

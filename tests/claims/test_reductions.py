@@ -101,7 +101,7 @@ def _matches(words, text):
 WEIGHTS = {
     "begun apart": ({"begun1": START, "weights1": START + 2}, "begin with different weights"),
     "different": ({"weights1": START + 2}, "different weights"),
-    "unmoved": ({"weights0": START, "weights1": START}, "the weights did not change"),
+    "unmoved": ({"weights0": START, "weights1": START}, "nothing moved"),
     "later": ({"weights0": START + 3, "weights1": START + 3}, "a later step is wrong"),
     "sums": (dict.fromkeys(("weights0", "weights1", "first0"), START + 1.9), "added up"),
     "others": (

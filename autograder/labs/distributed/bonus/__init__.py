@@ -136,7 +136,7 @@ add_norm.same(
     says="add_norm returns what PyTorch's operators return, in float32 and bfloat16, in rows that are not contiguous.",
     why={
         "views": (
-            "your kernel gets addresses of what is not contiguous, and reads in the order of memory",
+            "your kernel gets addresses of what is not contiguous: it reads in memory's order",
             "x.contiguous() and residual.contiguous() before the launch",
         ),
         "eps": (
@@ -148,7 +148,7 @@ add_norm.same(
             "store the sum itself in the second tensor",
         ),
         "": (
-            "result 1 must be total / sqrt(mean(total**2) + eps) * weight, with total = x + residual",
+            "result 1 must be total / sqrt(mean(total**2) + eps) * weight, total = x + residual",
             "compute total, the root and the product one by one on a short row, beside PyTorch's",
         ),
     },
@@ -208,7 +208,7 @@ alone.same_gradients(
             "x.numel() // width rows in backward, too",
         ),
         "gradient of weight": (
-            "the gradient of weight must be a sum over all rows, not a mean, with the root of each row",
+            "the gradient of weight must be a sum over all rows, each with its own root",
             "(normed_gradient * total * r).sum over rows, with r = 1 / sqrt(mean(total**2) + eps)",
         ),
         "gradient of residual": (
@@ -216,7 +216,7 @@ alone.same_gradients(
             "return the same gradient for x and for residual",
         ),
         "": (
-            "your gradient must have both terms of the norm, and the gradient that comes in for total",
+            "gradients must have both terms of the norm, and that which comes in for total",
             "r * g - total * r**3 * mean(g * total) + that of total, with g = normed_gradient * weight",
         ),
     },

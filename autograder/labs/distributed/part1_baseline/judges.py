@@ -40,7 +40,7 @@ NONE = "none"
 TIMES = ["step_ms", "compute_ms", "communication_ms", "exposed_ms"]
 WHY: Causes = {
     "GPU, step_ms": (
-        "only events of cat user_annotation must count as steps: a GPU's tracks repeat each of them",
+        "only events of cat user_annotation must count: a GPU's tracks repeat each step",
         'take events with cat == "user_annotation" whose name begins with ProfilerStep#',
     ),
     "step_ms": (
@@ -60,7 +60,7 @@ WHY: Causes = {
         "join the intervals of the kernels whose names begin with nccl",
     ),
     "communication_ms": (
-        "gloo:... events must count, not c10d:: calls, which return at once; common time counts once",
+        "gloo:... events must count, not c10d:: calls, which return at once; common time once",
         "join the intervals of all events whose names begin with gloo:",
     ),
     "": (

@@ -181,8 +181,8 @@ study.is_written(also_in_the_file)
 study.is_consistent(
     judges.table_problem,
     says="The submitted allreduce_times.csv has rising sizes, and bandwidths that follow from times.",
-    try_="fix measures_the_link first, run python part2_communication.py with the template's SIZES, "
-    "and submit its file",
+    try_="fix measures_the_link first, run python part2_communication.py with the template's "
+    "SIZES, and submit its file",
 )
 
 # --- arithmetic -------------------------------------------------------------------------------

@@ -68,13 +68,13 @@ TIMED = {
 }
 """What to try, by words of what is wrong."""
 WHY = {
-    "step_ms": "step_ms must be the time of forward and backward with synchronisation, and of no barrier",
+    "step_ms": "step_ms must be that of forward and backward with synchronisation, and of no barrier",
     "compute_ms": "compute_ms must be the time of forward and backward, both within no_sync()",
     "total_ms": (
         "total_ms must be the time of one call for each bucket of a step (not for each parameter), "
         "of the bucket's bytes, each waited for before the next"
     ),
-    "exposed_ms": "exposed_ms must be step_ms - compute_ms; another rank may have the largest of each",
+    "exposed_ms": "exposed_ms must be step_ms - compute_ms, not the largest difference",
     "exposed_percent": "exposed_percent must be 100 * exposed_ms / step_ms",
     "hidden_percent": "hidden_percent must be 100 * (1 - exposed_ms / total_ms), also below 0",
 }
@@ -148,7 +148,7 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
             )
             return (
                 measured,
-                f"your code takes too few steps: here warmup is {WARMUP}, and steps is {own['steps']}",
+                f"your code takes too few steps: here warmup is {WARMUP}, steps {own['steps']}",
             )
     return measured, ""
 

@@ -86,8 +86,8 @@ class Story(NamedTuple):
         early = right["total_ms"] - (self.collectives - 1) * latency
         total = {
             "your total_ms is exposed_ms; the calls must be timed alone": right["exposed_ms"],
-            "your total_ms has one latency: one call has all bytes, or no call is waited for before "
-            "the next": early,
+            "your total_ms has one latency: one call has all bytes, or no call is waited for "
+            "before the next": early,
         }
         return {
             "step_ms": self.script.slips(right["step_ms"], 2, latency),

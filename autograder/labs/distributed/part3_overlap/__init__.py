@@ -98,8 +98,8 @@ arriving.sends(
     "sends_each_gradient_once",
     BUCKETS,
     "A step reduces each gradient once, in the buckets of the handout, and nothing else.",
-    "trainable parameters, each once, must fill buckets in reverse order until the next does not fit (here "
-    "bucket_bytes is 416, and numbers are float64)",
+    "trainable parameters, each once, must fill buckets in reverse order until the next does not "
+    "fit (here bucket_bytes is 416, and numbers are float64)",
     "one all_reduce for each bucket, of one flat tensor",
     TRAINED,
     SLIPS,

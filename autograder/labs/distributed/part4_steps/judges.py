@@ -32,7 +32,7 @@ DTYPES = map_of(map_of(INTEGER))
 COUNTS = ("steps", "skipped")
 SENT = "exchanges of gradients for each step"
 FIGURES = {
-    SENT: "your code also sends other gradients than the last batch's: DDP decides in the forward pass",
+    SENT: "your code sends gradients of each batch: DDP decides in the forward pass",
     "loss": "loss must be the mean over all samples of all ranks",
     "steps": "a group of batches must count as one step, and one that the scaler skips as none",
     "skipped": "skipped must count the steps after which the scaler's scale is smaller",

@@ -66,7 +66,7 @@ for name, options in TRAININGS.items():
 
 ROUNDED = (1e-4, 0.05)  # of the update, with bfloat16; honest work is at 7e-3
 POLICY = "hand the policy to each fully_shard: mp_policy=policy"
-WHOLE = "the update is that of float32: each process has the whole model, and only fully_shard takes a policy"
+WHOLE = "each process has the whole model, in float32: only fully_shard takes a policy"
 SHARD = (
     "fully_shard(block, mesh=mesh, mp_policy=policy) for each block, then the same for the model"
 )

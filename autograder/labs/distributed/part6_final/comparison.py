@@ -196,7 +196,7 @@ predict.same(
             "divide compute_ms and hideable_ms by n, and then compute_ms / n by that step",
         ),
         "": (
-            "each bucket must pay 2 (n - 1) latencies, and what is not hidden must be added to compute_ms",
+            "each bucket must pay 2 (n - 1) latencies, and what is not hidden must be added",
             "compare the time of one bucket with n = 2, computed by hand",
         ),
     },
@@ -213,7 +213,7 @@ predict.same(
                 "take 2 (n - 1) rounds for each bucket",
             ),
             "hides the whole": (
-                "your strong_efficiency uses hideable_ms, and there only hideable_ms / n can hide it",
+                "your strong_efficiency hides hideable_ms; only hideable_ms / n can hide it",
                 "divide hideable_ms by n there, as compute_ms",
             ),
             "hides each": (

@@ -104,7 +104,7 @@ WHY: Causes = {
     ),
     "seconds": (
         "each must be the time of the slowest process for an epoch, without testing",
-        "fix divides_the_samples first if it fails; else time training alone, and take ReduceOp.MAX",
+        "fix divides_the_samples first if it fails; else time training alone, by ReduceOp.MAX",
     ),
     "peak_mb": (
         "peak_mb must have that of each process, in the order of the ranks",
@@ -112,8 +112,8 @@ WHY: Causes = {
     ),
     "computes": (
         (
-            "--amp must be autocast in bfloat16 around forward pass and loss while it trains; nothing "
-            "else must compute in 16 bits, and parameters must stay float32"
+            "--amp must be autocast in bfloat16 around forward pass and loss while it trains; "
+            "nothing else must compute in 16 bits, and parameters must stay float32"
         ),
         "torch.autocast(device.type, torch.bfloat16, enabled=args.amp) around both, in training alone",
     ),
@@ -126,7 +126,7 @@ WHY: Causes = {
         "in train: all epochs, then the test, then the profiled epoch, just before return figures",
     ),
     "calls of step()": (
-        "the profiled epoch must call step() once after each step of the optimizer, and no other epoch",
+        "the profiled epoch alone must call step(), once after each step of the optimizer",
         "call it behind optimizer.step(), and not after each batch",
     ),
     "loads": (
@@ -192,7 +192,7 @@ EACH_BATCH = {
         "no_sync() around forward and backward of all batches of a step but the last",
     ),
     True: (
-        f"the calls that are too many carry less than {SMALL:,} bytes: usually each batch sends its loss",
+        f"the calls that are too many carry less than {SMALL:,} bytes: each batch sends its loss",
         "add up the loss in each process, and all_reduce the sum once an epoch",
     ),
 }
