@@ -20,9 +20,9 @@ REASONS = {
     ),
 }
 READ = {
-    "both processes read the same": "give each process the samples of its own rank",
+    "both processes read the same": "give each process the share of dist.get_rank(), not of LOCAL_RANK",
     "must read": "let DistributedSampler divide the set, without shuffle or drop_last in the loader",
-    "read by no process": "DistributedSampler with the rank of the process in the group",
+    "read by no process": "DistributedSampler with dist.get_rank(), not with LOCAL_RANK",
     "every epoch has": "sampler.set_epoch(epoch) before each epoch",
 }
 WRITES = {

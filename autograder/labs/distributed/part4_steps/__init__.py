@@ -147,8 +147,8 @@ judges.Steps(
     "scaler.scale(loss).backward() where there is a scaler, and autocast around forward alone",
     {
         "bfloat16": "your code has more in 16 bits than autocast puts there",
-        "small": "small gradients are lost: usually the loss is not scaled",
-        "": "your steps are too long: usually gradients are not unscaled",
+        "long": "your steps are far too long: usually gradients are not unscaled",
+        "": "usually small gradients are lost, because the loss is not scaled",
     },
     WRONG,
 ).trains_as_one(
@@ -254,7 +254,7 @@ EVALUATED: Causes = {
         "take the share of dist.get_rank(), and use no DistributedSampler: it repeats samples to make the shares equal",
     ),
     "ranks return": (
-        "usually each returns its own, or only one has that of all",
+        "usually each rank returns its own, or only one rank has that of all",
         "all_reduce both counts, so that each rank has those of all",
     ),
     "mode": (

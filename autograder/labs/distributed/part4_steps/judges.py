@@ -32,7 +32,7 @@ DTYPES = map_of(map_of(INTEGER))
 COUNTS = ("steps", "skipped")
 SENT = "exchanges of gradients for each step"
 FIGURES = {
-    SENT: "your code sends gradients of each batch: DDP decides in the forward pass",
+    SENT: "gradients of several batches are sent: DDP decides in the forward pass",
     "loss": "loss must be the mean over all samples of all ranks",
     "steps": "a group of batches must count as one step, and one that the scaler skips as none",
     "skipped": "skipped must count the steps after which the scaler's scale is smaller",
@@ -70,7 +70,7 @@ TRIES: Causes = {
 """What to try, by words of what is wrong."""
 WRONG = 'see "What usually goes wrong" in the part 4 handout'
 LOADER = 'see make_loader under "What to write" in the part 4 handout'
-SMALL = 0.5  # of the update: gradients are lost
+LONG = 10.0  # times the update: gradients are not unscaled
 SUMMED = 0.6  # of the update: as far from WORLD times the right one; sums were within 0.35, one between 0.4 and 0.6
 EPOCHS, BATCH = 2, 4
 
@@ -120,7 +120,7 @@ class Steps(Group):
     def reason(self, ranks: Pair, ratio: float) -> str:
         """Say what sets a training apart from one process's, whose update is *ratio* times as long."""
         weights = [ranks.student.arrays[f"weights{rank}"] for rank in range(WORLD)]
-        kind = "small" * (ratio < SMALL) + "infinite" * (not np.isfinite(weights[0]).all())
+        kind = "long" * (ratio > LONG) + "infinite" * (not np.isfinite(weights[0]).all())
         usual = reason(self._why, self._case + kind)
         if not outputs.furthest(*weights) <= APART:
             return f"the ranks have different weights: {self._apart or usual}"
