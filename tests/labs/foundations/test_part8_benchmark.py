@@ -48,8 +48,8 @@ ROW = {
     "verdict": "faster",
 }
 CONTRADICTIONS = {
-    "p95_ms": (0.5, "p95_ms and p99_ms are not less"),
-    "per_second": (400.0, "per_second is 1000 / mean_ms, 500"),
+    "p95_ms": (0.5, "p95_ms and p99_ms fall, and must rise"),
+    "per_second": (400.0, "per_second is 400, and 1000 / mean_ms 500"),
     "ratio": (1.6, "outside of its interval"),
     "low": (0.9, "is 'no difference'"),
 }

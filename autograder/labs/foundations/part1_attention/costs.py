@@ -31,12 +31,12 @@ attention.keeps_at_most(
     says="What autograd keeps grows with the length, not with its square; also where q's last dimension is strided.",
     why={
         "strided": (
-            "the fused kernel falls back to the formula for such a q, and its matrix is kept",
-            "q.contiguous() where the last dimension of q is strided",
+            "the matrix is kept for such a q: usually scaled_dot_product_attention falls back to the formula",
+            "q = q.contiguous() if q.stride(-1) != 1",
         ),
         "": (
-            "scores or weights of all positions are kept, or what goes from one block of keys to the next",
-            "checkpoint a block of rows with all its keys, or keep one number per row and recompute",
+            "usually autograd keeps scores or weights of all positions, or sums of each block of keys",
+            "call scaled_dot_product_attention, or checkpoint each block of rows with all its keys",
         ),
     },
     try_=BLOCKS,
@@ -48,7 +48,7 @@ attention.needs_less_memory(
     of=matrix,
     name="lean_forward",
     says="At 8,000 positions attention needs less than half of one matrix of scores, measured from outside.",
-    why="the scores of all positions are in memory at once, or blocks of them are kept beside the next",
+    why="usually the scores of all positions are in memory at once, or blocks of scores are kept beside the next",
     try_=BLOCKS,
 )
 attention.needs_less_memory(
@@ -61,9 +61,8 @@ attention.needs_less_memory(
     says="With causal, forward and backward at 5,600 positions need less than half of one matrix, measured from "
     "outside.",
     needs=[MASKS, "gradients_match", "lean_forward"],
-    why="a mask of length x keys is made; or, with blocks of your own, autograd kept something of each block, or all "
-    "blocks are computed again at once",
-    try_="is_causal=True, or a mask of one block's rows and keys; recompute scores block by block, or checkpoint",
+    why="usually a mask of length x keys is made, or autograd keeps something of each block",
+    try_="if keeps_little_for_backward fails, fix it first; then is_causal=True, or a mask for each block alone",
 )
 attention.faster(
     {"batch": 1, "heads": 4, "length": range(896, 1153, 128), "size": WIDTH, "causal": True},
@@ -73,7 +72,7 @@ attention.faster(
     name="attention_is_faster",
     says="Causal attention at 1,000 positions is at least {bar} as fast as by hand.",
     needs=[MASKS],
-    why="bound by memory: the scores still go to memory and back, or those that causal hides are computed",
+    why="bound by memory: usually the scores still go to memory and back, or scores that causal hides are computed",
     slower="bound by launches: many small calls cost more than the scores; take larger blocks, or one call for all",
     try_=BLOCKS,
 )

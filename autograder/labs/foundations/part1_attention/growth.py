@@ -80,13 +80,10 @@ def scripted_growth(student: Student, rig: Rig) -> Answer:
     }
 
 
-SLOPES = {
-    "and the rows give": "fit a line to np.log of the lengths and np.log of the figures, all rows of a version",
-    "at one length": "measure each version at each of the lengths",
-}
+SLOPE = "fit a line to np.log of the lengths and np.log of the figures, all rows of a version"
 
 
-def _measured(scripted_growth: Pair) -> str | tuple[str, str]:
+def _measured(scripted_growth: Pair) -> str | tuple[str, ...]:
     values, script = scripted_growth.student.values, scripted_growth.baseline.values
     rows = values["rows"]
     in_mib = "it is in MiB, and a MB is 1e6 bytes"
@@ -97,8 +94,12 @@ def _measured(scripted_growth: Pair) -> str | tuple[str, str]:
             rows, script["seconds"], script["bytes"], counts(values["calls"]), strict=False
         )
     )
-    wrong = next(filter(None, problems), "") or caused(judges.exponents_problem(rows), SLOPES)
-    return wrong or table.other_device(rows, script["rows"][0]["device"])
+    if wrong := next(filter(None, problems), ""):
+        return caused(wrong, {"memory_mb of": "write what given.peak_mb returns: it is in MB"})
+    if wrong := judges.exponents_problem(rows):
+        figure, _, why = wrong.rpartition(": ")
+        return why, SLOPE, figure
+    return table.other_device(rows, script["rows"][0]["device"])
 
 
 def _axes(scripted_growth: Pair) -> tuple[str, str] | None:
@@ -123,7 +124,8 @@ study.is_measured(
     "measures_honestly",
     _measured,
     says="measure_growth returns the median time after a warm-up, the peak memory, and the exponents of both.",
-    try_="warm up at each length, time repeats calls one by one, then peak_mb, then fit",
+    try_="at each length one call, then `repeats` calls, each between two readings of perf_counter(); "
+    "milliseconds is 1000 * the median",
     shows=["length", "milliseconds"],
 )
 study.is_written()
@@ -138,7 +140,7 @@ study.is_drawn(
 
 def _file_problem(rows: Sequence[Row]) -> str:
     versions = {row["version"] for row in rows}
-    alone = f"it has {versions.pop()} alone, and no version to compare it with"
+    alone = f"it has rows of {versions.pop()} alone, and of no other version"
     return judges.exponents_problem(rows) or ("" if versions else alone)
 
 

@@ -11,7 +11,7 @@ from autograder.claims.exercise import Exercise
 from autograder.labs.foundations.part1_attention.part import part
 
 EVEN = 256  # positions: a multiple of every usual block, so that what else is asked shows in its own check
-VIEW, SHARED = "heads behind positions", "one key for all heads"
+VIEW, SHARED = "views by transpose(1, 2)", "k and v expanded from one head"
 
 
 def same_keys_but_one(q: Array, k: Array) -> None:

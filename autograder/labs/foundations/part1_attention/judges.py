@@ -28,7 +28,7 @@ def exponent_problem(rows: Sequence[Row], size: str, figure: str, column: str) -
         return ""
     ends = float(np.log(figures[-1] / figures[0]) / np.log(sizes[-1] / sizes[0]))
     stories = [
-        (ends, "it joins the first and the last point, and leaves out the others"),
+        (ends, "it joins the first and the last point, and leaves out the other lengths"),
         (1 / right if right else 0.0, "the axes are swapped"),
         (
             float(np.polyfit(sizes, figures, 1)[0]),
@@ -37,7 +37,10 @@ def exponent_problem(rows: Sequence[Row], size: str, figure: str, column: str) -
         (float(np.polyfit(np.log(sizes), figures, 1)[0]), "only the lengths are logarithms"),
         (float(np.polyfit(sizes, np.log(figures), 1)[0]), "only the figures are logarithms"),
     ]
-    words = explained(wrong, stories, 0.005) or "the slope of log against log differs"
+    words = (
+        explained(wrong, stories, 0.005)
+        or "it must be the slope of log against log, of all lengths"
+    )
     return f"{column} is {wrong:.3g}, and the rows give {right:.3g}: {words}"
 
 

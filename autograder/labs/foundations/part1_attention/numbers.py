@@ -35,26 +35,25 @@ FORMULA: Cases = {
     "other numbers in the same tensors": {**SMALL, "length": 2 * EVEN, "again": True},
 }
 ANY_ODD: Sizes = {"length": range(3, 70, 2)}
-ONE: Sizes = {"length": 1}
+ODDS: Cases = {f"an odd length, {ODD}, draw {n}": ANY_ODD for n in (1, 2, 3)}
+ODDS[f"one position, {ODD}"] = {"length": 1}
 SHAPES: Cases = {
     "128 positions, 256 keys": {**SMALL, "length": 128, "keys": 256},
     "256 positions, 128 keys": {**SMALL, "length": 256, "keys": 128},
     f"257 positions, {ODD}": {**SMALL, "length": 257},
     f"9 positions, 200 keys, {ODD}": {**SMALL, "length": 9, "keys": 200},
     f"70 positions, 20 keys, {ODD}": {**SMALL, "length": 70, "keys": 20},
-    **{f"an odd length, {ODD}, {time}": ANY_ODD for time in ("once", "twice", "again")},
-    f"one position, {ODD}": ONE,
+    **ODDS,
 }
 MASKED: Cases = {
-    **{f"an odd length, {ODD}, {time}": ANY_ODD for time in ("once", "twice", "again")},
-    f"one position, {ODD}": ONE,
+    **ODDS,
     f"131 positions, {ODD}": {**SMALL, "length": 131},
     f"300 positions, {ODD}": {**SMALL, "length": 300},
 }
 SEVERAL: Sizes = {"batch": (2, 3), "heads": (2, 4)}  # only where no dimension is 1 a layout shows
 LAYOUTS: Cases = {
     VIEW: {**SEVERAL, "layout": VIEW},
-    "every second number": {**SEVERAL, "view": "sliced"},
+    "views of every second number": {**SEVERAL, "view": "sliced"},
     SHARED: {**SEVERAL, "layout": SHARED},
     "bfloat16": {"dtype": "bfloat16", "length": EVEN // 2},
 }
@@ -83,19 +82,22 @@ alike(
             "softmax runs over the positions, and must run over the keys",
             "softmax(dim=-1) of scores that have a row for each position and a column for each key",
         ): lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-2) @ v,
+        (
+            "all numbers are 0: your code never writes the result, or it sets q, k or v to 0",
+            "write each block into the result, and leave q, k and v as they are",
+        ): lambda q, **_: 0 * q,
     },
     name="matches_by_hand",
     says="attention returns what the formula gives, for lengths that are multiples of 256.",
-    why="softmax over the keys (the last dimension) of q k^T / sqrt(head_dim), then the product with v, "
-    "gives a different number; an error of 1e-2 is the rounding of bfloat16, and 1e-3 that of float16",
-    try_="compare with given.attention_by_hand on one small shape",
+    why="the result must be softmax(q k^T / sqrt(head_dim)) v in float32, with softmax over all keys",
+    try_="compare with given.attention_by_hand at 256 and 512 positions; call both with clones",
 )
 alike(
     causal(FORMULA),
     name=MASKS,
     says="With causal, a position sees itself and what came before.",
     why="position i must see the keys 0 ... i, itself included, and no later one",
-    try_="-inf above the diagonal, before softmax, in a block by the positions in the whole; or is_causal=True",
+    try_="-inf before softmax where key j > position i, both counted in the whole input; or is_causal=True",
 )
 RIGHT = "multiples of 256 are right"
 alike(
@@ -104,17 +106,13 @@ alike(
     name="takes_any_shape",
     says="Any length works, also one that is no multiple of a block; there may be more or fewer keys than positions.",
     why={
-        f"keys, {ODD}": (
-            f"{RIGHT}; k and v have their own length, which may be no multiple of the block either",
-            "take the number of keys from k.shape[-2], and let the last block of keys be shorter",
+        ODD: (
+            f"{RIGHT}: usually the last block is left out, or padded keys take a share of softmax",
+            "let the last block of rows and of keys be shorter, or give padded keys the score -inf",
         ),
         "keys": (
-            f"{RIGHT}; k and v have their own length, and here it is not that of q: all their rows count",
+            f"{RIGHT}; here k and v have more or fewer rows than q, and all their rows must count",
             "take the number of keys from k.shape[-2]",
-        ),
-        "": (
-            f"{RIGHT}: the last block is left out, or what fills it up takes a share of softmax",
-            "let the last block be shorter, or give padded keys the score -inf",
         ),
     },
     try_="try lengths 1, 5 and 70 with 20 keys",
@@ -126,15 +124,12 @@ alike(
     says="Inputs may be bfloat16, or views that are not contiguous; the result has their dtype and the shape of q.",
     why={
         "bfloat16": (
-            "more than the rounding of bfloat16: carry maximum and sums in float32, and round once, at the end",
+            "the error is above one rounding to bfloat16: usually sums are carried in bfloat16",
             "keep dtype = q.dtype; q.float(), k.float(), v.float() at the start, .to(dtype) at the end",
         ),
-        "": (
-            "the numbers were taken in the order of memory, and not of the tensor's dimensions",
-            "reshape instead of view, and leave strides to torch",
-        ),
+        "": "your code takes numbers in the order of memory, and not of the tensor's dimensions",
     },
-    try_="compare with given.attention_by_hand on such inputs",
+    try_="begin with q.contiguous(), k.contiguous() and v.contiguous()",
 )
 alike(
     LOGITS | causal(LOGITS),
@@ -144,20 +139,21 @@ alike(
     says="Scores of some thousands, or all far below zero, give numbers and not NaN.",
     why={
         "causal": (
-            "without causal they are right: hidden scores are -inf, as any other number may be the largest",
+            "without causal they are right: usually hidden scores are not -inf, but a number that can be the largest",
             "fill hidden scores with -inf before the maximum is taken",
         ),
         "below": (
-            "large scores are right; a row whose scores are all below zero has a maximum below zero as well",
+            "large scores are right: usually a running maximum starts at 0, but here each has a maximum below zero",
             "let a running maximum start at -inf, not at 0",
         ),
         "": (
-            "softmax is the same for scores moved by a constant, but exp is not: exp(89) is infinite in float32",
+            "usually exp gets scores whose maximum was not subtracted: exp(89) is infinite in float32",
             "subtract each row's own maximum before exp, as torch.softmax does",
         ),
     },
     try_="compare with torch.softmax on one row of such scores",
 )
+CUT = "take away .detach(), .data and no_grad()"
 attention.same_gradients(
     GRADIENTS,
     within=2e-4,
@@ -166,7 +162,7 @@ attention.same_gradients(
     says="The gradients with respect to q, k and v are those of the formula.",
     why={
         ODD: (
-            "for multiples of 64 they are right: backward leaves the last block out, or fills it up with numbers",
+            "for multiples of 64 they are right: usually backward leaves out the last block, or fills it up",
             "let the last block of backward be shorter, as in forward",
         ),
         VIEW: (
@@ -174,23 +170,23 @@ attention.same_gradients(
             "reshape instead of view in backward as well",
         ),
         "causal": (
-            "without causal they are right: backward forgets the mask",
+            "without causal they are right: usually backward forgets the mask",
             "hide the same scores when backward computes them again",
         ),
         "gradient of v": (
-            "the gradient of v is weights^T times that of the result, unless v is cut off from autograd",
-            "look at what becomes of v: .detach(), .data and no_grad() cut it off",
+            "those of q and k are right: usually v is cut off from autograd",
+            f"{CUT}; a backward of your own must return weights^T @ d_result",
         ),
         "gradient of k": (
-            "that of q is right; the gradient of k is d_scores^T q, divided by sqrt(head_dim) as well",
-            "look at what becomes of k: .detach(), .data and no_grad() cut it off",
+            "that of q is right: usually k is cut off from autograd, or sqrt(head_dim) is forgotten",
+            f"{CUT}; a backward of your own must return d_scores^T @ q / sqrt(head_dim)",
         ),
         "": (
-            "weights and their gradient meet in softmax's: d_scores = weights * (d_weights - row sum)",
-            "look for .detach(), .data and no_grad(), or at a backward of your own",
+            "usually q is cut off from autograd, or a backward of your own forgets a part of softmax's gradient",
+            f"{CUT}; d_scores must be weights * (d_weights - (weights * d_weights).sum(-1, keepdim=True))",
         ),
     },
-    try_="torch.autograd.gradcheck in float64 tells which input is wrong",
+    try_="compare with the gradients of given.attention_by_hand",
 )
 attention.leaves_inputs_alone(
     {},

@@ -182,9 +182,9 @@ distances.same(
     name="distances_are_right",
     says="pairwise_distances equals the loop, also without points or centers.",
     why={
-        "whole": ("whole numbers become float32 first", "convert them before you subtract"),
+        "whole": ("whole numbers must become float32 first", "convert them before you subtract"),
         "": (
-            "entry (i, j) is the root of the sum of squares of points[i] - centers[j]",
+            "entry (i, j) must be the root of the sum of squares of points[i] - centers[j]",
             "points[:, None, :] - centers[None, :, :] for all pairs, then the root of the sum of squares",
         ),
     },
@@ -271,8 +271,8 @@ def do_not_grow(exercise: Exercise) -> None:
         more=(LONG - SHORT) / 4,  # blocks of 64 rows are fine, with 16 operations each
         name="operations_do_not_grow",
         why={
-            wide: f"a Python loop over {wide}: each round pays for a call",
-            "": "a Python loop over rows or elements: each round pays for a call",
+            wide: f"your code loops in Python over {wide}",
+            "": "your code loops in Python over rows or elements",
         },
         try_=at_once,
     )
@@ -291,7 +291,7 @@ def leave_inputs_alone(exercise: Exercise) -> None:
 def fetch_nothing(exercise: Exercise) -> None:
     exercise.fetches_nothing(
         name="no_host_fetch",
-        try_="stay with tensors; the caller fetches the result when it is needed",
+        try_="torch.where or == in place of if, .item(), float() and .tolist(); return a tensor",
     )
 
 
@@ -381,7 +381,7 @@ study.is_measured(
     "measures_honestly",
     _measured,
     says="measure_speedups returns the median times after a warm-up, and their ratio.",
-    try_="call once, then time repeats calls one by one",
+    try_="one call, then `repeats` calls, each between two readings of perf_counter(); 1000 * the median",
     shows=["loop_ms", "vectorized_ms"],
 )
 study.is_written()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from autograder.checks.hints import Causes
 
 FIRST = "compare with given.loops on a few rows"
-DIGITS = "some step is computed in float32: a sum, a bound or a divisor; only whole numbers become float32"
+DIGITS = (
+    "float64 must stay float64, but some step is in float32, such as a sum, a bound or a divisor"
+)
 KEEPS_FLOAT64 = "values if values.is_floating_point() else values.float()"
 
 HOLES, NAN, NONE = (
@@ -16,18 +18,18 @@ HOLES, NAN, NONE = (
 MIRRORED = "half of the centers are also points"
 
 EMPTY = (
-    "a row without any True has no mean: NaN",
+    "a row without any True must give NaN",
     "divide by the count as it is, without clamp: 0 / 0 is NaN",
 )
 
 MEANS: Causes = {
     "NaN": (
-        "from the first NaN on, every mean is NaN, and before it none",
+        "every mean from the first NaN on must be NaN, and no mean before it",
         "leave NaN as it is: clamp and cumsum carry it on",
     ),
     "infinity": (
-        "infinity is clipped as any other number; infinity * 0 is NaN",
-        "clamp, without products of masks",
+        "infinity must be clipped as any other number; infinity * 0, for example, is NaN",
+        "values.clamp(low, high), without products of masks",
     ),
     "float64": (DIGITS, KEEPS_FLOAT64),
     "whole": (
@@ -35,26 +37,26 @@ MEANS: Causes = {
         "values.float().clamp(low, high)",
     ),
     "": (
-        "each value is clipped, to low ... high as they are; their running sum divided by i + 1 is the mean",
-        "clamp, cumsum, and divide by 1 ... n",
+        "the mean at i must be the sum of the clipped values 0 ... i, divided by i + 1",
+        "values.clamp(low, high).cumsum(0) / torch.arange(1, n + 1)",
     ),
 }
 
 MASKED: Causes = {
     HOLES: (
-        "what is masked out has an influence: 0 * NaN is NaN, and 0 * infinity as well",
+        "values whose mask is False change your mean: usually by values * mask, as 0 * NaN is NaN",
         "masked_fill(~mask, 0) before the sum, not values * mask",
     ),
     NAN: (
-        "a NaN that counts makes the mean of its row NaN",
-        "take nothing for NaN but what is masked out: no nansum, nanmean or nan_to_num",
+        "a NaN whose mask is True must make the mean of its row NaN",
+        "sum after masked_fill(~mask, 0), without nansum, nanmean or nan_to_num",
     ),
     NONE: EMPTY,
     "columns is 0": EMPTY,
     "float64": (DIGITS, KEEPS_FLOAT64),
     "": (
-        "the values whose mask is True are added up, and divided by their number, not by the number of columns",
-        "masked_fill(~mask, 0), sum, and divide by mask.sum",
+        "the sum of the values whose mask is True must be divided by their number, not that of columns",
+        "values.masked_fill(~mask, 0).sum(1) / mask.sum(1)",
     ),
 }
 
@@ -65,8 +67,8 @@ FAR_OFF: Causes = {
     ),
     "": (
         (
-            "|a|^2 + |b|^2 - 2ab takes two large numbers off each other, as torch.cdist does above 25 rows "
-            "by default; or an eps is added under the root"
+            "usually two large numbers cancel in |a|^2 + |b|^2 - 2ab, which torch.cdist computes above "
+            "25 rows by default, or an eps is added under the root"
         ),
         'subtract first, or torch.cdist(..., compute_mode="donot_use_mm_for_euclid_dist"); add no eps',
     ),
@@ -74,19 +76,19 @@ FAR_OFF: Causes = {
 
 HITS: Causes = {
     "negative": (
-        "a negative label is no hit: clamped it would be class 0, and as an index the last class",
+        "a negative label must be no hit: clamped it would be class 0, and as an index the last class",
         "compare labels with the classes that topk returns, and use no label as an index",
     ),
     "k is more": (
-        "there are fewer than k classes, so each label that is not negative is a hit",
-        "min(k, logits.shape[1])",
+        "with fewer than k classes, each label that is not negative must be a hit",
+        "logits.topk(min(k, logits.shape[1]))",
     ),
     "half": (
         "hits are counted in some rows only",
         "count in all rows, and draw no conclusion from a part",
     ),
     "": (
-        "a row counts when its label is among its k largest logits",
+        "a row must count if its label is among its k largest logits, and only then",
         "topk, compare with labels[:, None], and sum",
     ),
 }

@@ -15,19 +15,19 @@ NAMES = ("train_epoch", "preprocess")
 
 
 def report(text: str) -> tuple[list[str], str]:
-    """Return the rows of a report, and why it is none about train_epoch by cumulative time; or nothing."""
+    """Return the rows of a report, and how it is none about train_epoch by cumulative time; or nothing."""
     matches = [match for line in text.splitlines() if (match := ROW.match(line[:500]))]
     seconds, functions = [float(it[1]) for it in matches], [it[2] for it in matches]
     missing = [name for name in NAMES if not any(f"({name})" in it for it in functions)]
     problem = ""
     if "Ordered by: cumulative time" not in text:
-        problem = 'the report has no line "Ordered by: cumulative time"'
+        problem = 'no line "Ordered by: cumulative time"'
     elif len(functions) < FEWEST:
-        problem = f"at least {FEWEST} rows of pstats are expected"
+        problem = f"{len(functions)} rows of pstats, and at least {FEWEST} are needed"
     elif seconds != sorted(seconds, reverse=True):
         problem = "cumtime rises from one row to the next"
     elif missing:
-        problem = f"no row is about {missing[0]}: it is a report of another program"
+        problem = f"no row of {missing[0]} among {len(functions)} rows"
     return functions, problem
 
 
@@ -55,52 +55,49 @@ def _not_restarted(rows: Sequence[Row], highest: float) -> str:
     same = [row["code"] for row in rows if row["peak_bytes"] == highest]
     if len(same) < 2:
         return ""
-    return (
-        f"the line '{same[1][:60]}' has the very peak of '{same[0][:60]}': "
-        "without restart() a peak is that of all lines so far"
-    )
+    return f"the lines '{same[0][:60]}' and '{same[1][:60]}' have one peak, as without restart()"
 
 
 # --- words of failures, and what to try ---------------------------------------------
 
 RANKED = {
     "number of entries": (
-        "each function has one row, and at most count rows are returned",
-        "go through all of stats and cut with [:count]; get_stats_profile() merges functions of one name",
+        "there must be one row for each key of stats, and at most `count` rows",
+        "sort pstats.Stats(file).stats, then [:count]; get_stats_profile() merges functions of one name",
     ),
     "calls": (
-        "recursive calls count, too: calls is the second number of an entry, not the first",
+        "calls must count recursive calls, too: the second number of an entry, not the first",
         "_, calls, own, total, _ = stats[key]",
     ),
     "own_share": (
-        "own_share is own_seconds over the own seconds of all functions of the file",
+        "own_share must be own_seconds over the own seconds of all functions of the file",
         "divide by the sum of own seconds of all functions, taken before you cut with [:count]",
     ),
     "equal seconds": (
-        "rows with equal seconds are in the order of their names",
-        "sort by (-seconds, function), and name it by pstats.func_std_string(key)",
+        "rows with equal seconds must be in the order of their names",
+        "sort by (-seconds, function)",
     ),
     "function": (
-        "the row with the most seconds comes first, or a name is not as pstats prints it, with file and line",
-        "pstats.func_std_string(key), for the keys as they are, without strip_dirs()",
+        "rows must go from the most seconds to the least, named as pstats prints them, with file and line",
+        "sort by -seconds; function is pstats.func_std_string(key), without strip_dirs()",
     ),
     "": (
-        "a row is not the entry of the file: get_stats_profile() rounds times, and merges functions of one name",
+        "a row must be the entry of the file: get_stats_profile() rounds times and merges functions of one name",
         "pstats.Stats(file).stats",
     ),
 }
 
 GAINED = {
     "infinity": (
-        "of an infinite factor nothing is left: 1 / factor is 0",
+        "an infinite factor must leave nothing of the function's seconds",
         "1 / math.inf is 0.0, so infinity needs no branch of its own",
     ),
     "last of 30": (
-        "the file has more functions than the 20 that a report shows",
-        "look the function up in all rows",
+        "the file has 30 functions, and your code looks at fewer",
+        "look the function up in all rows of the file, not in the first 20",
     ),
     "": (
-        "the new time is total - seconds * (1 - 1 / factor): seconds with what is called, total the sum of own seconds",
+        "the new time must be total - seconds * (1 - 1 / factor), where total is the sum of all own seconds",
         "put seconds and factor into this formula, and divide total by the new time",
     ),
 }
@@ -116,12 +113,12 @@ IMAGES = {
     ),
     "read-only": ("an array may be read-only", "work on a copy of it"),
     "images is 0": (
-        "a batch without images has a result as well",
-        "torch.stack needs at least one tensor",
+        "no images must give a batch as well",
+        "begin with torch.zeros(len(images), 3, size, size), as torch.stack needs a tensor",
     ),
     "": (
         (
-            "each image gets gamma 2.2, is scaled to 0 ... 1 over the whole image, and is then "
+            "each image must get gamma 2.2, then be scaled to 0 ... 1 over the whole image, then be "
             "resized: bilinear with antialias"
         ),
         "begin with a copy of given.preprocess, and change only the slow line",
@@ -130,21 +127,23 @@ IMAGES = {
 
 BYTES = {
     "result": (
-        "the first of the two results is what the function returned",
+        "the first of the two results must be what the function returned",
         "keep what the call returns, and return it beside the rows",
     ),
     "number of entries": (
-        "each line that ran has one row; another function has none, also where it has the same name",
+        "each line that ran must have one row, and lines of other functions none, whatever their name",
         "trace the frame of the function itself and no other: compare code objects, not names",
     ),
-    "hits": ("a line of a loop runs more than once", "add 1 at each line event"),
-    ", line": ("rows are in the order of the lines", "sort the rows by line"),
+    "hits": ("hits must count each round of a loop", "add 1 at each line event"),
+    ", line": (
+        "line must be the number in the file, and rows must be in this order",
+        "take frame.f_lineno as it is, and sort the rows by line",
+    ),
     "": (
         (
-            "a line has the bytes that are alive after it, minus those before it, over all hits. "
-            "Views and writes in place add nothing, del frees, a helper's tensors belong to the line "
-            "that calls it, and backward frees about as much as it makes"
+            "added_bytes must be what given.Allocations has alive after the line minus before it, over "
+            "all hits; a helper's tensors belong to the line that calls it"
         ),
-        "close a line at the next line or return event, and read Allocations.live",
+        "close a line at the function's next line or return event, and read Allocations.live",
     ),
 }

@@ -93,15 +93,15 @@ own.same(
                 "subtract from the last operator of the stack alone",
             ),
             "same": (
-                "an operator inside one of its own name is not taken off, so its time counts twice",
+                "an operator inside one of its own name is not subtracted, so its time counts twice",
                 "subtract also where both have one name",
             ),
             "once": (
-                "one operator is closed before the next starts, and several may have ended",
+                "your code closes one operator before the next starts, but several may have ended",
                 "pop in a while loop, and not in an if",
             ),
             "order": (
-                "rows are in the order of total_us: the row with the most own_us comes first",
+                "your rows are in the order of total_us, and must be in that of own_us",
                 "sort by (-own_us, operator)",
             ),
         }.items()
@@ -110,16 +110,16 @@ own.same(
     says="own_times returns calls, total and own time of each operator, most own time first.",
     why={
         "number of entries": (
-            "each name of an operator has one row, whatever the name begins with",
+            "each name of an operator must have one row, whatever the name begins with",
             "one dict by name; not all names begin with aten::",
         ),
-        "calls": ("calls counts the events of this name", "add 1 for each event"),
+        "calls": ("calls must be the number of events of this name", "add 1 for each event"),
         "total_us": (
-            "total_us is the sum of the durations of this name, nested operators included",
+            "total_us must be the sum of the durations of this name, nested operators included",
             "add dur for each event, before anything is subtracted",
         ),
         "": (
-            "an own_us is wrong, and with it the order of the rows; events come in any order",
+            "an own_us is wrong: usually events are not sorted, and they come in any order",
             "sort by (start, -duration), and keep a stack of open operators",
         ),
     },
@@ -142,7 +142,7 @@ own.same(
     within=1e-6,
     slips={
         (
-            "operators of two threads are not nested, even if their times overlap",
+            "your code nests operators of two threads, because their times overlap",
             "a stack for each (pid, tid)",
         ): partial(made.own_times, slip=made.THREADS)
     },
@@ -150,23 +150,23 @@ own.same(
     says="own_times separates threads, and is right where times or own times are equal.",
     why={
         "two": (
-            "operators are nested only on one thread, which pid and tid name together",
+            "operators must be nested only within a thread, which pid and tid name together",
             "a stack for each (pid, tid)",
         ),
         made.ONE_START: (
-            "of two operators with one start, the longer one surrounds the other",
+            "of two operators with one start, the longer one must surround the shorter one",
             "sort by (start, -duration)",
         ),
         made.NO_GAP: (
-            "an operator that starts where another ends is not inside it",
+            "an operator that starts where another one ends must not be inside that one",
             "close an operator whose end is <= the next start",
         ),
         made.TIES: (
-            "rows with equal own_us are in the order of their names",
+            "rows with equal own_us must be in the order of their names",
             "sort by (-own_us, operator)",
         ),
         "": (
-            "an operator may have a duration of 0, and it counts as a call",
+            "an operator with a duration of 0 must count as a call",
             "look at ph and cat alone, not at whether dur is 0",
         ),
     },
@@ -178,14 +178,13 @@ own.same(
     oracle=made.own_times,
     within=1e-6,
     slips={
-        "ranges, calls and kernels are in the table as well": (
+        "your table also has ranges, CUDA calls and kernels": (
             partial(made.own_times, slip=made.OTHERS)
         )
     },
     name="ranges_are_no_operators",
     says="own_times leaves out ranges, Python functions, CUDA calls and kernels.",
-    why='an operator is an event with "ph" X and "cat" cpu_op, whatever its name; only operators '
-    "are taken from the time of an operator",
+    why='an operator must be an event with "ph" X and "cat" cpu_op; only operators may be subtracted',
     try_='event.get("ph") == "X" and event.get("cat") == "cpu_op"',
 )
 
@@ -204,7 +203,7 @@ TABLE = record(text=TEXT, top=INTEGER, traces=list_of(list_of(LARGEST)))
 def written(student: Student, rig: Rig) -> Any:
     """Let two handlers write, the second one into a folder of its own."""
     answers, tables = rig.answers(student), []
-    for cycles in (Cycles(wait=0, spare=1), Cycles(wait=0, repeat=1)):
+    for number, cycles in enumerate((Cycles(wait=0, spare=1), Cycles(wait=0, repeat=1)), 1):
         rank = rig.integer(0, 9)
         top = rig.integer(8, 9)  # nested operators are among so many
         names = [f"rank{rank}_cycle{n + 1}_trace.json.gz" for n in range(cycles.repeat)]
@@ -215,7 +214,7 @@ def written(student: Student, rig: Rig) -> Any:
             handler = student.make_handler(str(folder), rank=rank, top=top)
             files = rig.handled(folder, handler, cycles)
             tables.append(rig.table(folder, top))
-        answers.add(f"files of rank {rank}, {cycles.repeat} cycles", files)
+        answers.add(f"rank {rank}, files of handler {number}", files)
     return {**answers.values(), "tables": tables}
 
 
@@ -223,16 +222,16 @@ def written(student: Student, rig: Rig) -> Any:
 def one_file_for_each_cycle(written: Pair) -> Verdict:
     """Cycle n is in rank{rank}_cycle{n}_trace.json.gz, and no file but operators.csv is beside them."""
     why = {
-        "1 cycles, names": (
-            "the first handler is right, the second one is not: each handler counts its own calls",
+        "handler 2, names": (
+            "the first handler is right, and the second is not: usually both count with one counter",
             "set the counter to 0 in make_handler, and change it in the handler by nonlocal",
         ),
         "names": (
-            "the n-th call of a handler writes cycle n, and nothing else beside operators.csv",
+            "the n-th call of a handler must write cycle n, and no other file but operators.csv",
             'count the calls in the handler: f"rank{rank}_cycle{cycle}_trace.json.gz"',
         ),
         "": (
-            "each file is of its own cycle, as gzipped JSON",
+            "each file must hold the steps of its own cycle, as gzipped JSON",
             "prof.export_chrome_trace(str(file)), once in each call",
         ),
     }
@@ -277,23 +276,23 @@ def records_the_right_steps(recorded: Pair) -> Verdict:
             "for i in range(steps): step(i)",
         ),
         "the handler": (
-            "the schedule moves on only at prof.step(), and no error says that it is missing",
-            "call prof.step() after each step(i)",
+            "prof.step() is never called, or the profiler did not get the handler",
+            "profile(on_trace_ready=handler, ...), and prof.step() after each step(i)",
         ),
         "number of traces": (
-            "without repeat= the cycles go on until the last step",
+            "the schedule must end after `repeat` cycles: without repeat= they go on until the last step",
             "schedule(..., repeat=repeat)",
         ),
         "warm-up": (
-            "the steps of warmup come behind those of wait, and before those that are recorded",
+            "the steps of warmup must come behind those of wait, and before those that are recorded",
             "schedule(wait=wait, warmup=warmup, ...)",
         ),
         "returned": (
-            "profile_cycles returns how many cycles were recorded",
-            "return the number of cycles",
+            "profile_cycles must return how many cycles were recorded",
+            "return repeat",
         ),
         "": (
-            "the schedule decides what is recorded, and prof.step() ends a step: first the work, then it",
+            "usually the profiler has no schedule, or prof.step() is called before step(i), and not after it",
             "profile(schedule=schedule(wait=wait, ...)), and in the loop step(i), then prof.step()",
         ),
     }
@@ -329,8 +328,8 @@ cut.refuses(
     },
     name="refuses_a_cut_cycle",
     says="profile_cycles raises ValueError before the first step if the steps end before the cycles.",
-    why="a cycle that is cut has half of its steps, or none, and torch does not say so",
-    try_="compare steps with repeat * (wait + warmup + active) before anything else",
+    why="too few steps for all cycles must raise ValueError before the first step: torch raises nothing",
+    try_="raise ValueError if steps < repeat * (wait + warmup + active)",
     needs=[],
 )
 
@@ -346,9 +345,11 @@ def trace_is_whole(rank0_cycle2_trace: Trace) -> Verdict:
     ranges = ("forward", "backward")
     why = profile.recorded(rank0_cycle2_trace, RECORDED, PASSED_OVER, ranges)
     why = why or profile.another_network(rank0_cycle2_trace, CONVOLUTIONS)
-    measured = f"{len(rank0_cycle2_trace.steps)} steps"
     evidence = profile.consists_of(rank0_cycle2_trace)
-    return Failed(measured, why, AGAIN, evidence) if why else Passed(measured, evidence)
+    if why:
+        cause = "the file is of another cycle or program"
+        return Failed(f"{rank0_cycle2_trace.file}: {why}", cause, AGAIN, evidence)
+    return Passed(f"{len(rank0_cycle2_trace.steps)} steps", evidence)
 
 
 @part.check(basis="artefact", needs=[trace_is_whole])
@@ -359,5 +360,7 @@ def csv_fits_the_trace(operators: Table, rank0_cycle2_trace: Trace) -> Verdict:
     second = [row for row in rows if row["cycle"] == 2]
     problem = problem or judges.handed_in_problem(second, rank0_cycle2_trace, 0.03)
     if problem:
-        return Failed(f"{len(rows)} rows", problem, AGAIN)
+        cause = "usually the table and the trace are of two runs"
+        try_ = f"if operators_fit_the_traces fails, fix it first; then {AGAIN}"
+        return Failed(problem, cause, try_)
     return Passed(f"{len(second)} rows of cycle 2")

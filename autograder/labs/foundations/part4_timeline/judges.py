@@ -15,42 +15,42 @@ ROUNDED = 0.01  # microseconds
 OWN = 'own_times(json.load(gzip.open(file, "rt"))["traceEvents"])[:top]'
 CAUSES = {
     "calls of": (
-        "calls counts the events of one name in the trace of this cycle alone",
+        "calls must be the number of events of this name in the trace of this cycle alone",
         "read the file that this call of the handler wrote, and count each event once",
     ),
     "is a range or a call": (
-        "key_averages() also has ranges, and a trace also has calls and kernels",
+        "your table has an event that is no operator: key_averages(), for example, also has ranges",
         f'keep the events whose "cat" is cpu_op: {OWN}',
     ),
     "has more": (
-        "the rows of a cycle are those with the most own time, the most first",
-        "sort by own_us, and take [:top] after that",
+        "the rows of a cycle must be those with the most own time, the most first",
+        "if own_times_are_right fails, fix it first; then sort by own_us, and take [:top]",
     ),
     "us; the trace has": (
-        "own_us is the time without operators inside, in microseconds, as it is",
-        "try own_times on three operators, one inside the other, and do not round what it returns",
+        "own_us must be the time without the operators inside, in microseconds, not rounded",
+        "if own_times_are_right fails, fix it first; then write own_us as own_times returns it",
     ),
     "again": (
-        "each cycle writes the names of the columns",
+        "each call of the handler writes the names of the columns",
         'header=True in the first call of the handler, mode="a" and header=False later',
     ),
     "cells": (
-        "the file also has rows of another table, without the names of the columns",
-        'mode="w" in the first call of each handler, which counts its own calls',
+        "an operators.csv was there before the first call, and usually that call added its rows to it",
+        'mode="w" in the first call of each handler, mode="a" in later calls',
     ),
     **dict.fromkeys(
         ("in that order", "one row too many"),
         (
-            "each cycle appends exactly `top` rows, with places 1 ... `top`, after the rows of earlier cycles",
+            "each cycle must append exactly `top` rows, with places 1 ... `top`, after the rows of earlier cycles",
             f'append: mode="a" from the second call on; {OWN}',
         ),
     ),
     "column '": (
-        "the table has the five columns that the handout lists, and no other",
+        "the table must have the five columns that the handout lists, and no other",
         "write cycle, place, operator, calls and own_us: own_times also returns total_us",
     ),
     "": (
-        "each cycle adds the operators with the most own time in its own trace",
+        "each cycle must add the operators with the most own time in its own trace",
         f"cycle, place and the rows of {OWN}",
     ),
 }

@@ -12,8 +12,8 @@ Event = dict[str, Any]
 Row = dict[str, Any]
 OPERATOR, TABLE = "cpu_op", "operators.csv"
 
-ONE_START, NO_GAP, NO_DURATION = "one start", "no gap", "no duration"
-THREADS, PROCESSES, TIES = "two threads", "two processes", "ties"
+ONE_START, NO_GAP, NO_DURATION = "shared starts", "no gaps", "durations of 0"
+THREADS, PROCESSES, TIES = "two threads", "two processes", "equal own_us"
 OTHERS = "ranges, calls and kernels"
 PLACES = {THREADS: ((9, 1), (9, 2)), PROCESSES: ((9, 1), (8, 1))}
 """Process and thread of operators; otherwise there is one of each."""

@@ -46,7 +46,7 @@ def draws(student: Student, rig: Rig) -> Any:
         drawn = student.draw_augmentation(SAMPLES, generator, pad=pad)
         drawn = rig.returned("draw_augmentation", drawn)
         for name in NAMES:
-            answers.add(f"{name} of {case}", drawn[name])
+            answers.add(f"{name} drawn with {case}", drawn[name])
     answers.add("global", rig.global_draws())
     return {**answers.values(), "pad": pad}
 
@@ -57,7 +57,7 @@ def draws_for_each_sample(draws: Pair) -> Verdict:
     drawn = judges.drawn(draws, FOR_EACH)
     if isinstance(drawn, Failed):
         return drawn
-    of_a_seed = np.array([drawn[f"{name} of {SEEDS[0]}"] for name in NAMES])
+    of_a_seed = np.array([drawn[f"{name} drawn with {SEEDS[0]}"] for name in NAMES])
     problem = judges.draw_problem(draws.baseline.values["pad"], of_a_seed)
     return Failed(*problem) if problem else Passed(f"{SAMPLES} samples, all even")
 
@@ -70,13 +70,15 @@ def follows_its_generator(draws: Pair) -> Verdict:
         return drawn
     given = "give generator=generator to each call that draws"
     for name in NAMES:
-        first, again, other, later = (drawn[f"{name} of {seed}"] for seed in SEEDS)
+        first, again, other, later = (drawn[f"{name} drawn with {seed}"] for seed in SEEDS)
         if not np.array_equal(first, again):
-            why = "it is drawn from another generator"
+            why = f"your code draws {name} without the generator that it gets"
             return Failed(f"{name} differs for the same seed", why, given)
         if np.array_equal(first, other):
             why = "your code sets a seed of its own"
-            return Failed(f"{name} is the same for another seed", why, SEEDS_NOTHING)
+            return Failed(
+                f"{name} is the same for another seed", why, f"{given}, and {SEEDS_NOTHING}"
+            )
         if np.array_equal(other, later):
             why = "each batch starts from the seed again, so all batches are augmented alike"
             return Failed(
@@ -85,7 +87,7 @@ def follows_its_generator(draws: Pair) -> Verdict:
                 "draw from the generator as it is; a copy or a new one begins at the seed",
             )
     if not np.array_equal(drawn["global"], draws.baseline.arrays["numbers"][-4:]):
-        why = "your code draws from it, or sets its seed"
+        why = "your code draws from the global generator, or sets its seed"
         return Failed("the global generator moved", why, f"{given}, and {SEEDS_NOTHING}")
     return Passed("the same for the same seed")
 
@@ -94,7 +96,7 @@ def follows_its_generator(draws: Pair) -> Verdict:
 
 augment = Exercise("augment", part)
 PLAIN, MIRRORED = "plain crops", "mirrored images"
-ENDS, BRIGHT = "offsets 0 and 2 pad", "gains that clamp"
+ENDS, BRIGHT = "offsets 0 and 2 * pad", "gains above 1"
 FLIPPED = {PLAIN: 0.0, MIRRORED: 1.0}
 GAINS = {PLAIN: (0.8, 1.0), MIRRORED: (0.8, 1.0), BRIGHT: (1.1, 1.2)}
 
@@ -154,7 +156,7 @@ augment.same(
     "clamped gains, views.",
     slips={
         (
-            "what is around an image is a copy of its edge, and it must be zeros",
+            "your padding repeats the edge of an image, and must be zeros",
             "torch.nn.functional.pad(images, (pad, pad, pad, pad))",
         ): slipped(mode="edge"),
         (
@@ -166,34 +168,35 @@ augment.same(
             "use MEAN and STD as given has them",
         ): slipped(channels=-1),
         (
-            "zeros are added to images that are standardised: the border must be black, and is grey",
+            "your code pads after it standardises: the border must be black, and is grey",
             "pad the uint8 images, before everything else",
         ): slipped(late=True),
         (
-            "a mirrored column is counted from the height; it must be counted from the width",
+            "your code counts a mirrored column from the height, and must count it from the width",
             "columns = torch.where(flip[:, None], w - 1 - columns, columns)",
         ): slipped(mirrored_by=2),
     },
     why={
         "pad is": (
-            "with pad=4 it is right: the argument pad is not used, or its default is used somewhere",
-            "look for a 4, and for a call that leaves pad out",
+            "with pad=4 it is right: a 4 stands where pad belongs, or a call leaves pad out",
+            "write pad in place of each 4, and hand pad on",
         ),
-        "a 1 x 1": "other sizes are right: an image of one pixel loses a dimension, or its sides are mixed up",
-        "batch is 0": "an empty batch needs no branch of its own: no loop, and no torch.stack",
+        "a 1 x 1": "other sizes are right: usually an image of one pixel loses a dimension",
+        "batch is 0": (
+            "an empty batch must give an empty result",
+            "no loop and no torch.stack: then no images need no branch of their own",
+        ),
         MIRRORED: (
-            "without mirrored images it is right: crop first, then mirror the crop left and right",
-            "columns = torch.where(flip[:, None], w - 1 - columns, columns)",
+            "without mirrored images it is right: your code must mirror the crop, not what it is cropped from",
+            "read column left + c, or left + w - 1 - c if flip, for c = 0 ... w - 1; do not change left",
         ),
         BRIGHT: (
-            "with gains up to 1 it is right: pixels past white are clamped after the gain, before MEAN",
+            "with gains up to 1 it is right: pixels must be clamped to 1 after the gain and before MEAN",
             "(cropped.float() / 255 * gain[:, None, None, None]).clamp(0, 1)",
         ),
-        "": "an image that is not mirrored, with a gain below 1, is wrong. The steps are: pad with zeros, crop, "
-        "divide by 255, multiply by gain, clamp, standardise. If it is off by less than 0.02, the steps are right, "
-        "and numbers were rounded to 16 bits or to bytes",
+        "": "the steps must be, in float32: pad with zeros, crop, divide by 255, multiply by gain, clamp, standardise",
     },
-    try_="compare with baseline/part5_augmentation.py on one image",
+    try_="compare with baseline/part5_augmentation.py on one image of 5 x 9 pixels",
 )
 augment.leaves_inputs_alone(
     WIDE, name="leaves_inputs_alone", try_="clamp makes a new tensor; clamp_ does not"
@@ -204,7 +207,7 @@ augment.operations_do_not_grow(
     {**SMALL, "batch": 32, "kind": MIRRORED},
     name="operations_do_not_grow",
     says="The number of torch operations does not grow with the batch.",
-    why="a Python loop over samples is left",
+    why="your code loops in Python over samples",
     try_=CROPS,
 )
 augment.fetches_nothing(
@@ -217,7 +220,7 @@ augment.stays_on_the_device(
     bytes=100,
     name="stays_on_the_device",
     says="augment makes all tensors on the device of the images, and no shape depends on a value.",
-    why="tensors were made on the CPU and copied: MEAN and STD have 24 bytes, and nothing else has to cross",
+    why="your code copies more to the device than the 24 bytes of MEAN and STD: a tensor is made on the CPU",
     hints={
         "a mask as an index": "torch.where(flip[:, None], ...) in place of the mask",
         "host asks for a value": "keep top, left, flip and gain as tensors: no .item(), if or .cpu()",
@@ -266,12 +269,17 @@ def prepares_as_drawn(prepared: Pair) -> Verdict:
     trusted, own = prepared.baseline.arrays, prepared.student.arrays
     drawn = [own[name] for name in NAMES]
     expected = judges.augmented(trusted["images"], drawn, trusted["mean"], trusted["std"])
-    apart = outputs.furthest(own["result"], expected.ravel(), row=expected.shape[-1])
-    measured = f"off by {apart:.1e} of the largest number of a row (allowed 1e-04)"
+    got, right = own["result"], expected.ravel()
+    apart = outputs.furthest(got, right, row=expected.shape[-1])
     if apart <= 1e-4:
-        return Passed(measured)
-    why = "it is not augment(images, **draw_augmentation(len(images), generator))"
-    return Failed(measured, why, "draw once from the generator that is given, with the default pad")
+        return Passed(f"off by {apart:.1e} of the largest number of a row")
+    measured = f"{got.size} numbers, and {right.size} are right"
+    if got.size == right.size:
+        at = int(abs(got - right).argmax())
+        measured = f"number {at} of the result is {got[at]:.4g}, and {right[at]:.4g} is right"
+    why = "the result must be augment(images, **draw_augmentation(len(images), generator))"
+    try_ = "if follows_its_generator fails, fix it first; then draw once, with the default pad"
+    return Failed(measured, why, try_)
 
 
 part.add_check(
@@ -294,7 +302,7 @@ prepare.stays_on_the_device(
     bytes=36_864,
     name="moves_bytes_not_floats",
     says="prepare_batch moves uint8 to the device, and float32 is made there.",
-    why="floats crossed: a uint8 has one byte, a float32 has four",
+    why="your code moves more than the bytes of the uint8 images: usually float32, with four bytes each",
     try_="images.to(device) first, and .float() on the device",
     needs=["prepares_what_it_draws", "stays_on_the_device"],
 )

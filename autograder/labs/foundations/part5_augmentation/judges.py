@@ -16,15 +16,19 @@ NAMES = ("flip", "top", "left", "gain")
 PAD = 4  # where nobody says another
 SAMPLES, SIGMAS = 4000, 6
 FOR_EACH = "torch.rand(batch, generator=generator), torch.randint(..., (batch,), ...)"
-ENDS = "torch.randint(2 * pad + 1, (batch,), ...) for offsets: it leaves out its upper end; rand is in 0 ... 1"
-SEEDS = ("a seed", "the same seed", "another seed", "a second call")
+OFFSETS = "torch.randint(2 * pad + 1, (batch,), generator=generator)"
+EVENLY = {
+    "flip": "torch.rand(batch, generator=generator) < 0.5",
+    "gain": "0.8 + 0.4 * torch.rand(batch, generator=generator)",
+}
+SEEDS = ("a seed", "the same seed", "another seed", "another seed, second call")
 
 
 def drawn(draws: Pair, try_: str) -> dict[str, Array] | Failed:
     """Return what was drawn by name and seed, or why it has another form than the slow version's."""
     values = dict[str, Array]()
     for case, asked, own, _ in outputs.paired(draws):
-        why = "it needs one number for each sample"
+        why = "there must be one number for each sample"
         if problem := misfit(case, asked, own, why, try_):
             return problem
         assert own is not None
@@ -38,39 +42,36 @@ def draw_problem(pad: int, drawn: Array) -> tuple[str, str, str] | None:
     with np.errstate(all="ignore"):  # a draw may be any number
         quarter = np.floor((gain - 1) * 9.99999 + 2)  # of 0.8 ... 1.2, both ends included
     offsets = 2 * pad + 1
-    for name, values, many in (
-        ("flip", flip, 2),
-        ("top", top, offsets),
-        ("left", left, offsets),
-        ("the quarter of its range that gain is in", quarter, 4),
-    ):
+    ranges = (flip, 2), (top, offsets), (left, offsets), (quarter, 4)
+    for name, own, (values, many) in zip(NAMES, drawn, ranges, strict=True):
+        evenly = EVENLY.get(name, OFFSETS)
         counts = np.array([int((values == place).sum()) for place in range(many)])
         expected = SAMPLES / many
         allowed = SIGMAS * (expected * (1 - 1 / many)) ** 0.5
         if counts.sum() < SAMPLES:
             outside = f"{name} is out of range for {SAMPLES - counts.sum()} of {SAMPLES} samples"
-            why = f"with pad={pad}, offsets are 0 ... {2 * pad}; gains are 0.8 ... 1.2"
-            return outside, why, ENDS
-        if counts.max() == SAMPLES:
+            why = f"with pad={pad}, offsets must be 0 ... {2 * pad}; gains must be 0.8 ... 1.2"
+            return outside, why, evenly
+        if (own == own[0]).all():
             measured = f"{name} is the same for {SAMPLES} samples"
-            return measured, "one number was drawn for the batch", FOR_EACH
+            return measured, "your code draws one number for the batch, or none", FOR_EACH
         if abs(counts - expected).max() > allowed:
-            measured = f"{name}: the values come {', '.join(map(str, counts))} times"
+            places = "quarters of 0.8 ... 1.2" if name == "gain" else f"values 0 ... {many - 1}"
+            measured = f"{name}: the {places} come {', '.join(map(str, counts))} times"
             return (
-                f"{measured}; expected {expected:.0f} +- {allowed:.0f}",
-                "each value of the range has to be equally likely",
-                ENDS,
+                f"{measured}; {expected:.0f} +- {allowed:.0f} is right",
+                "all must be equally likely; randint, for example, leaves out its upper end",
+                evenly,
             )
     with np.errstate(all="ignore"):
         correlations = np.triu(np.corrcoef(drawn), 1)
     a, b = np.unravel_index(np.argmax(abs(correlations)), correlations.shape)
     if abs(correlations[a, b]) > SIGMAS / SAMPLES**0.5:
         measured = f"{NAMES[a]} and {NAMES[b]} have a correlation of {correlations[a, b]:.2f}"
-        why = "one draw is used for two things"
         return (
-            f"{measured}; expected 0 +- 0.09",
-            why,
-            "draw anew for each of flip, top, left and gain",
+            f"{measured}; 0 +- 0.09 is right",
+            "your code uses one draw for both, or draws both from one seed",
+            "draw anew for each of flip, top, left and gain, from one generator",
         )
     return None
 

@@ -131,31 +131,31 @@ fold.same(
     "for all kinds of networks in given.CAN_BE_FOLDED but the last.",
     why={
         "without a bias": (
-            "the new convolution needs a bias, even if the old one has none",
+            "the new convolution must have a bias, even if the old one has none",
             "take 0 for a bias that is None, and give the new convolution a Parameter",
         ),
         "groups": (
-            "the new convolution has other groups, strides or dilation than the old one",
+            "the new convolution must have the groups, stride and dilation of the old one",
             "copy.deepcopy(convolution), and change its weight and bias alone",
         ),
         "norm without weights": (
-            "a norm with affine=False has neither weight nor bias",
-            "take 1 for a weight that is None, and 0 for a bias",
+            "a norm with affine=False has no weight and bias, which must count as 1 and 0",
+            "take 1 for a weight and 0 for a bias that is None",
         ),
         "registered": (
-            "the next norm in modules() is not always the next norm that is called",
+            "the order of calls must decide: that of modules() may be another one",
             "go through the nodes of torch.fx.symbolic_trace(model).graph",
         ),
         "two convolutions": (
-            "the call before a norm is not always that of its convolution: look at what the norm gets",
+            "a norm must be folded into the convolution whose result it gets, and not into one called before it",
             "node.args[0], in place of node.prev",
         ),
         NESTED: (
-            "a norm inside of a block is folded in a wrong way, or its layers are not found by name",
+            "other networks are right: usually layers inside of a block are not found by their names",
             "get_submodule(node.target) takes names with dots",
         ),
         "": (
-            "the convolution's own bias is lost or not multiplied, or the norm's eps is not under the root",
+            "usually the convolution's own bias is lost or not multiplied, or eps is not under the root",
             FOLDED,
         ),
     },
@@ -179,24 +179,20 @@ fold.same(
     says="fold_model keeps each norm whose folding would make a result wrong.",
     why={
         "used twice": (
-            "another layer needs the result without the norm, and it is gone",
+            "your code folds a norm, though another layer needs the result without it",
             "fold only if the norm is the one user of the convolution's node: len(node.users) == 1",
         ),
-        "share": (
-            "the other call of the convolution must not get the folded weights",
-            "count the calls of each convolution in the graph, by module and not by name",
-        ),
-        "also called": (
-            "the call without a norm must not get the folded weights",
-            "count the calls of each convolution in the graph, also those without a norm",
+        "a convolution that": (
+            "this convolution is called twice, so no norm must be folded into it",
+            "count the calls of each convolution in the graph, by module, with a norm or without",
         ),
         "of the batch": (
-            "this norm takes its statistics from each batch, so there is nothing to fold",
+            "this norm takes its statistics from each batch, and must be kept",
             "keep a norm whose running_mean is None",
         ),
         "": (
-            "a norm can be folded only if its input is the result of a convolution, unchanged",
-            "look at the module of node.args[0]",
+            "a norm must be kept unless its input is the result of a convolution, unchanged",
+            "fold only if the module of node.args[0] is a Conv2d",
         ),
     },
     try_=SEE,
@@ -208,9 +204,8 @@ fold.would_launch(
     of=folded,
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
-    why="each layer that is left beside the four convolutions needs a launch of its own",
-    try_="print the folded network, which should hold convolutions alone: a norm without weights, one behind a "
-    "convolution without bias, one that is called behind two convolutions, or a layer that multiplies and adds is left",
+    why="a layer is left beside the four convolutions, and needs a launch of its own",
+    try_="print the folded network, and fold each norm or affine layer that is left into its convolution",
     needs=["folds_right"],
 )
 fold.refuses(
@@ -222,8 +217,8 @@ fold.refuses(
     takes={"all norms in eval()": {"mode": ""}},
     name="refuses_training_mode",
     says="fold_model raises ValueError if any BatchNorm2d is in train().",
-    why="a norm in train() uses the statistics of each batch, and its running statistics still move",
-    try_="look at .training of each BatchNorm2d in model.modules()",
+    why="any norm in train() must be refused, also in a block: it uses the statistics of each batch",
+    try_="raise ValueError if .training of any BatchNorm2d in model.modules() is True",
     needs=[],
 )
 

@@ -35,37 +35,37 @@ class Purpose:
 
 
 STATIC = ("None", "False")
-FIXED = "a CUDA graph holds for one shape, and the shapes stay: dynamic=True makes slower kernels for nothing"
+FIXED = "your call has dynamic=True: shapes stay, and it makes slower kernels for nothing"
 PURPOSES = {
     "is it captured": Purpose(
         frozenset(),
         (),
-        "no compiler is needed to see what is captured, and a graph break must be an error",
+        "the graph must run without a compiler, and a graph break must be an error",
         'backend="eager" and fullgraph=True',
         captures=True,
     ),
     "many batch sizes": Purpose(
         frozenset(),
         ("True",),
-        "one build for all sizes needs dynamic=True; CUDA graphs and searches are made again for each size",
+        "all sizes must share one build; CUDA graphs and searches are made again for each size",
         "dynamic=True, and the default mode",
     ),
     "few launches": Purpose(
         frozenset({GRAPHS}),
         STATIC,
-        "a CUDA graph issues many kernels by one launch, and only reduce-overhead does just that",
+        "one launch must issue many kernels, by a CUDA graph: only reduce-overhead does just that",
         'mode="reduce-overhead", without dynamic=True',
     ),
     "slow build, fast run": Purpose(
         frozenset({GRAPHS, SEARCH}),
         STATIC,
-        "a slow build may search for the fastest kernels and record a CUDA graph as well",
+        "the build must search for the fastest kernels and record a CUDA graph as well",
         'mode="max-autotune", without dynamic=True',
     ),
     "search, but shapes change": Purpose(
         frozenset({SEARCH}),
         ("None", "True"),
-        "the kernels are searched for, but a CUDA graph would be recorded for each shape",
+        "kernels must be searched for, without CUDA graphs: a CUDA graph would be recorded for each shape",
         'mode="max-autotune-no-cudagraphs"',
     ),
 }
@@ -93,7 +93,7 @@ def purpose_problem(purpose: str, asked: Mapping[str, Any]) -> tuple[str, str, s
         times = f"torch.compile was called {many(len(calls), 'time')}"
         lost = ", and its result was not returned" * (len(calls) == 1)
         measured = f'"{purpose}": {times}{lost}'
-        why = "compile_for returns what one call of torch.compile returns"
+        why = "compile_for must return what one call of torch.compile returns"
         return measured, why, "return torch.compile(model, ...)"
     if wanted.fits(calls[0]):
         return None
@@ -122,31 +122,31 @@ def row_problem(rows: Sequence[Row]) -> str:
 
 COUNTED = {
     "operators": (
-        "each operator that is called without gradients counts once; views and aten.empty do not count",
+        "each operator must count once, called without gradients; views and aten.empty must not",
         "skip what func.is_view is true of, and torch.ops.aten.empty; call under torch.no_grad()",
     ),
     "graphs": (
-        "Python looks at a value, which cuts the function in two",
-        "take .graphs of what given.launches returns",
+        "graphs must be the pieces of a version: a look at a value cuts it in two",
+        "given.launches(...).graphs",
     ),
     "entry 4, launches": (
-        "a kernel that is launched twice counts twice: its name is in the lists several times",
-        "take .count of what given.launches returns, or len() of its lists, without set()",
+        "a kernel that is launched twice must count twice: its name is in a list twice",
+        "given.launches(...).count, or len() of its lists, without set()",
     ),
     "launches": (
-        "compiled code is not counted by its operators: one kernel may do the work of several",
-        "take .count of what given.launches returns",
+        "launches must count kernels, not operators: one kernel may do the work of several",
+        "given.launches(...).count",
     ),
     "extern": (
-        "extern is the number of a library's kernels",
-        "len() of the list .extern of what given.launches returns",
+        "extern must be the number of a library's kernels",
+        "len(given.launches(...).extern)",
     ),
     "fused": (
-        "fused is the number of kernels that the compiler writes",
-        "len() of the list .fused of what given.launches returns",
+        "fused must be the number of kernels that the compiler writes",
+        "len(given.launches(...).fused)",
     ),
     "": (
-        "each version has one row, in the order of versions",
+        "each version must have one row, in the order of versions",
         "for name, version in versions.items()",
     ),
 }

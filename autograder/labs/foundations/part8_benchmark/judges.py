@@ -130,9 +130,9 @@ def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         name = row["version"]
         if not row["p50_ms"] <= row["p95_ms"] <= row["p99_ms"]:
-            return f"{name}: half of the calls are faster than p50_ms, so p95_ms and p99_ms are not less"
+            return f"{name}: p50_ms, p95_ms and p99_ms fall, and must rise"
         if abs(row["mean_ms"] * row["per_second"] / 1000 - 1) > 0.01:
-            return f"{name}: per_second is 1000 / mean_ms, {1000 / row['mean_ms']:.4g}"
+            return f"{name}: per_second is {row['per_second']:.4g}, and 1000 / mean_ms {1000 / row['mean_ms']:.4g}"
         if not row["low"] <= row["ratio"] <= row["high"]:
             return f"{name}: the ratio is outside of its interval, from low to high"
         verdict = "faster" if row["low"] > 1 else "slower" if row["high"] < 1 else "no difference"
@@ -146,38 +146,41 @@ def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
 
 SPEEDUPS = {
     "cumulative": (
-        "120 minutes over 31 is 3.87 times as fast; 2.77 leaves out the first factor",
-        "the first row's minutes / this row's; the first, not the longest",
+        "cumulative must be the first row's minutes / this row's: 120 / 31 is 3.87",
+        "divide the minutes of the first row, not of the second or of the longest",
     ),
     "saved": (
-        "saved_percent is of the first time: 31 of 120 minutes is 74 % less, and not 74 % faster",
+        "saved_percent must be of the first row's minutes: 31 of 120 minutes is 74 % less",
         "100 * (1 - own / first)",
     ),
     "incremental": (
-        "each row is compared with the row before it, the first with itself",
+        "each row must be compared with the row before it, the first with itself",
         "previous / own, and 1 for the first",
     ),
-    "": ("a row for each entry of minutes, in order", "for step, own in minutes.items()"),
+    "": (
+        "there must be a row for each entry of minutes, in order",
+        "for step, own in minutes.items()",
+    ),
 }
 
 
 MEMORY = {
     "activations": (
-        "only one micro-batch is there at a time",
+        "activations must be of one micro-batch: there is one at a time",
         "micro_batch * activations_per_sample, without accumulation",
     ),
     "effective": (
-        "the effective batch is what an update averages over, in all processes",
+        "the effective batch must be what an update averages over, in all processes",
         "micro_batch * accumulation * processes",
     ),
-    "gib": ("a GiB is 2**30 bytes", "total / 2**30"),
-    "total": ("the total is the sum of these five, activations included", "add all five"),
+    "gib": ("total_gib must be in GiB: a GiB is 2**30 bytes", "total / 2**30"),
+    "total": ("the total must be the sum of these five, activations included", "add all five"),
     "optimizer": (
-        "Adam keeps two numbers for each parameter, of 4 bytes, and in pure_half of 2",
+        "optimizer must be 8 bytes for each parameter, and 4 in pure_half: Adam keeps two numbers",
         "parameters times the last column of the handout's table",
     ),
     "": (
-        "a process holds all parameters, and the recipe says how many bytes each of them needs",
+        "each process must hold all parameters, of as many bytes as the recipe says",
         "parameters times the number in the recipe's row, not divided by processes",
     ),
 }
@@ -186,14 +189,14 @@ MEMORY = {
 CALLS = {
     "calls for": (
         "the function must be called warmup times, and then repeats times more",
-        "write two loops, one after the other",
+        "two loops, one after the other, that both call function(*inputs)",
     ),
     "other inputs": (
         "some calls get other objects than those that benchmark was given; a copy is another object",
         "function(*inputs), for calls that warm up as well",
     ),
     "slow first": (
-        "calls that warm up are timed as well",
+        "your code times calls that warm up as well",
         "begin the list of runs after the loop of the warm-up",
     ),
 }
@@ -201,32 +204,32 @@ CALLS = {
 
 STATISTICS = {
     "runs": (
-        "runs are the times of the calls in ms, each measured alone by time.perf_counter()",
+        "runs must be the times of the calls in ms, each measured alone by time.perf_counter()",
         "start = time.perf_counter(); call; 1000 * (time.perf_counter() - start)",
     ),
     "std": (
-        "the standard deviation is that of the runs, in ms, with n or n - 1",
+        "std_ms must be the standard deviation of the runs, in ms, with n or n - 1",
         "np.std(runs)",
     ),
     "p50": (
-        "np.percentile interpolates between neighbours, as runs[int(0.5 * n)] does not",
+        "p50_ms must be interpolated between two runs; runs[int(0.5 * n)] is one of them",
         "np.percentile(runs, 50)",
     ),
     "p9": (
-        "np.percentile interpolates between neighbours, as runs[int(0.99 * n)] does not",
+        "percentiles must be interpolated between two runs; runs[int(0.99 * n)] is one of them",
         "np.percentile(runs, [95, 99])",
     ),
     "per_second": (
-        "it is repeats / the sum of the seconds, not a mean of rates",
+        "per_second must be repeats / the sum of the seconds, not a mean of rates",
         "divide once, by the sum of all calls",
     ),
-    "": ("mean_ms is the mean of the runs, in ms", "np.mean(runs)"),
+    "": ("mean_ms must be the mean of the runs, in ms", "np.mean(runs)"),
 }
 
 
 CALLED = {
     ", calls": (
-        "each function is called warmup times, and then once in each pair",
+        "each function must be called warmup times, and then once in each pair",
         "call both functions in the loop of the warm-up, and both in each pair",
     )
 }
@@ -240,27 +243,27 @@ INVERTED = (
 
 DRIFT = {
     ", first of each pair": (
-        "the machine gets slower, and whatever is always timed later pays for it",
+        "the sides must take turns: the machine gets slower, and the later call pays for it",
         "begin pairs 1, 3, 5, ... with the baseline, and pairs 2, 4, 6, ... with the candidate",
     ),
     "without noise": (
-        "calls get slower one after the other, so only the two calls of one pair can be compared",
+        "only the two calls of one pair must be compared: calls get slower one after the other",
         "a ratio for each pair, and the median of these ratios",
     ),
     "": (
-        "one call in thirty takes four times as long, and decides a mean",
-        "the median of the pairs' ratios, not the ratio of two means or sums",
+        "two slow calls change your ratio: usually it is one of means or sums",
+        "take the median of the pairs' ratios",
     ),
 }
 
 
 VERDICTS = {
     "equal times": (
-        "an interval that begins or ends at 1 exactly is on neither side of 1",
+        "an interval that begins or ends at 1 exactly must be on neither side of 1",
         "compare with > and <, not with >= and <=",
     ),
     "": (
-        "a ratio that is not 1 may be chance: the interval decides",
-        "look at low and high, not at ratio",
+        "the interval must decide: a ratio that is not 1 may be chance",
+        "if interval_is_right fails, fix it first; then low > 1 or high < 1, whatever ratio is",
     ),
 }

@@ -40,7 +40,7 @@ KERNELS = {
     "kernel, just below the ridge": (0.98, 1.0),
     "kernel, on the ridge": (1.0, 1.0),
 }
-TIE = "a tie"
+TIE = "two largest parts"
 OTHERS = (*WORKERS, "copy", "communication", "launch", TIE)
 
 
@@ -84,8 +84,8 @@ named.same(
     families=(),
     name="knows_the_ridge",
     says="diagnose says whether kernels are limited by arithmetic or by memory.",
-    why="a busy GPU may wait for its memory: the longer of flops / peak_flops and bytes / peak_bandwidth decides",
-    try_="compare these two times; where they are equal, the answer is compute",
+    why="the longer of flops / peak_flops and bytes / peak_bandwidth must decide: a busy GPU may wait for its memory",
+    try_="compute if flops / peak_flops >= bytes / peak_bandwidth, else bandwidth",
 )
 named.same(
     {kind: {"kind": kind} for kind in OTHERS},
@@ -96,11 +96,14 @@ named.same(
     says="diagnose names the largest of the five parts, and says whether workers are busy or storage is slow.",
     why={
         TIE: (
-            "of equal parts the first in PARTS counts",
+            "of equal parts the first in PARTS must count",
             "max(PARTS, key=...) takes the first one",
         ),
-        "workers": ("at a worker_busy of 0.5 or more it is cpu, else io", "worker_busy >= 0.5"),
-        "": "the largest of input, copy, communication, launch and kernel is the bottleneck",
+        "workers": (
+            "at a worker_busy of 0.5 or more it must be cpu, else io",
+            "worker_busy >= 0.5",
+        ),
+        "": "the largest of input, copy, communication, launch and kernel must decide",
     },
     try_='see "What to write" in the part 9 handout',
 )
@@ -148,20 +151,20 @@ plan.same(
     oracle=judges.planned,
     slips={
         (
-            "speedup is that of all fixes so far, which is cumulative",
+            "your speedup is that of all fixes so far, which is cumulative",
             "the seconds before this fix over those after it",
         ): lambda **given: [
             row | {"speedup": row["cumulative"]} for row in judges.planned(**given)
         ],
         (
-            "seconds are those that the fix saves, and must be those that are left",
+            "your seconds are those that the fix saves, and must be those that are left",
             "the sum of the five parts after the fix",
         ): lambda **given: [
             row | {"seconds": row["seconds"] * (row["speedup"] - 1)}
             for row in judges.planned(**given)
         ],
         (
-            "the order is that of the gains at the beginning, and an earlier fix may have taken the same seconds",
+            "your order is that of the gains at the beginning, but an earlier fix may take the same seconds",
             "compare the fixes anew after each one, by the seconds that are left then",
         ): lambda **given: judges.planned(**given, alone=True),
     },
@@ -201,7 +204,7 @@ STRINGS = (
 )
 visible.same(
     {
-        **{f"{value!r} of 4 GPUs": {"value": value, "count": 4} for value in STRINGS},
+        **{f"value {value!r} of 4 GPUs": {"value": value, "count": 4} for value in STRINGS},
         **{f"drawn {at}": {} for at in range(8)},
     },
     oracle=judges.visible,
@@ -261,10 +264,10 @@ usable.same(
     slips={
         (
             "os.cpu_count() counts the CPUs of the machine, and this process may use fewer",
-            "len(os.sched_getaffinity(0))",
+            "min(len(os.sched_getaffinity(0)), quota // period), at least 1",
         ): lambda **_: CPUS,
         (
-            "the file that quota names has no influence: only the affinity counts",
+            "your code ignores the file that quota names: only the affinity counts",
             "Path(quota).read_text().split() if the file is there",
         ): lambda affinity, **_: affinity,
     },
@@ -317,16 +320,22 @@ placing.same(
         **drawn(4),
     },
     oracle=judges.placed,
+    slips={
+        (
+            "your code gives a rank CPUs that are not allowed",
+            "leave out of each core what is not in machine['allowed']",
+        ): lambda machine, ranks: judges.placed(machine | {"allowed": "0-999"}, ranks)
+    },
     name="places_on_the_gpus_node",
     says="place gives each rank cores of its GPU's node, the allowed CPUs of each, and no core to two ranks.",
     why={
         "threads": (
-            "the loader's workers take their cores first, and each core counts once, not each of its CPUs",
+            "threads must be cores minus workers, and each core counts once, not each of its CPUs",
             "max(1, cores of the rank - workers)",
         ),
-        ", node": "a rank belongs on the node of its GPU",
-        "cannot be divided": "no core is left over: where n cores do not divide by k ranks, some have one more",
-        "": "cores are shared out, not CPU numbers: two ranks on the two CPUs of one core take turns",
+        ", node": "a rank must be on the node of its GPU",
+        "cannot be divided": "no core must be left over: where n do not divide by k ranks, some get one more",
+        "": "cores must be shared out, not CPU numbers: two ranks on the two CPUs of one core take turns",
     },
     try_="list the node's cores that have allowed CPUs, and give rank j of k those from j * n // k to (j + 1) * n // k",
 )
@@ -337,8 +346,8 @@ fitting.refuses(
     },
     takes={"three cores for three ranks": {**FEW, "allowed": "0-2,8-10"}},
     name="refuses_what_does_not_fit",
-    why="each rank needs a core and a GPU of its own",
-    try_="raise ValueError where a node has fewer allowed cores than ranks",
+    why="a rank without a core or a GPU of its own must be refused",
+    try_="raise ValueError if there are more ranks than GPUs, or on a node than allowed cores",
     needs=["places_on_the_gpus_node"],
 )
 
@@ -392,9 +401,9 @@ closest.same(
     name="picks_the_closest_pair",
     says="closest_pair finds the two GPUs with the best link, the first of equal pairs.",
     why={
-        "NV12": "12 links are more than 4, though NV12 comes before NV4 as text; of equal pairs the first counts",
-        "alike": "of equal pairs the first by a counts, then by b",
-        "": "NV before PIX, PXB, PHB, NODE, SYS; more NVLinks before fewer; of equal pairs the first",
+        "NV12": "12 links are more than 4, though NV12 comes before NV4 as text; of equal pairs the first must count",
+        "alike": "of equal pairs the first by a must count, then by b",
+        "": "the order must be NV, PIX, PXB, PHB, NODE, SYS; more NVLinks come before fewer",
     },
     try_="give each link a number, and take the smallest of (number, a, b)",
 )

@@ -124,45 +124,42 @@ def closest(links: Sequence[Sequence[str]]) -> list[int]:
 
 PLANNED = {
     "a fix that does not pay": (
-        "a fix that saves no more than 1 % of what is left is not worth its row",
+        "a fix that saves no more than 1 % of what is left must have no row",
         "stop where before - after <= 0.01 * before",
     ),
-    ", speedup": "each fix gains from what the others left: after the loader the kernel has "
-    "51 % of the step, not 25 %",
-    ", seconds": "seconds are those of the whole step after the fix",
-    ", cumulative": "cumulative is the seconds before all fixes over those after this one",
-    ", number of entries": "each fix has one row, in the order in which it is applied; the first that saves "
-    "no more than 1 % of the time before it has none, nor what would follow; a fix may speed up several parts",
-    ", fix": "the next fix is the one that leaves the least time, and each is applied once",
-    "": "a row has the four names of the handout",
+    ", speedup": "speedup must be of the seconds that earlier fixes left, not of those at the beginning",
+    ", seconds": "seconds must be those of the whole step after the fix",
+    ", cumulative": "cumulative must be the seconds before all fixes over those after this one",
+    ", number of entries": "each fix must have one row, until one saves no more than 1 % of the time before it",
+    ", fix": "the next fix must be the one that leaves the least time, and each is applied once",
 }
 
 
 VISIBLE = {
-    "None": ("without the variable all GPUs are visible", "list(range(count)) for None alone"),
+    "None": ("without the variable all GPUs must be visible", "list(range(count)) for None alone"),
     "'' of": (
-        "an empty variable hides all GPUs",
-        "compare with None; an empty text is false too",
+        "an empty variable must hide all GPUs",
+        "all GPUs if value is None alone; [] for an empty text",
     ),
     "x,1,1": (
-        "entries behind the first invalid one do not count, also a number that comes twice there",
+        "entries behind the first invalid one must not count, also a number that comes twice there",
         "stop at an invalid entry before you look for repeated ones",
     ),
     "'0,0'": (
-        "a number that comes twice leaves nothing at all",
+        "a number that comes twice must leave nothing at all",
         "return [] where the number is in the list already",
     ),
     "gpu,2": (
-        "an entry is the number that it begins with",
+        "an entry must count as the number that it begins with",
         "given.topology.leading_number, in place of int",
     ),
-    "' 3'": ("spaces around a number do not matter", "strip() each entry"),
+    "' 3'": ("spaces around a number must not matter", "strip() each entry"),
     "'2,0'": (
-        "the order of the variable is that of the program: its cuda:0 is GPU 2",
+        "the order of the variable must be kept: its cuda:0 is GPU 2",
         "append the numbers as they come: not sorted, and not 0, 1, ...",
     ),
     "": (
-        "the first invalid entry ends the list, and those before it count",
+        "the first invalid entry must end the list, and those before it count",
         "stop at the first entry that is none of 0 ... count - 1",
     ),
 }
@@ -170,47 +167,47 @@ VISIBLE = {
 
 BOUNDED = {
     ", share": (
-        "share is the seconds of the bottleneck over those of all five parts, itself included",
+        "share must be the seconds of the bottleneck over those of all five parts, itself included",
         "sum the five names in PARTS; step holds other numbers as well",
     ),
     "mostly memory": (
-        "with more arithmetic than memory it is right: the roof is the longer of both times, not the arithmetic's",
+        "with more arithmetic than memory it is right: the longer of both times must be left, not the arithmetic's",
         "max(flops / peak_flops, bytes / peak_bandwidth)",
     ),
     "kernel": (
-        "a kernel takes at least the longer of flops / peak_flops and bytes / peak_bandwidth, not 0 or their sum",
+        "a kernel must leave the longer of flops / peak_flops and bytes / peak_bandwidth, not 0 or their sum",
         "total / (total - seconds + the longer of both times)",
     ),
     "": (
-        "at_most is all seconds over those that are left without the bottleneck; only a kernel has a roof",
+        "at_most must be all seconds over those without the bottleneck; only a kernel leaves some of its own",
         "total / (total - seconds)",
     ),
 }
 
 
 USABLE = {
-    "2.5": ("a quota of 2.5 CPUs allows 2 whole ones", "quota // period"),
-    "half": ("less than one whole CPU counts as 1", "max(1, quota // period)"),
+    "2.5": ("a quota of 2.5 CPUs must give 2 whole ones", "quota // period"),
+    "half": ("less than one whole CPU must count as 1", "max(1, quota // period)"),
     "no": (
-        "without a quota the affinity counts: there is no file, or its first word is max",
+        "without a quota the affinity must count: there is no file, or its first word is max",
         "return len(os.sched_getaffinity(0)) in both cases",
     ),
-    "above": ("a quota above the affinity allows no more CPUs", "the min of both"),
+    "above": ("a quota above the affinity must not add CPUs", "the min of both"),
     "shorter": (
-        "the second number of the file is the period, and may be another than 100000",
+        "the second number of the file must count as the period: it may be another than 100000",
         "quota // period, both from the file",
     ),
-    "": "the smaller of the affinity and quota // period counts",
+    "": "the smaller of the affinity and quota // period must count",
 }
 
 
 BINDING = {
     ", number of entries": (
-        "numactl, --physcpubind=<cpus> and --membind=<node> are three words, "
-        "and each word of the program is one more"
+        "numactl, --physcpubind=<cpus> and --membind=<node> must be three words, "
+        "and each word of the program one more"
     ),
-    ", entry 1": "the first word is numactl",
-    ", entry 2": "the second word names the CPUs of the row: --physcpubind=<cpus>",
-    ", entry 3": "the third word names the node of the row, not its GPU: --membind=<node>",
-    "": "behind the options the words of the program follow, as they are",
+    ", entry 1": "the first word must be numactl",
+    ", entry 2": "the second word must name the CPUs of the row: --physcpubind=<cpus>",
+    ", entry 3": "the third word must name the node of the row, not its GPU: --membind=<node>",
+    "": "the words of the program must follow behind the options, as they are",
 }

@@ -38,7 +38,7 @@ def test_the_slope_of_all_points_is_right():
         pytest.param(0.0056065, "only the figures are logarithms", id="figures only"),
         pytest.param(
             1.5,
-            "told is 1.5, and the rows give 2: the slope of log against log differs",
+            "told is 1.5, and the rows give 2: it must be the slope of log against log, of all lengths",
             id="unknown",
         ),
     ],
