@@ -8,11 +8,11 @@ from typing import Any
 
 from autograder.checks import comparison as compare
 from autograder.checks import memory, numerics, plot, precision, speedup
-from autograder.checks.hints import hint_for, hinted
+from autograder.checks.hints import USUAL, hint_for, hinted
 from autograder.checks.slips import epochs
 from autograder.checks.table_form import fraction_problem
 from autograder.claims.precision import TRAINED, HalfPrecision
-from autograder.claims.studies import COLUMNS, DRAWN, EPOCHS, PICTURE, Study, drawn
+from autograder.claims.studies import DRAWN, EPOCHS, MISSHAPEN, PICTURE, Study, drawn
 from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
     BOOLEAN,
@@ -98,6 +98,7 @@ def idle(student: Student, rig: Rig) -> Answer:
     return {}
 
 
+SCALE = 2.0**8
 CLIPPED = {"fp32": "FP32", "amp": "AMP", "bare": "AMP without a scaler"}
 
 
@@ -108,7 +109,7 @@ def clipping(student: Student, rig: Rig) -> Answer:
     """One batch, in which no gradient is left from another: a missing zero_grad is told elsewhere."""
     weights = {}
     for mode in CLIPPED:
-        window = rig.window([BATCH], scale=2.0**8, lr=0.2)
+        window = rig.window([BATCH], scale=SCALE, lr=0.2)
         weights[f"{mode}_start"] = window.weights()
         scaler = window.scaler if mode == "amp" else None
         train(student, window, use_amp=mode != "fp32", scaler=scaler, max_grad_norm=0.1)
@@ -208,11 +209,11 @@ def clips_true_gradients(clipping: Pair) -> Verdict:
     updates = {
         mode: numerics.update(clipping, f"{mode}_weights", f"{mode}_start") for mode in CLIPPED
     }
-    measured = ", ".join(
-        f"{CLIPPED[mode]}: update {update.ratio:.3g}x the expected one"
-        for mode, update in updates.items()
-    )
     off = [mode for mode, update in updates.items() if not update.error <= UPDATE]
+    measured = ", ".join(
+        f"{CLIPPED[mode]}: update {updates[mode].ratio:.3g}x the expected one"
+        for mode in off or updates
+    )
     for mode, update in updates.items():
         weights = clipping.student.arrays[f"{mode}_weights"]
         if problem := numerics.not_finite(weights):
@@ -230,7 +231,10 @@ CLIP = {
         "loss.backward(), then clip_grad_norm_(model.parameters(), "
         "max_grad_norm), then optimizer.step()"
     ),
-    "amp": ("scaler.unscale_(optimizer), then clip_grad_norm_, then scaler.step(optimizer)"),
+    "amp": (
+        "scaler.scale(loss).backward(), scaler.unscale_(optimizer), clip_grad_norm_, "
+        "scaler.step(optimizer)"
+    ),
     "bare": "without a scaler as in FP32: backward(), clip_grad_norm_, optimizer.step()",
 }
 
@@ -239,10 +243,9 @@ def _misclipped(off: Sequence[str], moved: numerics.Update, narrow: bool) -> tup
     """Say how the first of those that are *off* was clipped."""
     mode, where = off[0], ", ".join(CLIPPED[it] for it in off)
     if mode == "amp" and moved.ratio < 0.1:
-        why = (
-            "clipping came before unscale_, "
-            "or backward ran on the loss itself and not on scaler.scale(loss)"
-        )
+        why = "clipping came before unscale_, or without it"
+        if moved.ratio * SCALE > 1.5:
+            why = "backward ran on the loss itself and not on scaler.scale(loss)"
         return why, CLIP[mode]
     if narrow:
         return precision.NARROW, precision.FLOAT32
@@ -297,19 +300,22 @@ SLIPS = {
 RATE = "take the throughput that train_epoch_amp returns; if you do, fix honest_throughput first"
 
 
-def _measured(comparison: Pair, device: Device) -> str | tuple[str, str] | None:
+def _measured(comparison: Pair, device: Device) -> str | tuple[str, ...] | None:
     rows, trainings = (comparison.student.values[name] for name in ("rows", "trainings"))
     script = comparison.baseline.values
     right = script["rows"][0]
     slow = compare.time_problem(rows, epochs(script))
     machine = compare.RESULTS.machine_problem(rows, right["device"], on_gpu=device.kind == "cuda")
-    return (
-        compare.epoch_problem(trainings, script["batches"])
-        or (slow and (slow, hint_for(slow, SLIPS) or RATE))
-        or compare.training_problem(trainings, script["batches"])
-        or compare.accuracy_problem(rows, script["samples"], right["accuracy"])
-        or (machine and (machine, COLUMNS))
-    )
+    batches, samples, accuracy = script["batches"], script["samples"], right["accuracy"]
+    if epoch := compare.epoch_problem(trainings, batches):
+        return "your code measures no whole epoch of model(images)", epoch[1], epoch[0]
+    if slow:
+        return slow, hint_for(slow, SLIPS) or RATE
+    if mixed_up := compare.training_problem(trainings, batches):
+        return *mixed_up, "right times, but not the right trainings"
+    if wrong := compare.accuracy_problem(rows, samples, accuracy):
+        return "it must be in percent, of an epoch from fresh weights", wrong[1], wrong[0]
+    return machine and (MISSHAPEN, hint_for(machine, USUAL), machine)
 
 
 study = Study(part, compare.RESULTS, "compare_precision", by=comparison)
@@ -320,10 +326,7 @@ study.is_measured(
         "compare_precision measures an FP32 and an AMP epoch, "
         "each from fresh weights, after a warm-up on a separate model."
     ),
-    try_=(
-        "measure a whole epoch of train_epoch_amp in each precision, "
-        "after a few batches of each on a separate model"
-    ),
+    try_=RATE,
     shows=["throughput", "accuracy"],
     reads=["device"],
 )
@@ -343,8 +346,8 @@ study.is_pictured(FIGURE)
 @part.check(basis="outputs", needs=[follows_fp32])
 def amp_is_faster(amp: Timed, bar: Bar) -> Verdict:
     """AMP trains faster than FP32, by at least {bar}."""
-    why = "bound by arithmetic: too little of it is in half precision; or the host waits at every step"
-    try_ = "look at half_precision_where_it_helps and no_wait_per_step"
+    why = "usually too little is in half precision, or the host waits at every step"
+    try_ = "fix half_precision_where_it_helps and no_wait_per_step first"
     return speedup.at_least(amp, bar, why=why, try_=try_)
 
 

@@ -95,7 +95,7 @@ def test_a_trace_that_is_not_whole(change, words):
     found = part.checks["trace_is_whole"].judge(trace)
 
     assert isinstance(found, Failed)
-    assert words in found.why
+    assert words in found.measured
     assert ["cpu"] == list(found.evidence["breakdown"])  # which the feedback page draws
 
 

@@ -63,7 +63,7 @@ def test_files_that_contradict_each_other_fail(swept, compared, words):
     found = part.checks["csv_is_consistent"].judge(*files)
 
     assert isinstance(found, Failed if words else Passed)
-    assert words in getattr(found, "why", "")
+    assert words in found.measured
 
 
 def test_two_figures_are_two_pictures():
@@ -75,7 +75,7 @@ def test_two_figures_are_two_pictures():
     judge = part.checks["plots_are_pictures"].judge
 
     assert isinstance(judge(one, other), Passed)
-    assert "they are the same picture" == judge(one, one).why
+    assert "both files hold the same picture" == judge(one, one).why
 
 
 def test_the_run_that_was_disturbed_least_is_kept(tmp_path, capsys):

@@ -165,4 +165,4 @@ def test_a_file_that_contradicts_itself_fails(name, changes, words):
     found = part.checks["csv_is_consistent"].judge(checks.read(data.encode(), "amp_results.csv"))
 
     assert isinstance(found, Failed)
-    assert words in found.why
+    assert words in found.measured

@@ -90,7 +90,7 @@ def test_a_file_that_contradicts_itself_fails(rows, words):
     )
 
     assert isinstance(found, Failed)
-    assert words in found.why
+    assert words in found.measured
 
 
 @pytest.mark.parametrize(

@@ -58,4 +58,4 @@ def test_a_file_that_contradicts_itself_fails(rows, words):
     )
 
     assert isinstance(found, Failed)
-    assert words in found.why
+    assert words in found.measured

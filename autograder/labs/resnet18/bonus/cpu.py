@@ -59,7 +59,7 @@ COLD = 1.2  # the median of a cold call and six others
 COUNTS = (0.8, 0.85, 0.9, 0.95, 1.05)
 """Medians of three to ten calls, but not of seven."""
 OTHER_THREADS = "the step ran before with a different number of threads"
-PROCESS_TIME = "time.process_time() adds up over threads"
+PROCESS_TIME = "usually its clock is time.process_time(), which adds up over threads"
 NOT_SET = "torch had a different number of threads"
 NOT_SEVEN = "that is the median of fewer or more than seven calls"
 TRIES = {
@@ -103,17 +103,17 @@ def _otherwise(value: float, ms: float) -> str:
     return NOT_SET if value >= 50 * ms else "that is not the median of seven calls of its step"
 
 
-def _restored(study: Pair) -> str | tuple[str, str]:
+def _restored(study: Pair) -> str | tuple[str, ...]:
     observed, script = study.student.values, study.baseline.values
     problem = time_problem(observed["rows"], script["ms"])
     if problem or observed["after"] == script["before"]:
         return caused(problem, TRIES)
-    threads = f"{observed['after']} threads afterwards, but {script['before']} before"
+    threads = f"torch has {observed['after']} threads after study_cpu, and had {script['before']}"
     if observed["after"] == script["counts"][-1]:
-        why = "whatever runs next uses the threads of the last row"
-        return f"{threads}: {why}", "set the number that torch had before again, in a finally"
+        why = "your code leaves the number of the last row"
+        return why, "set the number that torch had before again, in a finally", threads
     why = "the number that is set at the end is not the one that torch had before"
-    return f"{threads}: {why}", "take torch.get_num_threads() first, and set that at the end"
+    return why, "take torch.get_num_threads() first, and set that at the end", threads
 
 
 cpu = Study(part, CPU, "study_cpu", by=study, expected=_keys)

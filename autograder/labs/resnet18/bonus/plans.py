@@ -18,7 +18,7 @@ from autograder.labs.resnet18.bonus.part import BYTES, PLANNED, PLANS, Rig, part
 KINDS = (*BYTES, "total")
 EXACT = 1e-9  # relative: a byte counts
 FAKE = "make the training under FakeTensorMode, images and labels too, and take the step there"
-AGAIN = "run bonus.py again and submit the file that it wrote, unchanged"
+AGAIN = "fix finds_the_largest_batch first if it fails; then submit the file that bonus.py writes"
 
 
 @part.probe(pair=True, values=SLIPPED, arrays=NUMBERS)
@@ -74,7 +74,7 @@ FITS = {
     HALF: FIXED,
 }
 LARGEST = {
-    "a budget of": ("where no batch fits, it is 0", "return at least 0: max(0, ...)"),
+    "1000 bytes": ("your code returns no 0 where no batch fits", "max(0, ...)"),
     "": ("the batch is not the largest whose plan is within the budget", FIXED),
 }
 WHOLE_BATCH = "return the number of images as a whole number"
@@ -91,7 +91,9 @@ def budgets(student: Student, rig: Rig) -> Answer:
         size, fits = rig.integer(9, 24), rig.integer(100, 90_000)
         two, three, most = (grown(rig, make, size, count)["total"] for count in (2, 3, fits))
         budget, expected, each = most - short, fits - short, three - two
-        case = f"{network}, {'one byte too few for' if short else 'exactly'} {fits:,} images"
+        case = (
+            f"{network}, a budget {'1 byte below' if short else 'of'} the plan of {fits:,} images"
+        )
         usual[case] = {
             TOO_MANY: float(expected + 1),
             TOO_FEW: float(expected - 1),
@@ -110,10 +112,7 @@ def budgets(student: Student, rig: Rig) -> Answer:
 STATE = "add up the storages of all tensors in optimizer.state, after optimizer.step()"
 SLIPS = {  # what is counted, and a usual mistake -> why its bytes are wrong, and what to try
     "parameters: address": (
-        (
-            "these are the bytes of one parameter: all fake storages have the address 0, "
-            "so data_ptr() does not tell them apart"
-        ),
+        "these are the bytes of one parameter: the data_ptr() of all fake storages is 0",
         "tell storages apart by id(tensor.untyped_storage())",
     ),
     "parameters: numbers": (
@@ -122,7 +121,7 @@ SLIPS = {  # what is counted, and a usual mistake -> why its bytes are wrong, an
     ),
     "parameters: trainable": (
         "the frozen parameters are left out",
-        "count every parameter of model.parameters(), also those without a gradient",
+        "count all of model.parameters(), also those without a gradient",
     ),
     "parameters: names": (
         "a weight that two layers share is counted twice",
@@ -130,7 +129,7 @@ SLIPS = {  # what is counted, and a usual mistake -> why its bytes are wrong, an
     ),
     "buffers: counts": (
         "BatchNorm's num_batches_tracked is left out",
-        "count every buffer of model.buffers(), also those of one number",
+        "count all of model.buffers(), also those of one number",
     ),
     "gradients: frozen": (
         "those are the bytes of all parameters, and a frozen parameter has no gradient",
@@ -143,23 +142,23 @@ SLIPS = {  # what is counted, and a usual mistake -> why its bytes are wrong, an
     "optimizer: none": ("the optimizer has no state before its first step", STATE),
     "optimizer: counts": ("Adam's counts of steps are left out, which are tensors too", STATE),
     "activations: tensors": (
-        "that is the sum over all tensors that are kept, and some of them share a storage",
+        "that is the sum over all tensors, and some of them share a storage",
         "count each storage once: let a dict hold the storages, by their id",
     ),
     "activations: views": (
-        "a tensor may be a view, which shows only a part of the storage that it keeps",
+        "a tensor may be a view of a part of the storage that it keeps",
         "add up untyped_storage().nbytes(), not the nbytes of a tensor",
     ),
     "activations: batch": (
-        "images and labels are kept for the backward pass too, but `batch` counts them already",
+        "images and labels are among them, but `batch` counts them already",
         "leave out the storages of images and labels",
     ),
     "activations: weights": (
-        "parameters and buffers are kept for the backward pass too, but have lines of their own",
+        "parameters and buffers are among them, but have lines of their own",
         "leave out the storages of parameters and buffers",
     ),
     "activations: all": (
-        "parameters, buffers, images and labels are kept too, but other lines count them already",
+        "parameters, buffers, images and labels are among them, but have lines of their own",
         "leave out the storages that another line counts",
     ),
     "activations: eval": (
@@ -178,28 +177,18 @@ SLIPS = {  # what is counted, and a usual mistake -> why its bytes are wrong, an
     "batch: int32": ("the labels are counted with 4 bytes each", "make labels of dtype int64"),
 }
 COUNTED = {  # words of a case -> why its bytes are wrong, and what to try
-    "of parameters": (
-        "all parameters of the model count, each storage once",
-        "add up untyped_storage().nbytes() of model.parameters(), each storage once",
-    ),
-    "of buffers": ("all buffers of the model count", "count the storages of model.buffers()"),
-    "of gradients": (
-        "the gradients after a backward pass count, and a frozen parameter has none",
-        "count the .grad that are not None, after loss.backward()",
-    ),
-    "of optimizer": ("every tensor of the state after the first step counts", STATE),
     "of activations": (
         (
-            "activations are the storages that model and loss keep in train(): each once and whole, "
-            "without those of parameters, buffers and batch"
+            "activations must be the storages that model and loss keep in train(): each once, "
+            "whole, and in no other line"
         ),
         "in the pack hook collect the storage of each tensor, by its id",
     ),
-    "of batch": (
-        "labels are int64, images float32",
-        "make images and labels of these dtypes, and count both",
+    "of total": ("it must be the sum of the six other lines", "add up the six others"),
+    "": (
+        "your code leaves some of these bytes out, or counts others",
+        "add up untyped_storage().nbytes() of all these tensors after a step, each storage once",
     ),
-    "of total": ("it is the sum of the six others", "add up the six others"),
 }
 WHOLE_NUMBER = "return a whole number of bytes under each of the seven names"
 

@@ -110,7 +110,10 @@ NOTICED: Causes = {  # words of a fact -> why it is different, and what to try
         "the exception does not reach the caller as it was",
         "do not catch it: a finally without return lets it go on",
     ),
-    "": ("the decorated function looks different to its caller", "functools.wraps"),
+    "": (
+        "the wrapper does not take over name, docstring and signature",
+        "functools.wraps(function) on the wrapper",
+    ),
 }
 
 
@@ -126,27 +129,21 @@ def decorator_is_not_noticed(decorated: Pair) -> Verdict:
     return Passed(f"{len(expected)} facts are as they were")
 
 
+SYNCHRONIZE = "call synchronize() before each reading of the clock, the first and the last"
 NOTED: Causes = {  # words of a case -> why its seconds are wrong, and what to try
     "synchronize()": (
         "timed(synchronize=...) was given a function, and did nothing with it",
-        "call synchronize() before each reading of the clock, also before the first",
+        SYNCHRONIZE,
     ),
     "raises": (
         "a call is missing: one that raised, or one after it",
         "note the seconds, and lower the count of nested calls, in a finally",
     ),
     "itself": (
-        "a call within a call of the same function is part of it, and must not be noted again",
+        "a call within a call of the same function must not be noted again",
         "count how deep the calls are, and note the outermost one only",
     ),
-    "before": (
-        "work that was queued before the call is counted",
-        "synchronize() before the first reading of the clock too",
-    ),
-    "device": (
-        "the clock was read while the device still worked",
-        "synchronize() before the last reading of the clock too",
-    ),
+    "device": ("the clock was read while the device still worked", SYNCHRONIZE),
     "within another: calls noted": (
         "a call within a call of another function was not noted",
         "count nested calls of each decorated function on its own",
@@ -156,7 +153,7 @@ NOTED: Causes = {  # words of a case -> why its seconds are wrong, and what to t
         "make the list where a function is decorated, and append once for each call",
     ),
     "": (
-        "expected the difference of time.perf_counter() after and before the call, in seconds",
+        "the seconds must be those of time.perf_counter() from before the call to after it",
         "read time.perf_counter() right before and right after the call",
     ),
 }
@@ -177,7 +174,7 @@ NO_END = (
     "take the time at the event 'return' as at each 'line'",
 )
 CALLED = (
-    "the lines of the called function are traced too, and take the time of the line that calls it",
+    "the lines of the called function are traced too: the line that calls it loses its time",
     "let `entered` return None for a frame whose f_code is not that of the function",
 )
 NO_CLOCK = "nothing was counted, or the clock is not time.perf_counter"
@@ -188,8 +185,8 @@ def same_profile(profiled: Pair, key: str) -> Verdict:
     rows, expected = (side.values["rows"] for side in (profiled.student, profiled.baseline))
     result, asked = (side.values["result"] for side in (profiled.student, profiled.baseline))
     if result != asked:
-        why = "expected a pair: what the function returned, and the rows"
-        return Failed(f"result {shown(result)}, expected {shown(asked)}", why, PAIR)
+        why = "the profiler must return a pair"
+        return Failed(f"result {shown(result)}, and {shown(asked)} is right", why, PAIR)
     for right in expected:
         where = f"{key} {right[key]}"
         if "text" in right:
@@ -202,7 +199,7 @@ def same_profile(profiled: Pair, key: str) -> Verdict:
         for figure in [name for name in right if name not in (key, "text")]:
             value, want = named[0].get(figure), right[figure]
             if not _alike(value, want):
-                measured = f"{where}: {figure} {shown(value)}, expected {want:.4g}"
+                measured = f"{where}: {figure} is {shown(value)}, and {want:.4g} is right"
                 return Failed(measured, *_mistake(figure, value, expected, right))
     ordered = "line" if key == "line" else "own_seconds"
     keys = [right[key] for right in expected]
@@ -211,9 +208,7 @@ def same_profile(profiled: Pair, key: str) -> Verdict:
         return Passed(f"{len(expected)} rows, on a clock that the grader moves")
     measured = f"{ordered}: {', '.join(map(shown, order[:6]))}"
     least = "least" if ordered == key else "most"
-    return Failed(
-        measured, "the rows are in the wrong order", f"sort by {ordered}, the {least} first"
-    )
+    return Failed(measured, "the rows are in the wrong order", f"sort by {ordered}, {least} first")
 
 
 def _miscounted(
@@ -222,14 +217,14 @@ def _miscounted(
     """Say why a function or a line has no row, or several, and what to try."""
     of = "line" if "line" in right else "function"
     if count:
-        return f"expected one row for each {of}", f"add up what belongs to one {of}, for one row"
+        return f"one {of} must have one row", f"add up what belongs to one {of}, for one row"
     numbers = [row["line"] for row in rows if isinstance(row.get("line"), float | int)]
     if of == "line" and numbers and max(numbers) < expected[0]["line"]:
         first = "the lines are numbered from the first line of the function"
         return first, "take frame.f_lineno as it is: the line's number in the file"
     if rows and right.get("line") == expected[-1].get("line", 0):
         return NO_END
-    why = f"expected one row for each {of} that ran"
+    why = f"each {of} that ran must have a row"
     if of == "line":
         return why, "let `entered` return the function that is called at each line"
     return why, "the keys of pstats are (file, line, name): take the name"
@@ -258,7 +253,7 @@ def _mistake(figure: str, reported: Any, expected: Sequence[Row], right: Row) ->
     if is_faint:
         return NO_CLOCK, "profile the call with cProfile.Profile(time.perf_counter)"
     if figure == "calls" and "seconds" not in right:
-        why = "the function calls itself, and each of its calls counts: not only primitive calls"
+        why = "the function calls itself: your code counts primitive calls alone"
         return why, "take the second number of pstats: calls"
     return "calls or time are missing, or those of another function are counted too", ORDER
 
@@ -267,14 +262,14 @@ def _of_a_line(
     figure: str, reported: float, expected: Sequence[Row], right: Row, *, is_faint: bool
 ) -> tuple[str, str]:
     if figure == "hits":
-        return "hits is how often the line ran", "count one hit at each event 'line' of the line"
+        return "hits must be how often the line ran", "count one hit at each of its events 'line'"
     if is_faint and right == expected[0]:
         return NO_CLOCK, "read time.perf_counter() at each event"
     if is_faint:
         return NO_END if right == expected[-1] else CALLED
     if close(reported * right["hits"], right[figure], SECONDS):
         return "that is the time of one hit", "add up the time of all hits of a line"
-    why = "a line lasts until the next line begins or the function ends, with the functions that it calls"
+    why = "its time must go on until the next line, or the function's end, with what it calls"
     return why, "at each event add the time since the last one to the line before"
 
 
@@ -292,15 +287,15 @@ def finds_the_hot_line(lines: Pair) -> Verdict:
 
 LEFT: Causes = {  # words of what is left -> why it matters, and what to try
     "is off": (
-        "whoever traced before, such as a debugger, sees nothing any more",
+        "your code ends every trace, also that of a debugger",
         "take sys.gettrace() first, and set that again in the finally, not None",
     ),
     "still watches": (
-        "every call after it is slower, and the next profiler cannot start",
+        "your code does not end the trace or profile here",
         "end the trace or profile in a finally, which also runs after an exception",
     ),
     "": (
-        "the caller never learns that the function failed",
+        "your code catches the exception of the function",
         "do not catch the exception: a finally without return lets it go on",
     ),
 }

@@ -78,11 +78,11 @@ def cifar10(student: Student, rig: Rig) -> Answer:
             if rig.side == "student"
             else expected(rig, size)
         )
-        answers.add("what is read", asked.other or "right")
+        answers.add("the set that is read", asked.other or "right")
         for index in range(SHOWN):
             image, label = dataset[index]
             answers.add(f"class of picture {index}", rig.tensor([int(label)]))
-            answers.add(f"picture {index}", image)
+            answers.add(f"picture {index}, transformed", image)
     return answers.values()
 
 
@@ -96,19 +96,41 @@ SOURCE = record(
 )
 HALF_A_DOWNLOAD = RuntimeError("File not found or corrupted.")  # torchvision's own words
 ONLINE, OFFLINE, CORRUPTED = "with a network", "without a network", "with half a download"
-FALL_BACK = 'for "auto", catch OSError and RuntimeError, and return Pictures(transform=...)'
-ASKED = (  # make_data(...), what there is of the internet, what comes, and what to try where other data comes
-    ("auto", ONLINE, "cifar10", 'CIFAR10(root=folder, train=True, download=True, ...) for "auto"'),
-    ("auto", OFFLINE, "synthetic", FALL_BACK),
-    ("auto", CORRUPTED, "synthetic", FALL_BACK),
+CATCH = (
+    "usually not both OSError and RuntimeError are caught",
+    'for "auto", catch both, and return Pictures(transform=...)',
+)
+ASKED = (  # make_data(...), what there is of the internet, what comes; why other data comes, and what to try
+    (
+        "auto",
+        ONLINE,
+        "cifar10",
+        "usually download=True is missing",
+        "CIFAR10(root=folder, train=True, download=True, ...)",
+    ),
+    ("auto", OFFLINE, "synthetic", *CATCH),
+    ("auto", CORRUPTED, "synthetic", *CATCH),
     (
         "cifar10",
         OFFLINE,
         "the error of the download",
+        "usually your code catches this error",
         'let the error of CIFAR10(...) through for "cifar10"',
     ),
-    ("synthetic", ONLINE, "synthetic", 'return Pictures(transform=...) for "synthetic"'),
-    ("imagenet", ONLINE, "ValueError", "raise ValueError(...) for any other name"),
+    (
+        "synthetic",
+        ONLINE,
+        "synthetic",
+        "your code does not return it",
+        "return Pictures(transform=...)",
+    ),
+    (
+        "imagenet",
+        ONLINE,
+        "ValueError",
+        "your code accepts any name",
+        "raise ValueError(...) for any other name",
+    ),
 )
 
 
@@ -162,14 +184,17 @@ def normalises(transformed: Pair) -> Verdict:
     if (shape, dtype) != ([3, size, size], "float32"):
         measured = f"got {dtype} {tuple(shape)}, expected float32 (3, {size}, {size})"
         if shape == [3, size, size]:
-            return Failed(measured, "the dtype is wrong", "transforms.ToTensor() makes it float32")
-        why = "the size is not image_size"
+            why = "usually ToTensor() is missing, or a step after it changes the dtype"
+            return Failed(measured, why, "transforms.ToTensor() makes it float32")
+        why = "usually a fixed size stands in place of image_size"
         return Failed(measured, why, "transforms.RandomResizedCrop(image_size)")
     pixels = np.resize(transformed.student.arrays["plain"], (4, 3, size * size))
     right = (colour - MEAN) / STD
-    apart = float(np.max(np.abs(pixels - right[None, :, None])))
-    measured = f"a picture of one colour is {apart:.2g} away from (colour / 255 - MEAN) / STD"
-    if apart <= 1e-4:
+    apart = np.abs(pixels - right[None, :, None])
+    at = np.unravel_index(np.argmax(apart), apart.shape)
+    value = f"{pixels[at]:.4g}, and {right[at[1]]:.4g} is right"
+    measured = f"a picture of one colour: a number of channel {at[1]} is {value}"
+    if apart[at] <= 1e-4:
         return Passed(measured)
     return Failed(measured, *_not_normalised(pixels, colour))
 
@@ -177,14 +202,14 @@ def normalises(transformed: Pair) -> Verdict:
 def _not_normalised(pixels: Array, colour: Array) -> tuple[str, str]:
     """Say what became of pictures of one colour, and what to try; *pixels* are of several, by channel."""
     if np.ptp(pixels, axis=2).max() > 1e-4:
-        why = "it has edges: a border was added, as padding does"
+        why = "the pixels of a picture differ: usually padding adds a border"
         return why, "crop with RandomResizedCrop alone, which pads nothing"
     if np.ptp(pixels, axis=0).max() > 1e-4:
-        why = "its colours change each time, but only cropping and mirroring may be random"
+        why = "your transforms change colours at random"
         return why, "remove the transform that changes colours"
     stories = {
-        "it is not normalised": colour,
-        "it is normalised with ImageNet's numbers": (colour - IMAGENET[0]) / IMAGENET[1],
+        "your transforms do not normalise": colour,
+        "your transforms normalise with ImageNet's numbers": (colour - IMAGENET[0]) / IMAGENET[1],
     }
     why = next(
         (
@@ -192,7 +217,7 @@ def _not_normalised(pixels: Array, colour: Array) -> tuple[str, str]:
             for story, channels in stories.items()
             if np.allclose(pixels[0, :, 0], channels, atol=1e-3)
         ),
-        "it is normalised with different numbers",
+        "usually your transforms normalise with other numbers than MEAN and STD",
     )
     return why, "end with Normalize(MEAN, STD), whose numbers are in the file"
 
@@ -205,23 +230,24 @@ def augments(transformed: Pair) -> Verdict:
     mirrored = int(np.sum(steep < 0))
     widths = np.abs(steep)
     spread = float(np.std(widths) / max(np.mean(widths), 1e-9))
-    measured = f"{mirrored} of {DRAWS} mirrored; widths of the crops vary by {spread:.0%}"
     if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
-        why = "about half should be mirrored, left to right"
+        why = "RandomHorizontalFlip() is missing, or its p is not 0.5"
+        measured = f"{mirrored} of {DRAWS} pictures are mirrored, and about half is right"
         return Failed(measured, why, "transforms.RandomHorizontalFlip()")
     if spread < 0.1:
-        why = "all crops are the same part of the picture, or have one size"
+        why = "the size of the crop is not random, as with Resize or RandomCrop"
+        measured = f"widths of the crops vary by {spread:.0%}, and more than 10% is right"
         return Failed(measured, why, "transforms.RandomResizedCrop(image_size)")
-    return Passed(measured)
+    return Passed(f"{mirrored} of {DRAWS} mirrored; widths of the crops vary by {spread:.0%}")
 
 
 @part.check(basis="outputs", needs=[normalises], compared="pictures and classes")
 def reads_cifar10(cifar10: Pair) -> Verdict:
     """make_data("cifar10") returns the training pictures and classes of torchvision's CIFAR10, transformed."""
     why = {
-        "what is read": "it must be the training set of CIFAR10",
-        "class of": "these are not the classes of the training set",
-        "picture": "the pictures are not transformed by make_transforms, or not as they were read",
+        "the set": "your code must read the training set of CIFAR10",
+        "class of": "your code changes the classes, or the order of the samples",
+        "picture": "CIFAR10 gets no make_transforms(image_size), or the order of samples changes",
     }
     try_ = (
         "datasets.CIFAR10(root=folder, train=True, "
@@ -236,23 +262,26 @@ def falls_back(sources: Pair) -> Verdict:
     script = sources.baseline.values
     pictures = script["sources"][4]["length"]
     answers = sources.student.values["sources"]
-    for (data, network, expected, try_), came in zip(ASKED, answers, strict=True):
+    for (data, network, expected, cause, step), came in zip(ASKED, answers, strict=True):
         drawn = [name for name in ("cifar10", "synthetic") if script[name] == came["classes"]]
         got = came["raised"] or next(iter(drawn), "other data")
         measured = f'make_data("{data}") {network} gives {got}'
         # Which pictures of CIFAR-10 these are, reads_cifar10 says.
         read = expected == "cifar10" and got == "other data" and came["sets"] > 0
         if got != expected and not read:
-            return Failed(measured, f"expected {expected}", try_)
+            return Failed(f"{measured}, and {expected} is right", cause, step)
         if came["elsewhere"]:
-            measured = f'make_data("{data}", folder=F) downloads, but not into F'
-            why = "CIFAR-10 was not downloaded into the argument folder"
+            measured = f'make_data("{data}", folder="/tmp/x") downloads, but not into "/tmp/x"'
+            why = "CIFAR10(...) does not get the argument folder as root"
             return Failed(measured, why, "CIFAR10(root=folder, ...)")
         if data == "synthetic" and came["sets"]:
-            why = "but it also tries to download CIFAR-10"
+            measured = 'make_data("synthetic") calls CIFAR10(...), which downloads'
+            why = "your code makes the CIFAR-10 set for every name"
             return Failed(measured, why, "return Pictures(...) before CIFAR10(...) is called")
         if expected == "synthetic" and (came["length"], came["shape"]) != (pictures, [3, 24, 24]):
             measured += f": {many(came['length'], 'picture')} of shape {tuple(came['shape'])}"
-            why = f"expected {pictures:,} of shape (3, 24, 24), transformed"
-            return Failed(measured, why, "Pictures(transform=make_transforms(image_size))")
+            measured += f", and {pictures:,} of shape (3, 24, 24) are right"
+            why = "Pictures gets another number of samples, or not make_transforms(image_size)"
+            try_ = "fix normalises first if it fails; then "
+            return Failed(measured, why, f"{try_}Pictures(transform=make_transforms(image_size))")
     return Passed(f"the right data in {len(ASKED)} cases")

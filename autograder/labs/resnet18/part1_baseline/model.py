@@ -25,20 +25,18 @@ def fresh_models(student: Student, rig: Rig) -> Answer:
             frozen = _frozen(net)
             with rig.no_grad():
                 outputs = rig.downloads.filled(net).eval()(images)
-            answers.add(f"answers of ResNet-18 for {classes} classes", outputs)
+            answers.add(f"make_model(classes={classes})(images)", outputs)
     return {**answers.values(), "downloads": asked.weights, "frozen": frozen, "random": random}
 
 
-REPLACE = (
-    "make the model with the weights, and without num_classes; then replace its last layer, fc"
-)
+BUILD = "models.resnet18(weights=weights), then model.fc = nn.Linear(model.fc.in_features, classes)"
 
 
 @part.probe(
     pair=True,
     values={**CASES, "frozen": INTEGER},
     arrays=NUMBERS,
-    hints={"raised": REPLACE},
+    hints={"raised": BUILD},
 )
 def pretrained(student: Student, rig: Rig) -> Answer:
     """Weights of a secret seed come instead of the downloaded ones; the last layer is filled on both sides."""
@@ -52,7 +50,7 @@ def pretrained(student: Student, rig: Rig) -> Answer:
         net = rig.downloads.pretrained(classes)
     rig.downloads.filled(net.fc)
     with rig.no_grad():
-        answers.add("answers with the weights that were asked for", net.eval()(images))
+        answers.add("make_model(weights, classes)(images)", net.eval()(images))
     return {**answers.values(), "frozen": _frozen(net)}
 
 
@@ -60,10 +58,7 @@ def _frozen(net: Any) -> int:
     return sum(not parameter.requires_grad for parameter in net.parameters())
 
 
-FROZEN = (
-    "all layers must train, and a frozen network has a different profile",
-    "do not set requires_grad",
-)
+FROZEN = "your code sets their requires_grad to False", "remove requires_grad_(False)"
 
 
 @part.check(basis="outputs", compared="answers")
@@ -71,25 +66,21 @@ def builds_resnet18(fresh_models: Pair) -> Verdict:
     """make_model() is torchvision's ResNet-18 with one output for each class, and downloads nothing."""
     observed = fresh_models.student.values
     if observed["downloads"]:
-        why = "make_model() must use fresh weights"
-        return Failed("it downloads pretrained weights", why, "weights=None, not pretrained=True")
+        why = "your code asks torchvision for weights, although weights is None"
+        return Failed("make_model() downloads pretrained weights", why, BUILD)
     if frozen := observed["frozen"]:
-        return Failed(f"{frozen} of its parameters do not train", *FROZEN)
+        return Failed(f"{frozen} of the model's parameters do not train", *FROZEN)
     if random := observed["random"]:
-        measured = f"it has {many(random, 'dropout layer')}, but ResNet-18 has none"
-        return Failed(measured, "its answers in train() are random", "model.fc = nn.Linear(...)")
-    why = "it is not ResNet-18, its layers are in a different order, or fc has the wrong size"
-    try_ = "models.resnet18(weights=None), then model.fc = nn.Linear(model.fc.in_features, classes)"
-    return outputs.same(fresh_models, 1e-4, why=why, try_=try_)
+        measured = f"the model has {many(random, 'dropout layer')}, but ResNet-18 has none"
+        return Failed(measured, "your code adds a layer", BUILD)
+    why = "your code does not build torchvision's ResNet-18, or fc has the wrong size"
+    return outputs.same(fresh_models, 1e-4, why=why, try_=BUILD)
 
 
 @part.check(basis="outputs", needs=[builds_resnet18], compared="answers")
 def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
     """make_model(weights, classes) keeps the pretrained weights of all layers but the last."""
     if frozen := pretrained.student.values["frozen"]:
-        return Failed(f"{frozen} of its parameters do not train", *FROZEN)
-    why = "the layers before fc do not hold the weights that were passed"
-    try_ = (
-        "models.resnet18(weights=weights), then model.fc = nn.Linear(model.fc.in_features, classes)"
-    )
-    return outputs.same(pretrained, 1e-4, why=why, try_=try_)
+        return Failed(f"{frozen} of the model's parameters do not train", *FROZEN)
+    why = "the layers before fc do not hold the weights that were passed to make_model"
+    return outputs.same(pretrained, 1e-4, why=why, try_=BUILD)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
 from autograder.claims.answers import Answers, Question, Slips, Values, percent
+from autograder.claims.studies import CHANGED
 from autograder.lab import Failed, Passed, Verdict
 from autograder.labs.resnet18.part1_baseline.part import PASSED_OVER, RANGES, RECORDED, Rig, part
 from autograder.traces import Trace
@@ -22,13 +23,11 @@ ADDED = "the durations of the steps were added up, but the time between steps co
 LEFT_OUT = "a wait that ends after the last step was left out, but part of it is inside the window"
 INSIDE = "only copies inside the window were counted, but the whole trace counts"
 WHOLE = "the window is the whole recording, but it should be the steps"
-NO_WAIT = (
-    "no wait was found: what follows enumerate(DataLoader) in its name differs with the loader"
-)
+NO_WAIT = "no wait was found: after enumerate(DataLoader) names differ with the loader"
 OUTSIDE = "waits outside the steps were counted too"
 SUMMED = "overlapping kernels were counted twice"
 SET_BACK = "where a kernel ends inside of a longer one, time was counted twice"
-WINDOW = "the window is from the start of the first step to the end of the last: ProfilerStep#"
+WINDOW = "take the window from the first ProfilerStep#'s start to the last one's end"
 OF_WINDOW = {
     ADDED: WINDOW,
     WHOLE: WINDOW,
@@ -134,7 +133,7 @@ questions.knows(
     "finds_the_top_operators",
     "analyse_trace names the three operators with the most self time.",
     "top",
-    try_="give own_times all events that load_events(file) returns: operators, launches and all else",
+    try_="own_times(events).most_common(3), where events is all of load_events(file)",
 )
 
 
@@ -144,8 +143,10 @@ def trace_is_whole(baseline_trace: Trace) -> Verdict:
     why = profile.recorded(baseline_trace, RECORDED, PASSED_OVER, RANGES)
     why = why or profile.another_network(baseline_trace, CONVOLUTIONS)
     measured, evidence = f"{len(baseline_trace.steps)} steps", profile.consists_of(baseline_trace)
-    try_ = "run part1_baseline.py and submit the file that it wrote"
-    return Failed(measured, why, try_, evidence) if why else Passed(measured, evidence)
+    try_ = "fix the checks of profile_training first if one fails; then run part1_baseline.py again"
+    if not why:
+        return Passed(measured, evidence)
+    return Failed(f"{baseline_trace.file}: {why}", CHANGED, try_, evidence)
 
 
 questions.fits(
@@ -154,6 +155,7 @@ questions.fits(
     *("data", "gpu", "top"),
     about="baseline_trace",
     try_=(
-        "run part1_baseline.py and submit both files that it wrote; perflab trace shows the figures"
+        "fix the checks of analyse_trace first if one fails; "
+        "then submit both files that one run of part1_baseline.py writes"
     ),
 )

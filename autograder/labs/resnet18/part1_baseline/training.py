@@ -31,10 +31,11 @@ RANGE_OF = {
     "forward": "forward",
     "loss": "forward",
     "backward": "backward",
-    "step": "optimizer_step",
+    "optimizer.step()": "optimizer_step",
 }
 
 BYTES = 16 * 1024 * 1024  # of a trace
+SCHEDULE = "schedule(wait=1, warmup=1, active=10, repeat=1), and prof.step() after each batch"
 CLOCK = 'see "An honest clock" in the part 1 handout'
 
 
@@ -98,56 +99,85 @@ loop.waits_rarely()
 def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     """profile_training trains on the first 12 batches, one step each, and on no more."""
     taken = profiled.student.values["taken"]
-    why = (
-        "it did not train in train(), left out a step, forgot zero_grad, "
-        "or did not take the first 12 batches"
-    )
+    why = "usually model.train(), zero_grad() or a step is missing"
     try_ = "model.train(), then zero_grad, forward, loss, backward, step for each batch"
-    if taken not in (BATCHES, BATCHES + 1):  # one more says that it is too many
-        why = f"it took {many(taken, 'batch', 'batches')} instead of the first {BATCHES}"
-        try_ = f"for images, labels in islice(loader, {BATCHES})"
-    return numerics.same_update(profiled, UPDATE, why=why, try_=try_)
+    verdict = numerics.same_update(profiled, UPDATE, why=why, try_=try_)
+    if isinstance(verdict, Passed) or taken in (BATCHES, BATCHES + 1):  # one more tells the end
+        return verdict
+    measured = f"{many(taken, 'batch', 'batches')} came out of the loader, not the first {BATCHES}"
+    why = f"the loop ends before batch {BATCHES}, or repeats a batch"
+    if taken > BATCHES:
+        why = f"the loop goes on after batch {BATCHES}"
+    return Failed(measured, why, f"for images, labels in islice(loader, {BATCHES})")
 
 
 @part.check(basis="report")
 def follows_the_schedule(profiled: Pair) -> Verdict:
     """profile_training writes a trace of batches 2 to 11, each a ProfilerStep, and stops the profiler."""
-    try_ = "schedule(wait=1, warmup=1, active=10, repeat=1), and prof.step() after each batch"
     observed = profiled.student.values
     counts = Counter[str]()
     for span in observed["ran"]:
         counts[span["work"]] += span["count"]
     data = profiled.student.arrays["trace"].tobytes()
-    steps = counts["prof.step"]
-    if not data and steps + counts[profile.EARLY] < BATCHES - 1:
-        why = f"prof.step() was called {many(steps, 'time')}, so the ten steps were never complete"
-        return Failed(f"no {FILE} in folder", why, "call prof.step() at the end of each batch")
-    if not data:
-        why = "it was exported under a different folder or name, or not at all"
-        export = f"prof.export_chrome_trace(str(Path(folder) / '{FILE}'))"
-        return Failed(f"no {FILE} in folder", why, export)
-    if counts[profile.EARLY]:
-        why = "so the recorded steps are batches 1 to 10 instead of 2 to 11"
-        try_ = "call prof.step() at the end of each batch"
-        return Failed("prof.step() was called before a batch was trained on", why, try_)
-    if observed["still"]:
-        why = "it was started and never stopped"
-        return Failed("a profiler is still on", why, "with profile(...) as prof:")
-    if kind := observed["returned"]:
-        why = "it must return the profiler"
-        return Failed(f"profile_training returned {kind}", why, "return prof, after its with block")
+    steps, early = counts["prof.step"], counts[profile.EARLY]
+    called = f"prof.step() was called {many(steps, 'time')} in {BATCHES} batches"
+    end = "call prof.step() at the end of each batch, the last one too"
+    nowhere, odd = f"no {FILE} in folder", _misrecorded(data)
+    problems = (
+        (
+            not data and steps + early < BATCHES - 1,
+            nowhere,
+            f"{called}: ten steps were never complete",
+            end,
+        ),
+        (
+            not data,
+            nowhere,
+            "your code exports it under a different folder or name, or not at all",
+            f"prof.export_chrome_trace(str(Path(folder) / '{FILE}'))",
+        ),
+        (
+            early,
+            "prof.step() was called before a batch was trained on",
+            "your code calls prof.step() before the work of a batch",
+            end,
+        ),
+        (
+            observed["still"],
+            "a profiler is still on",
+            "your code starts a profiler and never stops it",
+            "with profile(...) as prof:",
+        ),
+        (
+            observed["returned"],
+            f"profile_training returned {observed['returned']}",
+            "your code does not return the profiler",
+            "return prof, after its with block",
+        ),
+        (
+            "its steps" in odd,
+            f"{FILE}: {odd}",
+            "wait + warmup is not 2 in your schedule",
+            SCHEDULE,
+        ),
+        (odd, f"{FILE}: {odd}", "usually your schedule does not record ten batches", SCHEDULE),
+        (steps < BATCHES, called, "your code does not call it after each batch", end),
+        (
+            not counts[profile.WARM_UP],
+            "no batch was warm-up",
+            "warmup is 0 in your schedule",
+            SCHEDULE,
+        ),
+    )
+    found = (Failed(measured, why, try_) for wrong, measured, why, try_ in problems if wrong)
+    return next(found, Passed("steps 2 to 11"))
+
+
+def _misrecorded(data: bytes) -> str:
     try:
-        why = profile.recorded(profile.read(data, FILE), RECORDED, PASSED_OVER)
+        return profile.recorded(profile.read(data, FILE), RECORDED, PASSED_OVER) if data else ""
     except SubmissionError as error:
-        why = str(error)
-    if not why and steps < BATCHES:
-        why = (
-            f"prof.step() was called {many(steps, 'time')} in {BATCHES} batches: "
-            "call it after the last batch too"
-        )
-    if not why and not counts[profile.WARM_UP]:
-        why = "no batch was warm-up, so the first recorded step includes the profiler's start"
-    return Failed(f"{FILE} of {len(data)} bytes", why, try_) if why else Passed("steps 2 to 11")
+        return str(error)
 
 
 @part.check(basis="report")
@@ -161,7 +191,7 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
             opened = {other for span in spans for other in span["ranges"]}
             others = [other for other in RANGES if other in opened - {name}]
             measured = f"{work} ran {times} times, {inside} of them inside '{name}'"
-            why = f"the range '{name}' does not show the time of this work"
+            why = f"'{name}' is not around this work in each of the {BATCHES} batches"
             try_ = f'with record_function("{name}"): around {work}'
             if name in opened and others:
                 measured = f"{measured} alone, the others inside '{others[0]}' as well"

@@ -45,5 +45,5 @@ loader.is_faster(
         "With augmentation that keeps a core busy, "
         "4 workers are at least {bar} as fast as none, if they have cores."
     ),
-    why="bound by data: images are augmented one at a time, or workers start again in each epoch",
+    why="images are augmented one at a time, or workers start again in each epoch",
 )

@@ -63,8 +63,9 @@ def moves_without_waiting(moves: Observation) -> Verdict:
     if devices == {"meta"}:
         return loaders.copied(moves.values["moved"], moves.values["waited"])
     if not devices:
-        return Failed("step was never called", "it gets each batch", "call step for each batch")
+        why = "your code does not hand batches to step"
+        return Failed("step was never called", why, "step(images, labels) for each batch")
     where = ", ".join(sorted(devices))
-    why = "batches were not moved to device"
+    why = "images, labels or both are not moved to the argument device"
     try_ = "move images and labels by .to(device, non_blocking=True)"
-    return Failed(f"step got tensors on: {where}", why, try_)
+    return Failed(f"step got tensors on: {where}, and only meta is right", why, try_)

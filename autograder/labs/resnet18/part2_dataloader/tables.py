@@ -9,10 +9,10 @@ from typing import Any
 
 from autograder.checks import plot, table
 from autograder.checks.answer_lists import each
-from autograder.checks.hints import caused, hint_for
+from autograder.checks.hints import hint_for
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Row, samples_problem
-from autograder.claims.studies import DRAWN, PICTURE, Study, drawn
+from autograder.claims.studies import CHANGED, DRAWN, MISSHAPEN, PICTURE, Study, drawn
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -39,26 +39,24 @@ from autograder.labs.resnet18.part2_dataloader.part import (
     part,
 )
 
-MADE = {
-    "had a second epoch": (
-        "make a loader with make_loader(**options) and measure it in every row, "
-        "also where the options are those of the row before"
-    ),
-    "pin memory": 'pin_memory=device.type == "cuda" in the last two rows',
-}
-"""What to try, by words of what is wrong with the loaders that were made."""
-COLUMNS = (
-    "see the columns of the table and how they follow from each other: "
-    '"What to write" in the part 2 handout'
+EACH = (
+    "your code does not make and measure a loader of its own for each row",
+    "make_loader(**options) in every row, also where the options are those of the row before",
 )
+PINS = (
+    "pin_memory must follow the device",
+    'pin_memory=device.type == "cuda" in the last two rows',
+)
+COLUMNS = "see the columns of the table in the part 2 handout"
 TAKEN = {
     "pass num_workers on": "make_loader(num_workers=number) for each number",
     judges.LATER: (
         "call measure_loading exactly twice for each loader, and take the second result, not the best"
     ),
+    "passed on": "persistent_workers=True and prefetch_factor=4 for make_loader in the last row",
 }
 """What to try, by words of what is wrong with the figures of a row."""
-KEEPS = "measure the second epoch of a new loader, made with the options of this row"
+KEEPS = "call measure_loading twice for a new loader of each row, keep the second result"
 SETS = "num_workers=0 in the first row, num_workers=best in the others"
 
 SCRIPT = {
@@ -144,8 +142,8 @@ def comparison(student: Student, rig: Rig) -> Answer:
 
 
 REFUSES = (
-    "call compare_configurations with best=0 and your own make_loader and step: "
-    "without workers a DataLoader refuses persistent_workers and prefetch_factor"
+    "pass no persistent_workers and prefetch_factor if best is 0: "
+    "a DataLoader without workers refuses them"
 )
 
 
@@ -202,17 +200,18 @@ def _device_problem(probe: Pair) -> str:
     return table.other_device(rows, right[0]["device"])
 
 
-def _swept(sweep: Pair) -> str | tuple[str, str]:
+def _swept(sweep: Pair) -> str | tuple[str, ...]:
     rows, own = sweep.student.values["rows"], sweep.student.values["own"]
     if judges.as_measured(rows, own):
         measured = zip(rows, own, strict=True)
         problems = (judges.without_problem(row, it.get("samples") or 0.0) for row, it in measured)
-        return next(filter(None, problems), "") or _device_problem(sweep)
-    settings = [judges.Setting(int(row["num_workers"])) for row in rows]
-    if why := judges.figures_problem(judges.SWEEP, rows, settings, _script(sweep)):
-        twice = "call measure_loading twice for each loader, keep the second result"
-        return why, hint_for(why, TAKEN) or twice
-    return judges.SWEEP.problem(rows) or judges.sweep_problem(rows) or _device_problem(sweep)
+        odd = next(filter(None, problems), "")
+    else:
+        settings = [judges.Setting(int(row["num_workers"])) for row in rows]
+        if why := judges.figures_problem(judges.SWEEP, rows, settings, _script(sweep)):
+            return why, hint_for(why, TAKEN) or KEEPS
+        odd = judges.SWEEP.problem(rows) or judges.sweep_problem(rows)
+    return (MISSHAPEN, COLUMNS, odd) if odd else _device_problem(sweep)
 
 
 sweeping = Study(
@@ -237,8 +236,9 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     asked, chosen = choices.baseline.values["asked"], choices.student.values["chosen"]
     places = [[row["num_workers"] for row in rows].index(judges.fastest(rows)) for rows in asked]
     if chosen == places:
-        why = "that is the index of the row, not its num_workers"
-        return Failed(f"{shown(chosen[0])} for the first sweep", why, BEST)
+        why = "your code returns the index of the row, not its num_workers"
+        right = judges.fastest(asked[0])
+        return Failed(f"{shown(chosen[0])} for the first sweep, and {right} is right", why, BEST)
     return each(chosen, asked, _choice_problem, BEST, f"{len(asked)} sweeps")
 
 
@@ -259,14 +259,9 @@ def _choice_problem(choice: float | None, rows: Sequence[Row]) -> tuple[str, str
 
 
 def _not_best(rows: Sequence[Row], choice: float | None) -> str:
-    if choice is None:
-        return "it is not a number, but must be the num_workers of a row"
     row = next((row for row in rows if row["num_workers"] == choice), None)
     if row is None:
-        return (
-            f"{choice:g} is not the num_workers of any row: "
-            "is it the index of the row, or its throughput?"
-        )
+        return "best_workers must return the num_workers of a row"
     highest = max(row["throughput"] for row in rows)
     if row["throughput"] == highest:
         return "a row with fewer workers is equally fast"
@@ -279,21 +274,23 @@ def _not_best(rows: Sequence[Row], choice: float | None) -> str:
     return "a different row has a higher throughput"
 
 
-def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
+def _compared(comparison: Pair, device: Device) -> str | tuple[str, ...]:
     observed, form = comparison.student.values, judges.COMPARED
     rows, best = observed["rows"], comparison.baseline.values["best"]
     if why := judges.workers_problem(rows, best):
-        return why, SETS
+        return MISSHAPEN, SETS, why
     if not judges.as_measured(rows, observed["own"]):
         settings = judges.settings(best)
         if why := judges.figures_problem(form, rows, settings, _script(comparison)):
             return why, hint_for(why, TAKEN) or KEEPS
         if why := form.problem(rows) or samples_problem(rows, judges.SAME):
-            return why
-    if why := form.ratio_problem(rows) or _device_problem(comparison):
+            return MISSHAPEN, COLUMNS, why
+    if why := form.ratio_problem(rows):
+        return MISSHAPEN, COLUMNS, why
+    if why := _device_problem(comparison):
         return why
     why = judges.made_problem(observed["made"], pins=2 if device.kind == "cuda" else 0)
-    return caused(why, MADE)
+    return (*(PINS if "pin" in why else EACH), why) if why else ""
 
 
 comparing = Study(part, judges.COMPARED, "compare_configurations", by=comparison)
@@ -319,9 +316,8 @@ def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
     if pairs == [(name, 0) for name in judges.COMPARED.rows or ()]:
         return Passed(f"{len(rows)} rows, each with 0 workers")
     measured = ", ".join(f"{shown(name)}: {shown(workers)}" for name, workers in pairs[:6])
-    why = "expected four rows, each with 0 workers"
-    try_ = "no persistent_workers and prefetch_factor if best is 0"
-    return Failed(measured or "no rows", why, try_)
+    why = "compare_configurations must return its four rows, each with 0 workers"
+    return Failed(measured or "no rows", why, SETS)
 
 
 @part.check(basis="scripted")
@@ -353,10 +349,12 @@ def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
 def csv_is_consistent(worker_sweep: Table, dataloader_results: Table) -> Verdict:
     """Both submitted tables hold consistent numbers, and the comparison uses the best workers of the sweep."""
     swept, compared = judges.SWEEP.read(worker_sweep), judges.COMPARED.read(dataloader_results)
-    measured = f"{len(swept)} and {len(compared)} rows"
     why = _problem(worker_sweep.file, swept, dataloader_results.file, compared)
-    try_ = "run part2_dataloader.py again, and submit both tables that it writes"
-    return Failed(measured, why, try_) if why else Passed(measured)
+    try_ = "fix sweep_is_honest and compares_four first if one fails; then submit both tables "
+    try_ += "that one run of part2_dataloader.py writes"
+    if why:
+        return Failed(why, CHANGED, try_)
+    return Passed(f"{len(swept)} and {len(compared)} rows")
 
 
 def _problem(sweep: str, swept: Sequence[Row], comparison: str, compared: Sequence[Row]) -> str:
@@ -380,10 +378,10 @@ def plots_are_pictures(
     num_workers_comparison: Picture, dataloader_optimization: Picture
 ) -> Verdict:
     """Both submitted figures are pictures with something on them."""
-    try_ = "submit the files that part2_dataloader.py wrote"
+    try_ = "call savefig before show, clf and close, then submit what part2_dataloader.py writes"
     if num_workers_comparison.crc == dataloader_optimization.crc:
         files = f"{num_workers_comparison.file}, {dataloader_optimization.file}"
-        return Failed(files, "they are the same picture", try_)
+        return Failed(files, "both files hold the same picture", try_)
     verdict = plot.is_drawn(num_workers_comparison, try_=try_)
     if isinstance(verdict, Passed):
         verdict = plot.is_drawn(dataloader_optimization, try_=try_)

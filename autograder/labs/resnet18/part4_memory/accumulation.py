@@ -130,17 +130,21 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
     if not groups.student.values["trained"]:
         why = "the model came in eval(), where BatchNorm and dropout do not train"
         return Failed("it trained in eval()", why, "model.train() before the first batch")
-    why = (
-        "gradients are not averaged over the group, were not cleared before the epoch and after "
-        "each step, or were changed before the step"
-    )
-    try_ = "optimizer.zero_grad() first and after each step, the mean over the samples, no clipping"
+    ratio = numerics.update(groups, "even_weights", "even_start").ratio
+    why = "usually gradients are not cleared before the epoch and after each step, or not all averaged"
+    try_ = "optimizer.zero_grad() first and after each step, one divisor for all gradients"
+    if ratio > 2:
+        why = "usually gradients are added up, and not averaged over the group"
+        try_ = "divide each loss by the batches of its group, or by its samples"
+    elif ratio < 0.5:
+        why = "usually gradients are clipped, or divided twice"
+        try_ = "divide once, and do not clip"
     own, right = _taken(groups, "even")
     if own < right:
-        why = f"a step takes too many batches, or is left out: {right} steps are expected"
+        why = "a step takes too many batches, or is left out"
         try_ = "a step as soon as accumulation_steps batches have come since the last one"
     elif own > right:
-        why = f"there are too many steps: {right} are expected"
+        why = "there are too many steps"
         try_ = "a step after each accumulation_steps batches, counted from 1, and no other step"
     return _same_group(groups, "even", why, try_)
 
@@ -157,7 +161,7 @@ def steps_on_the_tail(groups: Pair) -> Verdict:
         why = "the last group is dropped"
         try_ = "after the loop, take one more step if batches are left"
     elif own > right:
-        why = f"there are too many steps: {right} are expected"
+        why = "there are too many steps"
         try_ = "after the loop, one step for all batches that are left"
     elif numerics.update(groups, "short_weights", "short_start").error > UPDATE:
         why = "the last group is divided by accumulation_steps though it has fewer batches"
@@ -168,7 +172,7 @@ def steps_on_the_tail(groups: Pair) -> Verdict:
 @part.check(basis="outputs", compared="weights")
 def weighs_by_samples(groups: Pair) -> Verdict:
     """A short last batch is weighted by its number of samples."""
-    why = "every batch has the same weight, however many samples it has"
+    why = "usually every batch has the same weight, however many samples it has"
     try_ = "loss * len(labels), and divide by the samples of the group"
     return _same_group(groups, "short", why, try_)
 
@@ -188,7 +192,8 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     sizes = group["sizes"]
     samples = many(sizes[-1], "sample")
     case = f"{len(sizes)} batches, the last one with {samples}, in groups of {group['steps']}"
-    taken = many(_taken(groups, name)[0], "step")
+    own, right = _taken(groups, name)
+    taken = many(own, "step") + f", and {right} are right" * (own != right)
     return replace(verdict, measured=f"{case}: {taken}; {verdict.measured}")
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from autograder.checks import plot, slips, table
 from autograder.checks.comparison import run_problem
-from autograder.checks.hints import USUAL, hint_for
+from autograder.checks.hints import USUAL
 from autograder.checks.slips import Epoch, epochs
 from autograder.checks.table_form import Row
-from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, drawn
+from autograder.claims.studies import DRAWN, EPOCHS, MISSHAPEN, PICTURE, Study, drawn
 from autograder.lab import INTEGER, Answer, Pair, Student, list_of
-from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, RESULTS, WRONG, Rig, part
+from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, RESULTS, Rig, part
 
 
 @part.probe(pair=True, arrays=PICTURE, values={**DRAWN, **EPOCHS, "passes": list_of(INTEGER)})
@@ -49,10 +49,11 @@ EXACT = 0.01  # relative: of a loss beside the trusted one, where a ReLU may tur
 
 def row_problem(rows: Sequence[Row]) -> str:
     """Say what two rows in the right form show that checkpointing does not do."""
-    if rows[1]["saved_mb"] >= rows[0]["saved_mb"]:
-        return "checkpointing keeps as much for the backward pass as the standard model"
-    if not table.alike(rows[1]["loss"], rows[0]["loss"]):
-        return "the two losses differ, but checkpointing changes no loss"
+    (plain, loss), (kept, other) = ((row["saved_mb"], row["loss"]) for row in rows)
+    if kept >= plain:
+        return f"checkpointing keeps {kept:.4g} MB, and the standard model {plain:.4g} MB"
+    if not table.alike(other, loss):
+        return f"the two losses differ: {loss:.6g} and {other:.6g}"
     return ""
 
 
@@ -66,17 +67,22 @@ def doubt(rows: Sequence[Row]) -> str:
     )
 
 
+TRAINED = "usually the training is wrong, or does not begin with fresh weights"
+
+
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     """Say where what has nothing to do with time differs from *trusted*, the row of the standard model."""
     mb = trusted["saved_mb"]
     units = [(mb * 1e6 / 2**20, "it is in MiB, and MB are expected"), (mb * 1e6, "it is in bytes")]
     if wrong := RESULTS.mismatch(rows[0], "saved_mb", mb, EXACT, units):
-        return f"{wrong}, as given.saved_mb says"
-    if rows[1]["saved_mb"] > trusted["saved_mb"] / 2:
-        return "saved_mb of With Checkpointing is that of a model that keeps most activations"
-    losses = (RESULTS.mismatch(row, "loss", trusted["loss"], EXACT) for row in rows)
+        return wrong
+    kept = rows[1]["saved_mb"]
+    if kept > mb / 2:
+        return f"saved_mb of With Checkpointing is {kept:.4g}, and less than {mb / 2:.4g} is right"
+    loss = trusted["loss"]
+    losses = (RESULTS.mismatch(row, "loss", loss, EXACT, (), TRAINED) for row in rows)
     if wrong := next(filter(None, losses), ""):
-        return f"{wrong} for an epoch from fresh weights"
+        return wrong
     on_gpu = trusted["peak_memory_mb"] is not None
     return RESULTS.machine_problem(rows, trusted["device"], on_gpu=on_gpu)
 
@@ -102,17 +108,14 @@ def epoch_problem(passes: Sequence[int], batches: int) -> str:
     longest = max(passes, default=0)
     if longest >= batches:
         return ""
-    return f"no training ran the whole epoch: the longest had {longest} of {batches} batches"
+    return f"the longest training had {longest} of {batches} batches"
 
 
 def reuse_problem(passes: Sequence[int], batches: int) -> str:
     """Say that no two trainings ran for the batches of an epoch alone; *passes* are each one's forward passes."""
     if passes.count(batches) >= 2:
         return ""
-    return (
-        f"the training of a measured epoch ran more than its {batches} batches: "
-        "also a warm-up, or the batch for saved_mb"
-    )
+    return f"a measured model ran more than its {batches} batches"
 
 
 def _zeros(comparison: Pair) -> tuple[str, str] | None:
@@ -120,48 +123,53 @@ def _zeros(comparison: Pair) -> tuple[str, str] | None:
     zeros = [panel["label"] for panel in panels if not any(bar["value"] for bar in panel["values"])]
     if not zeros:
         return None
-    why = (
-        f"the bars of {zeros[0]!r} are 0: nothing was measured; "
-        "without a GPU there is no peak to show"
-    )
-    return why, "without a GPU, leave the panel of the peak out; all other bars are above 0"
+    why = f"the bars of {zeros[0]!r} are 0: without a GPU there is no peak to show"
+    return why, "without a GPU, leave the panel of the peak out"
 
 
 BOTH = "ResNet18Checkpointed(model) in the second row, the model itself in the first"
-KEEPS = {
-    "keeps as much": f"fix keeps_only_the_boundaries first if it fails; then {BOTH}",
-    "the two losses differ": f"fix every_parameter_trains first if it fails; then {BOTH}",
-}
-WHOLE = (
-    "fix returns_the_metrics first if it fails; then train_epoch_with_accumulation(model, loader, ...) "
-    "with the loader itself: only the warm-up takes a few batches"
-)
-FIGURES = {
-    "saved_mb of Standard": "write what given.saved_mb(model, images) returns, as it is: in MB",
-    "keeps most activations": f"fix keeps_only_the_boundaries first if it fails; then {BOTH}",
-    "fresh weights": (
-        "fix equals_a_large_batch first if it fails; take the loss from an epoch of fresh weights"
+KEEPS = f"fix keeps_only_the_boundaries first if it fails; then {BOTH}"
+SEGMENTS = "the model of the second row keeps most activations", KEEPS
+CAUSES = {  # words of what is wrong with the rows -> why, if a figure does not say it, and what to try
+    "checkpointing keeps": SEGMENTS,
+    "saved_mb of With": SEGMENTS,
+    "the two losses": (
+        "checkpointing must change no loss",
+        f"fix every_parameter_trains first if it fails; then {BOTH}",
     ),
-    **USUAL,
+    "longest": (
+        "your code measures fewer batches than the loader has",
+        "fix returns_the_metrics first if it fails; then pass the loader itself, not a part",
+    ),
+    "ran more than": (
+        "it also ran the warm-up, or the batch for saved_mb",
+        "call make_training for the warm-up and saved_mb, and again for the measured epoch",
+    ),
+    "saved_mb of": ("", "write what given.saved_mb(model, images) returns, as it is: in MB"),
+    TRAINED: (
+        "",
+        "fix equals_a_large_batch first if it fails; take the loss from an epoch of fresh weights",
+    ),
+    **{words: (MISSHAPEN, USUAL[words]) for words in ("no GPU was there to ask", "the device is")},
+    "second time": ("", KEEPS),
+    "": ("", "fix honest_throughput first if it fails; then time one whole epoch after a warm-up"),
 }
-TIMED = (
-    "fix honest_throughput and keeps_only_the_boundaries first if they fail; "
-    "then time one whole epoch after a warm-up"
-)
-AGAIN = "call make_training for the warm-up and saved_mb, and again for the measured epoch"
 
 
-def _measured(comparison: Pair) -> tuple[str, str] | None:
+def _measured(comparison: Pair) -> tuple[str, ...] | None:
     observed, script = comparison.student.values, comparison.baseline.values
     rows = observed["rows"]
     problems = (
-        (row_problem(rows), KEEPS),
-        (epoch_problem(observed["passes"], script["batches"]), {"": WHOLE}),
-        (figure_problem(rows, script["rows"][0]), FIGURES),
-        (time_problem(rows, epochs(script)), {"": TIMED}),
-        (reuse_problem(observed["passes"], script["batches"]), {"": AGAIN}),
+        row_problem(rows),
+        epoch_problem(observed["passes"], script["batches"]),
+        figure_problem(rows, script["rows"][0]),
+        time_problem(rows, epochs(script)),
+        reuse_problem(observed["passes"], script["batches"]),
     )
-    return next(((why, hint_for(why, hints)) for why, hints in problems if why), None)
+    if wrong := next(filter(None, problems), ""):
+        why, try_ = next(it for words, it in CAUSES.items() if words in wrong)
+        return why or wrong, try_, wrong
+    return None
 
 
 study = Study(part, RESULTS, "compare_checkpointing", by=comparison)
@@ -172,7 +180,7 @@ study.is_measured(
         "compare_checkpointing measures an epoch of each model, "
         "from fresh weights, after a warm-up on a separate model."
     ),
-    try_=WRONG,
+    try_=KEEPS,
     shows=["throughput", "saved_mb"],
 )
 study.is_written()

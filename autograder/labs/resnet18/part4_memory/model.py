@@ -140,16 +140,16 @@ def every_parameter_trains(training: Pair) -> Verdict:
         measured = f"{count} parameters have no gradient: {', '.join(without[:3])}"
         return Failed(measured, *_no_gradient(len(without) == expected))
     why = "gradients or outputs differ from the ResNet's"
-    try_ = "the segments in their order, then avgpool, flatten and fc"
+    try_ = "fix gradients_match first if it fails; then segments in order, avgpool, flatten, fc"
     return numerics.same_update(training, APART, why=why, try_=try_)
 
 
 def _no_gradient(nowhere: bool) -> tuple[str, str]:
     """Say why parameters have no gradient: all of them, or some."""
     if nowhere:
-        why = "the parameters that ran are not the ResNet's own"
+        why = "the parameters that ran are not the ResNet's own: usually a copy's"
         return why, "run the modules of the resnet argument itself, and no copy of them"
-    why = "the gradient is cut off on its way back to them: by detach() or no_grad, or they did not run"
+    why = "the gradient is cut off: usually by detach() or no_grad, or they did not run"
     return why, "fix gradients_match first if it fails; then pass on each segment's output as it is"
 
 
@@ -163,8 +163,8 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
     if once and not apart["running"] <= APART:
         measured = f"running statistics {of_largest(apart['running'], APART)}"
         why = (
-            "run_checkpointed moves statistics once, "
-            "but the model does not: it does not use run_checkpointed"
+            "run_checkpointed moves statistics once, but the model does not: "
+            "usually its forward does not call run_checkpointed"
         )
         return Failed(measured, why, "run_checkpointed(segment, x) for each of the five")
     measured = f"answers in eval() {of_largest(apart['eval'], APART)}"
@@ -172,14 +172,16 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
         return Failed(measured, *_not_in_eval(training.student.values["hidden"]))
     if apart["untouched"] <= APART:
         return Passed(measured)
-    why = "but a forward pass in eval() moved the running statistics"
-    return Failed(measured, why, "hold them in the second run only")
+    measured = "a forward pass in eval() moved the running statistics"
+    return Failed(
+        measured, "your code sets them in eval() too", "in eval(), run segments as they are"
+    )
 
 
 def _not_in_eval(hidden: Sequence[str]) -> tuple[str, str]:
     if not hidden:
-        why = "the statistics are right, but eval() does not use them"
-        return why, "do not override eval(), or call train() in forward"
+        why = "eval() does not use the running statistics, or your code changes them"
+        return why, "do not override eval(), and call no train() in forward"
     names = ", ".join(hidden[:3])
     why = (
         f"model.eval() does not reach {names}: "
@@ -197,8 +199,8 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
     share = saved / whole
     allowed = least + (1 - least) / 4
     measured = (
-        f"{saved / 1e6:.2f} MB of {whole / 1e6:.2f} MB, {share:.0%}; "
-        f"at this shape the inputs alone are {least:.0%}, allowed {allowed:.0%}"
+        f"{share:.0%} of the ResNet's {whole / 1e6:.2f} MB are kept; {allowed:.0%} are allowed "
+        f"(the five inputs are {least:.0%})"
     )
     try_ = "checkpoint the stem and all four layers"
     count = kept_for_backward.student.values["segments"]
@@ -210,8 +212,9 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
         why = "a segment keeps what is inside it" if count else "no segment is checkpointed"
         return Failed(measured, why, try_)
     if 0 < count < SEGMENTS:  # none: all at once, which needs_less_memory judges
-        why = "a longer segment brings more back at once when it runs again"
-        return Failed(many(count, "segment") + " ran again in the backward pass", why, try_)
+        why = "your code puts several layers under one checkpoint"
+        measured = many(count, "segment") + " ran again in the backward pass"
+        return Failed(f"{measured}, and {SEGMENTS} are right", why, try_)
     return Passed(measured)
 
 
@@ -235,7 +238,7 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     kept = large_step.baseline.values
     least = kept["boundaries"] + kept["largest"]  # all inputs, and one segment that runs again
     why = (
-        "segments keep what is inside them, "
+        "usually segments keep what is inside them, "
         "or one segment is most of the network, and recomputing it needs all its memory"
     )
     try_ = "five segments: the stem and the four layers"

@@ -61,5 +61,4 @@ part = Part(
 BATCH = 8  # samples
 MOMENTUM = 0.9  # so that a step too many moves the weights, even one whose gradient is 0
 TWICE = 'see "What runs twice" in the part 4 handout'
-WRONG = 'see "What usually goes wrong" in the part 4 handout'
 LEFT = {"start": ("float32", 1), "weights": ("float32", 1)}

@@ -19,7 +19,12 @@ from autograder.labs.resnet18.part4_memory.part import (
 SEGMENTS = ("a stem", "a residual block", "a dropout", "a cumulative BatchNorm", "a BatchNorm1d")
 PASSES = 2  # so that whatever the first one leaves behind is seen
 # Forward passes, and then backward passes through the graph of them all.
-TURNS = {"pass 1": (1, 1), "pass 2": (1, 1), "pass 3": (1, 2), "pass 4": (2, 1)}
+TURNS = {
+    "the first step": (1, 1),
+    "the second step": (1, 1),
+    "two backward passes": (1, 2),
+    "two forward passes": (2, 1),
+}
 
 
 def segment_cases(rig: Rig) -> Iterator[tuple[str, Any, Any]]:
@@ -105,17 +110,17 @@ def statistics(student: Student, rig: Rig) -> Answer:
 
 
 SAME = 1e-5  # of the largest number: the second run repeats the first
-ASKED_FOR = "x.requires_grad_() changes the caller's tensor, which needed no gradient"
+ASKED_FOR = "your code calls x.requires_grad_() on the caller's tensor"
 
 
 def _no_gradient(case: str) -> tuple[str, str]:
     if "input with a gradient" not in case and "in train()" in case:
-        why = "the reentrant variant gives no gradients to a segment whose input needs none: images need none"
+        why = "usually use_reentrant=True: no gradients where the input needs none, as images"
         return why, "checkpoint(segment, x, use_reentrant=False)"
     if "in eval()" in case:
-        why = "eval() needs gradients too, but the segment ran under no_grad or on x.detach()"
+        why = "in eval() your code runs the segment under no_grad, or on x.detach()"
         return why, "in eval(), run segment(x) as it is"
-    why = "x was detached on its way into the segment, or the segment ran under no_grad"
+    why = "your code detaches x, or runs the segment under no_grad"
     return why, "pass x itself to checkpoint"
 
 
@@ -129,40 +134,37 @@ def gradients_match(gradients: Pair) -> Verdict:
         name = right["case"]
         there, wanted = (gradient["dtype"] != "nothing" for gradient in (case, right))
         if there and not wanted:
-            return Failed(f"a {name}", ASKED_FOR, f"do not change x; {try_}")
+            return Failed(f"there is a {name}", ASKED_FOR, f"do not change x; {try_}")
         if wanted and not there:
-            return Failed(f"no {name}", *_no_gradient(name))
+            return Failed(f"there is no {name}", *_no_gradient(name))
     why: Causes = {
-        "output of": "the segment has a different output, or ran in a different mode",
+        "output of": "your code changes the segment's mode, its input or its output",
         "a dropout in train()": (
             "the second run differs from the first: dropout drops other values",
-            "leave preserve_rng_state on",
+            "leave out preserve_rng_state=False",
         ),
-        "gradient of": "the second run differs from the first: in statistics or mode",
+        "gradient of": "usually the second run has another mode, dtype or statistics",
     }
     return outputs.same(gradients, SAME, why=why, try_=try_)
 
 
-HOLD = "keep each BatchNorm from moving whenever the segment runs again"
+HOLD = "hold each BatchNorm in the second run of the segment, and only there"
 MOVED = {  # words of a case -> why its statistics are wrong, and what to try
     "num_batches_tracked": (
         "the second run counts as one more batch",
         "restore num_batches_tracked after each second run",
     ),
-    "pass 1": ("they moved in the second run too, or not at all", HOLD),
-    "pass 2": (
-        "right after one pass but not after two: the second run left the BatchNorm changed",
+    "first step": ("the statistics moved in the second run too, or not at all", HOLD),
+    "second step": (
+        "right after the first step: its second run left the BatchNorm changed",
         "restore all of it when the second run ends",
     ),
-    "pass 3": (
-        "right until backward() went through one graph a second time: then they moved again",
-        "hold in the second context of context_fn: a class with __enter__ and __exit__, as it is entered again",
+    "two backward": (
+        "when backward() goes through one graph again, your code does not hold the statistics",
+        "hold in the second context of context_fn: a class with __enter__ and __exit__",
     ),
-    "pass 4": (
-        (
-            "right with one forward pass, but not with two before backward(): "
-            "what it restored was out of date"
-        ),
+    "two forward": (
+        "your code notes what to restore in the forward pass, but two came before backward()",
         "note what to restore in __enter__, when the second run begins",
     ),
 }
@@ -171,10 +173,10 @@ MOVED = {  # words of a case -> why its statistics are wrong, and what to try
 def _left_changed(setting: str) -> dict[str, Any]:
     if "momentum" in setting and "is 0.0 after" not in setting:
         try_ = "in __exit__, put back the value that __enter__ found, and not a constant"
-        return {"why": f"{setting}: another value was put back", "try_": try_}
+        return {"measured": setting, "why": "your code puts another value back", "try_": try_}
     ended = "PyTorch ends the second run by an exception"
     try_ = f"restore it in __exit__ whatever exception that is given, or in a finally: {ended}"
-    return {"why": f"{setting}: it was not restored", "try_": try_}
+    return {"measured": setting, "why": "your code does not restore it", "try_": try_}
 
 
 @part.check(basis="outputs")
@@ -188,5 +190,5 @@ def statistics_move_once(statistics: Pair) -> Verdict:
     if error in (ArithmeticError.__name__, ONCE):
         return verdict
     measured = f"the second run of a segment raised ArithmeticError, but backward() raised {error}"
-    reason = "an __exit__ that returns True hides the exception"
+    reason = "your __exit__ hides the exception: usually it returns True"
     return Failed(measured, reason, "return nothing from __exit__")

@@ -44,8 +44,8 @@ def guard(student: Student, rig: Rig) -> Answer:
     answers = rig.answers()
     counts = []
     compiler = rig.compiler()
-    for how, limit in (("eager, of SpikeGuard().eval()", USUAL), ("compiled", drawn)):
-        eager = how != "compiled"
+    for eager, limit in ((True, USUAL), (False, drawn)):
+        how = "eager, of SpikeGuard().eval()" if eager else f"compiled, of SpikeGuard({limit})"
         module = student.SpikeGuard().eval() if eager else student.SpikeGuard(limit)
         run = module if eager else rig.compiled(module, compiler)
         for number, spike in enumerate(spikes):
@@ -64,20 +64,21 @@ def guard(student: Student, rig: Rig) -> Answer:
 FACTOR = "torch.where(size > limit, limit / size, 1.0)"
 SCALED = {  # words of a case -> why its numbers are wrong, and what to try
     "zeros": (
-        "limit / size is infinite there, and 0 times that is NaN",
+        "limit / size is infinite for zeros, and 0 times infinity is NaN",
         f"choose the factor with torch.where, not the product: {FACTOR}",
+    ),
+    "gradient of batch 1": (
+        "size must have no gradient: usually detach() is missing",
+        "size = x.detach().abs().mean()",
     ),
     "above": (
         (
             "such a batch must become x * (limit / size), "
-            "where size is the mean of |x| over the whole batch, without a gradient"
+            "where size is the mean of |x| over the whole batch"
         ),
-        "multiply x by limit / size, also in eval(); detach size first",
+        "multiply x by limit / size, also in eval()",
     ),
-    "limit": (
-        "such a batch must not change, and one exactly at the limit is not above it",
-        FACTOR,
-    ),
+    "limit": ("your code changes a batch that is not above the limit", FACTOR),
 }
 
 
@@ -90,12 +91,11 @@ def guard_answers_alike(guard: Pair) -> Verdict:
         return verdict
     pairs = zip(reported, expected, strict=False)
     count, right = next((pair for pair in pairs if pair[0] != pair[1]), (None, 0))
-    measured = f"spikes is {shown(count)}, but {shown(right)} of the batches were scaled"
-    counted = (
-        "count each batch above the limit, also in eval(), and no other batch: "
-        "one exactly at the limit is not above it"
-    )
-    return Failed(measured, counted, "self.spikes += size > limit")
+    measured = f"spikes is {shown(count)}, but {shown(right)} of the batches were above the limit"
+    why = "your code does not count each batch above the limit, usually not in eval()"
+    if (count or 0) > right:
+        why = "your code counts other batches too, for example one exactly at the limit"
+    return Failed(measured, why, "self.spikes += size > limit, also in eval()")
 
 
 OF_THE_GUARD = {

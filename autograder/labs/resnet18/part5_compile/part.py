@@ -40,4 +40,3 @@ part = Part(
 
 BATCH = 16  # samples
 BREAKS = 'see "What breaks a graph" in the part 5 handout'
-WRONG = 'see "What usually goes wrong" in the part 5 handout'

@@ -26,6 +26,7 @@ from autograder.lab import (
     Window,
 )
 from autograder.labs.resnet18.part5_compile.part import BATCH, part
+from autograder.traces.words import many
 
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
 PRECISIONS = {"fp32": False, "amp": True}
@@ -157,13 +158,13 @@ COPY = "compile the model itself, not a copy"
 
 def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
-        return "no weight of the given model moved: a copy was compiled, or no step is taken", COPY
+        return "no weight of the given model moved: usually a copy was compiled", COPY
     if mode == "amp":  # FP32, which comes first, was right
         why = "FP32 is right, so autocast is not: the loss is not under it, or not in bfloat16"
         return why, BFLOAT16
     why = (
-        "it differs from the plain loop: "
-        "a step left out or taken twice, no zero_grad, eval(), no momentum"
+        "it differs from the plain loop: usually "
+        "a step left out or taken twice, no zero_grad, or eval()"
     )
     return why, LOOP
 
@@ -179,19 +180,19 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
             difference = f"off by {apart:.1e} of the largest number"
             if np.isinf(apart):
                 difference = "there are more or fewer of them"
-            why = f"the warm-up changed {what}, so the next epoch differs"
+            why = f"the warm-up changed {what}, and does not put back what was there before"
             owner = "optimizer" if name == "optimizer" else "model"
             try_ = f"copy.deepcopy({owner}.state_dict()) before, {owner}.load_state_dict after"
             return Failed(f"{mode.upper()}: {what}: {difference}", why, try_)
-    return Passed("weights, running statistics and the optimizer's state are as before")
+    return Passed("all is as before")
 
 
 OTHER_MODE = (  # why something is built in the epoch, and what to try
-    "the warm-up was in a different mode (eval, no_grad, no autocast), or there was none",
+    "usually the warm-up was in a different mode (eval, no_grad, no autocast), or there was none",
     "warm up with complete steps in train(), under autocast if use_amp",
 )
 NO_BACKWARD = (
-    "the warm-up had no backward pass with gradients in these modes",
+    "the warm-up had no backward pass in this precision",
     "loss.backward() in each step of the warm-up, under autocast if use_amp",
 )
 SHORT_BATCH = (
@@ -206,8 +207,8 @@ def late_build(builds: Seen, batches: int) -> tuple[str, str, str]:
         return "", "", ""
     kind, batch = builds["built"][0]["kind"], builds["built"][0]["batch"]
     measured = (
-        f"{len(builds['built'])} graphs built in the epoch, "
-        f"the first a {kind} graph at batch {batch + 1} of {batches}"
+        f"{many(len(builds['built']), 'graph')} built in the epoch, and 0 is right; "
+        f"the first is a {kind} graph at batch {batch + 1} of {batches}"
     )
     why = OTHER_MODE
     if kind == "backward":
@@ -222,9 +223,10 @@ def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> 
     runs = {kind: noted["runs"][kind] for kind in ("forward", "backward")}
     measured, why = graph_problem(noted, runs, batches, parameters=parameters)
     if not why and half != any(graph["half"] for graph in noted["built"]):
-        state = "not in bfloat16" if half else "in bfloat16"
-        why = "autocast must follow use_amp, in the warm-up and in the epoch"
-        measured = f"{runs['forward']} graphs ran; convolutions {state}"
+        measured = f"the convolutions are {'not ' * half}in bfloat16, in warm-up or epoch"
+        why = "with use_amp autocast is off, or has another dtype"
+        if not half:
+            why = "without use_amp autocast is on"
     return measured, why
 
 
@@ -241,12 +243,9 @@ def nothing_is_built_later(training: Pair) -> Verdict:
     if all(built):
         counts = " and ".join(map(str, built))
         return Passed(f"{counts} graphs built in the warm-ups, none in the epochs")
-    why = (
-        "nothing was built at all: the warm-up does not run the compiled model, "
-        "or the model is not compiled"
-    )
+    why = "compile_model does not compile with the backend argument, or the plain model is trained"
     try_ = "torch.compile(model, backend=backend)"
-    return Failed(f"{min(built)} graphs built", why, try_)
+    return Failed("nothing was built at all, in warm-up and epoch", why, try_)
 
 
 @part.check(basis="report")
@@ -265,7 +264,7 @@ def one_graph_a_batch(training: Pair) -> Verdict:
         if why:
             try_ = BFLOAT16 if "autocast" in why else hint_for(why, GRAPHS)
             return Failed(f"{mode.upper()}: {measured}", why, try_)
-    return Passed(f"{batches} forward and backward graphs for as many batches, in each precision")
+    return Passed(f"one graph each way in {batches} batches")
 
 
 @part.check(basis="report")
@@ -274,6 +273,6 @@ def breaks_are_errors(training: Pair) -> Verdict:
     refusal = training.student.values["refusal"]
     if refusal:
         return Passed(f"refused with {refusal}")
-    why = "a graph break costs time at every step, and without an error nothing shows it"
+    why = "compile_model does not compile the whole model with fullgraph=True"
     try_ = "torch.compile(..., fullgraph=True)"
-    return Failed("a model with .item() in forward ran", why, try_)
+    return Failed("a model with .item() in forward ran, and an error is right", why, try_)

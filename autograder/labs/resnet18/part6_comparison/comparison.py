@@ -16,7 +16,7 @@ from autograder.checks.configurations import (
     summary_slips,
 )
 from autograder.checks.numerics import explained, shown
-from autograder.claims.studies import WRITTEN, Study, draws, written
+from autograder.claims.studies import MISSHAPEN, WRITTEN, Study, draws, written
 from autograder.lab import (
     BOOLEAN,
     CELL,
@@ -154,12 +154,13 @@ RUN = (
 WORKED_OUT = "take speedup and gain from the throughputs of these rows"
 
 
-def _compared(comparison: Pair) -> tuple[str, str] | None:
+def _compared(comparison: Pair) -> tuple[str, ...] | None:
     rows, expected = comparison.student.values["rows"], comparison.baseline.values
     if why := copied_problem(RESULTS, FIGURES, rows, expected["runs"]):
-        return why, RUN
+        measured, _, cause = why.partition(": ")
+        return cause or "the row must hold what its run printed", RUN, measured
     why = row_problem(rows, _builds_on(expected))
-    return (why, WORKED_OUT) if why else None
+    return (MISSHAPEN, WORKED_OUT, why) if why else None
 
 
 def _not_drawn(comparison: Pair) -> tuple[str, str] | None:
@@ -188,20 +189,20 @@ def a_failed_run_is_an_error(failing: Observation) -> Verdict:
     """run_configuration raises a RuntimeError with the end of stderr when the program fails."""
     raised = failing.values["raised"]
     try_ = "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])"
-    why = "the program ended with status 1 after a line of figures, which must be an error"
+    why = "your code does not raise it for status 1, after which figures do not count"
     if "No such file" in raised:
         why, try_ = "the program was not found", "start sys.executable, not 'python', with script"
     elif raised.startswith("RuntimeError"):
         if "out of ideas" in raised:
             return Passed("a RuntimeError with the end of stderr")
         why = "the end of what the program wrote to stderr is missing"
-    return Failed(f"it raised {raised[:200]}", why, try_)
+    measured = f"run_configuration raised {raised[:200]}, and a RuntimeError is right"
+    return Failed(measured, why, try_)
 
 
-FASTEST = "the highest throughput of all rows, against the first row's"
 SUMMARIZED = {
-    "fastest": FASTEST,
-    "speedup": FASTEST,
+    "fastest": "the configuration with the highest throughput of all rows",
+    "speedup": "the highest throughput of all rows / the first row's",
     "time_saved_s": "epoch_time of the first row less that of the fastest, not from the speedup",
     "leanest": "the smallest peak_memory_mb of all rows",
     "memory_saved_percent": "what the leanest saves, in percent of the first row's peak_memory_mb",
@@ -217,9 +218,13 @@ def summary_is_right(summaries: Pair) -> Verdict:
             value = summary.get(name)
             if value == right or (isinstance(right, float) and table.alike(right, value)):
                 continue
-            measured = f"{name} is {shown(value)}, expected {shown(right)}, of {len(rows)} rows"
+            measured = f"{name} is {shown(value)}, and {shown(right)} is right"
             why = explained(value, summary_slips(name, right), 1e-6)
-            why = why or "it is of another row or column, or computed from the speedup"
+            why = why or "usually it is of another row or column"
+            if name == "time_saved_s":
+                why += ", or computed from the speedup"
+            elif right == rows[0]["configuration"]:
+                why = "the first row is the best, and your code leaves it out"
             return Failed(measured, why, SUMMARIZED[name])
     return Passed(f"{len(tables)} tables")
 

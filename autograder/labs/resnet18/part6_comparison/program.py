@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 from autograder.checks import configurations, numerics, outputs
 from autograder.checks.configurations import Script
+from autograder.checks.hints import hint_for
 from autograder.checks.numerics import close, explained, shown
+from autograder.checks.table_form import parted
 from autograder.lab import Failed, Observation, Pair, Passed, Verdict
 from autograder.labs.resnet18.part6_comparison.part import (
     BATCH,
@@ -19,10 +21,12 @@ from autograder.labs.resnet18.part6_comparison.part import (
 from autograder.labs.resnet18.part6_comparison.runs import REFUSED, SEGMENTS, TAKEN
 from autograder.traces.words import many
 
+MOVED = "(on a clock that the grader moves)"
+PLAIN = "put model and optimizer back after warm_up; for each batch zero_grad, backward, step"
 STILL = 0.01  # of the baseline's update: weights that were not trained
 NO_SCALER = (
-    "float16 without scaler.scale(loss), or by a scaler that is off (enabled=False), so small gradients become 0; "
-    "a step with scaled gradients; or a loss or weights in 16 bits"
+    "usually scaler.scale(loss) is missing, or the scaler is off (enabled=False), so small "
+    "gradients become 0"
 )
 
 # Relative: a program may ask before its last allocations; a MiB is 5 % more than a MB.
@@ -38,17 +42,17 @@ TOGETHER = 0.02 / SMALLER, 0.25
 def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     """Without --amp and other such options, optimized_training.py trains --epochs epochs as the plain loop does."""
     why = (
-        "it differs from the plain loop: the warm-up left a trace (weights, "
-        "momentum), a step was left out or taken twice, no zero_grad"
+        "usually the warm-up left a trace (weights, momentum), "
+        "a step was left out or taken twice, or zero_grad is missing"
     )
-    verdict = _follows(plain, why)
+    verdict = _follows(plain, why, PLAIN)
     if isinstance(verdict, Failed):
         return verdict
     observed, expected = plain.student.values, plain.baseline.values
     loss, accuracy = observed["reported"]["loss"], observed["reported"]["accuracy"]
     if not close(loss, plain.student.arrays["losses"][-1], 1e-3):
         try_ = "loss: the mean loss of the last epoch"
-        return Failed(f"loss is {shown(loss)}", "it is not the last of losses", try_)
+        return Failed(f"loss is {shown(loss)}", "loss must be the last of losses", try_)
     options = {
         "batch_size": BATCH,
         "batches": expected["script"]["batches"],
@@ -57,18 +61,18 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
         "data": "cifar10",
     }
     if options not in observed["asked"]:
-        measured = f"make_loader was called with {observed['asked'][:1]}"
+        measured = f"make_loader was called with {observed['asked'][:1]}, and {options} is right"
         try_ = "pass every option on to make_loader, which you import from given"
-        return Failed(measured, f"the options say {options}", try_)
+        return Failed(measured, "your program does not hand on every option", try_)
     right = expected["reported"]["accuracy"]
     if accuracy is None or abs(accuracy - right) > 101 / expected["script"]["samples"]:
-        why = f"in the last epoch {right:.4g} % of the samples were right"
+        why = "it must be the percentage of the last epoch, and no fraction"
         try_ = "100 * correct / samples of the last epoch"
-        return Failed(f"accuracy {shown(accuracy)}", why, try_)
+        return Failed(f"accuracy is {shown(accuracy)}, and {right:.4g} is right", why, try_)
     device = observed["device"]
     if device.strip() != expected["device"].strip():
-        why = f"expected {expected['device']!r}"
-        return Failed(f"device {device[:60]!r}", why, "device_name(device)")
+        measured = f"device is {device[:60]!r}, and {expected['device']!r} is right"
+        return Failed(measured, "device must name what trains", "device_name(device)")
     return verdict
 
 
@@ -77,23 +81,27 @@ def figures_are_honest(plain: Pair) -> Verdict:
     """Its throughput, epoch_time and data_wait are those of whole epochs after a warm-up; memory is in MB."""
     observed = plain.student.values
     figures = observed["reported"]
-    rate = f"throughput {shown(figures['throughput'])} samples/s"
-    measured = f"{rate} on a clock that the grader moves"
     if why := configurations.pace_problem(figures, _script(plain)):
-        try_ = "one clock around all of an epoch, after warm_up"
-        return Failed(measured, why, try_)
+        measured, cause = parted(why)
+        return Failed(f"{measured} {MOVED}", cause, hint_for(why, PACE))
     if after := observed["after"]:
         measured = f"after the figures the program printed {after!r}"
-        why = "the last line of the output must be the JSON object, which run_configuration reads"
+        why = "the last line must be the JSON object, which run_configuration reads"
         return Failed(measured, why, "print(json.dumps(figures)) at the end")
     memory, peak = figures["peak_memory_mb"], observed["peak_mb"]
     if close(memory, peak, SAME_PEAK):
-        return Passed(measured)
-    in_mib = [(peak / 1.048576, "it is in MiB, but a MB is 1e6 bytes: ")]
-    why = explained(memory, in_mib, SAME_PEAK / 2)
-    why = f"{why}the most that the process held was {peak:.4g} MB"
-    try_ = "return what peak_memory_mb(device) returns"
-    return Failed(f"peak_memory_mb is {shown(memory)}", why, try_)
+        return Passed(f"throughput {shown(figures['throughput'])} samples/s")
+    in_mib = [(peak / 1.048576, "it is in MiB, but a MB is 1e6 bytes")]
+    why = explained(memory, in_mib, SAME_PEAK / 2) or "it must be the most MB that were held"
+    measured = f"peak_memory_mb is {shown(memory)}, and {peak:.4g} is right"
+    return Failed(measured, why, "return what peak_memory_mb(device) returns")
+
+
+PACE = {
+    "wait for data": "let the clock run while data is waited for",
+    "happens once": "call warm_up, with backward pass and step, before the clock starts",
+    "": "throughput: samples of all epochs / their seconds; epoch_time and data_wait: means",
+}
 
 
 def _script(run: Pair) -> Script:
@@ -106,6 +114,7 @@ def _option(
     read: str,
     options: str,
     why: str,
+    try_: str,
     within: tuple[float, float] = (LOSSES / SMALLER, UPDATE),
     also: Callable[[Pair], Verdict | None] = lambda _: None,
     needs: Sequence[str] = (),
@@ -113,7 +122,7 @@ def _option(
     """Check that a run with *options* trains as it should, and does their work; *also* finds what else is wrong."""
 
     def judge(run: Pair, plain: Pair) -> Verdict:
-        verdict = _follows(run, why, *within, plain)
+        verdict = _follows(run, why, try_, *within, plain)
         if isinstance(verdict, Failed):
             return verdict
         return _at_work(run, options) or also(run) or verdict
@@ -125,17 +134,18 @@ def _option(
 def accumulates(accumulated: Pair, plain: Pair) -> Verdict:
     """--accumulate N takes the step of one large batch for each N batches, and for a shorter last group."""
     why = "the step of a group is not the mean over its samples, or the last group is dropped"
-    return _follows(accumulated, why, plain=plain)
+    try_ = "divide each loss by its group's samples, and step once more if batches are left"
+    return _follows(accumulated, why, try_, plain=plain)
 
 
 def _not_by_segments(run: Pair) -> Verdict | None:
     count = run.student.values["segments"]
     if count >= SEGMENTS:
         return None
-    why = "one segment is most of the network: running it again brings all of that back at once"
+    why = "your program puts most of the network into one segment"
     try_ = "a checkpoint each for the stem and the four layers"
-    measured = f"{many(count, 'segment')} ran again" if count else "all ran again at once"
-    return Failed(f"in the backward pass, {measured}", why, try_)
+    measured = f"in the backward pass {many(count, 'segment')} ran again one by one"
+    return Failed(f"{measured}, and {SEGMENTS} are right", why, try_)
 
 
 def _built_late(run: Pair) -> Verdict | None:
@@ -144,13 +154,14 @@ def _built_late(run: Pair) -> Verdict | None:
     if configurations.holds_once(rate, script):
         why = "it includes a build, which happens only once"
         try_ = "warm up first, with backward pass and step"
-        return Failed(f"throughput is {shown(rate)} samples/s", why, try_)
+        measured = f"throughput is {shown(rate)} samples/s, and {script.rate:.4g} is right"
+        return Failed(measured, why, try_)
     if warm_up is None or not 0.98 * script.once <= warm_up <= 10 * script.once:
-        why = f"the builds took {script.once:.4g} s, which belongs in the warm-up"
-        in_ms = [(1000 * script.once, ": it is in milliseconds, and seconds are expected")]
-        why += explained(warm_up, in_ms, 0.02)
+        in_ms = [(1000 * script.once, "it is in milliseconds, and must be in seconds")]
+        why = explained(warm_up, in_ms, 0.02) or "it must hold all of warm_up, and nothing else"
         try_ = "read the clock before and after warm_up; in seconds"
-        return Failed(f"warm_up_s is {shown(warm_up)}", why, try_)
+        measured = f"warm_up_s is {shown(warm_up)}, and the builds took {script.once:.4g} s"
+        return Failed(measured, why, try_)
     return None
 
 
@@ -160,6 +171,7 @@ _option(
     "checkpointed",
     "--checkpoint",
     "a segment got no gradients, or the statistics of BatchNorms moved twice",
+    "run_checkpointed of part 4 for each segment",
     also=_not_by_segments,
 )
 _option(
@@ -168,6 +180,8 @@ _option(
     "half",
     "--amp",
     NO_SCALER,
+    "scaler.scale(loss).backward(), unscale_, scaler.step(optimizer), scaler.update(), "
+    "with a scaler that is on, on a CPU too: this check takes float16",
     HALF,
 )
 _option(
@@ -176,6 +190,7 @@ _option(
     "compiled",
     "--compile --backend NAME",
     "the compiled model is a different one, or a copy",
+    "torch.compile(model, backend=...) of the model that is trained and saved",
     (LOSSES, UPDATE),
     _built_late,
 )
@@ -184,7 +199,8 @@ _option(
     "--amp, --accumulate N and --checkpoint at once still take the step of one large batch.",
     "together",
     "--amp --accumulate N --checkpoint",
-    "with --amp, --accumulate N and --checkpoint, one option disables or interferes with another",
+    "with --amp, --accumulate N and --checkpoint, one option disables another",
+    "let each option act on its own: no if on another option",
     TOGETHER,
     needs=["accumulates", "checkpoints", "trains_in_half_precision"],
 )
@@ -194,33 +210,27 @@ _option(
 def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: Pair) -> Verdict:
     """--save writes a state_dict that a plain ResNet loads, with every option."""
     runs = {"no option": plain, "--amp": half, "--checkpoint": checkpointed, "--compile": compiled}
-    try_ = (
-        "keep the model that make_training returned, for example as plain, and save plain.state_dict(), "
-        "not that of the compiled or checkpointed model"
-    )
+    try_ = "keep the model that make_training returned as plain, and save plain.state_dict()"
     for option, run in runs.items():
         if problem := run.student.values["unsaved"]:
-            why = "the file holds no state_dict"
+            why = "--save must write the state_dict of the model"
             if "is missing" in problem or "no name" in problem:
-                why = "a compiled or checkpointed model has different parameter names"
+                why = "usually the compiled or checkpointed model is saved: it has other names"
             return Failed(f"with {option}: {problem}", why, try_)
     return Passed(f"weights and running statistics with {', '.join(runs)}")
 
 
 @part.check(basis="outputs")
 def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
-    """Options that cannot work are a usage error: status 2, before anything is trained. No others are."""
+    """Options that cannot work are a usage error: status 2, before anything is trained. All others work together."""
     for at, options in enumerate((*REFUSED, *TAKEN)):
         refused, ended = at < len(REFUSED), refusals.values["statuses"][at] == 2
         if ended and not refused:
-            why = (
-                "only --compile and --checkpoint exclude each other, all other options go together"
-            )
-            try_ = "no parser.error for these"
-            return Failed(f"{options} ended with status 2", why, try_)
+            why = "your program refuses options that work together"
+            return Failed(f"{options} ended with status 2", why, f"allow {options}")
         if refused and not ended:
-            why = "it must be refused, by a usage error"
-            try_ = "parser.error(...) in read_options"
+            why = "your program does not refuse what cannot work"
+            try_ = f"parser.error(...) in read_options for {options}"
             return Failed(f"{options} did not end with status 2", why, try_)
     return Passed(f"{len(REFUSED)} times status 2")
 
@@ -228,6 +238,7 @@ def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
 def _follows(
     run: Pair,
     why: str,
+    try_: str,
     losses: float = LOSSES / SMALLER,
     update: float = UPDATE,
     plain: Pair | None = None,
@@ -239,34 +250,29 @@ def _follows(
     observed, expected = run.student.arrays, run.baseline.arrays
     problem = numerics.misshapen(observed["losses"], expected["losses"], "epoch")
     if problem:
-        why = f"it ran with --epochs {EPOCHS}"
+        why = f"your program does not return a loss for each of --epochs {EPOCHS}"
         return Failed(problem, why, "losses: the mean loss of each epoch")
-    off = plain is not None and isinstance(_follows(plain, why), Failed)
-    try_ = "compare with a plain run on the same batches, and without the warm-up"
-    if why == NO_SCALER:
-        calls = "scaler.scale(loss).backward(), unscale_, scaler.step(optimizer), scaler.update()"
-        try_ = f"{calls}, with a scaler that is on, on a CPU too: this check takes float16"
+    off = plain is not None and isinstance(_follows(plain, why, try_), Failed)
     if off:
         why = "the training without options is already wrong"
         try_ = "fix trains_as_the_plain_loop first"
     apart = numerics.furthest(observed["losses"], expected["losses"])
-    measured = f"losses of the epochs off by {apart:.1e} ({numerics.allowed(apart, losses)})"
-    shares = {"losses": apart / losses}
+    found = {"losses": ("losses of the epochs", apart, losses)}
     if apart <= losses and not run.student.values["unsaved"]:
         moved = numerics.update(run)
         running = 0.0 if off else outputs.furthest(observed["running"], expected["running"])
-        measured += (
-            f", update by {moved.error:.1e} of its norm ({numerics.allowed(moved.error, update)})"
-        )
-        measured += f", running statistics by {running:.1e} ({numerics.allowed(running, update)})"
-        shares |= {"update": moved.error / update, "running": running / update}
+        found["update"] = "update of the weights", moved.error, update
+        found["running"] = "running statistics", running, update
         if moved.ratio < STILL:
             why = "the losses are right, but the saved weights never moved: saved too early, or a copy's"
+            try_ = "save the model that was trained, after the last epoch"
         elif moved.error <= update:
-            why = "weights are right, but statistics are not: the warm-up moved them, or they move twice"
-    if all(share <= 1 for share in shares.values()):
-        return Passed(measured, numerics.shares(**shares))
-    return Failed(measured, why, try_, numerics.shares(**shares))
+            why = "the warm-up moved the statistics, or they move twice"
+    shares = numerics.shares(**{name: it / most for name, (_, it, most) in found.items()})
+    if wrong := [it for it in found.values() if not it[1] <= it[2]]:
+        told = (f"{name} off by {it:.1e} (allowed {most:.1e})" for name, it, most in wrong)
+        return Failed(", ".join(told), why, try_, shares)
+    return Passed(f"losses of the epochs off by {apart:.1e}", shares)
 
 
 def _at_work(run: Pair, options: str) -> Verdict | None:
@@ -274,10 +280,8 @@ def _at_work(run: Pair, options: str) -> Verdict | None:
     worked, script = run.student.values["worked"], _script(run)
     if close(worked, script.work, configurations.PACE):
         return None
-    why = f"expected {script.work:.4g} s with {options}"
-    if options.count("--") > 1:
-        why += ": one of these has no effect when they are combined"
+    why = "usually an option acts on a part of the work, or --backend is not used"
     if close(worked, script.plain, configurations.PACE):
         why = f"that is the speed without {options}"
-    measured = f"a batch took {worked:.4g} s on a clock that the grader moves"
+    measured = f"a batch took {worked:.4g} s, and {script.work:.4g} s is right {MOVED}"
     return Failed(measured, why, f"apply {options} to all of the training")

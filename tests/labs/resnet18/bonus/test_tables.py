@@ -72,8 +72,8 @@ def profiled(rows, result=5.0):
 
 
 PROFILES = {
-    "another row twice": ([KNOWN[0], *KNOWN], "expected one row for each function"),
-    "a row is missing": (KNOWN[1:], "expected one row for each function"),
+    "another row twice": ([KNOWN[0], *KNOWN], "one function must have one row"),
+    "a row is missing": (KNOWN[1:], "each function that ran must have a row"),
     "swapped": ([{**KNOWN[0], "own_seconds": 2.5}, KNOWN[1]], "that is its seconds"),
     "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "it must be a number"),
     "another clock": (
@@ -111,9 +111,8 @@ def test_a_line_is_shown_with_its_text():
     found = profilers.same_profile(pair("rows", rows, known, result=1.0), "line")
 
     assert "add the time since the last one" in found.try_
-    assert (
-        found.measured == "line 65 of the grader's program, `helper(item)`: seconds 1, expected 2"
-    )
+    line = "line 65 of the grader's program, `helper(item)`"
+    assert found.measured == f"{line}: seconds is 1, and 2 is right"
 
 
 def test_a_right_profile_passes_whatever_else_it_holds():
@@ -169,7 +168,7 @@ MILLISECONDS = {
     "five calls": ({"ms": 4.5}, "the median of fewer or more than seven calls"),
     "anything else": ({"ms": 60.0}, "not the median of seven calls"),
     "a used step": ({"ms": 12.5}, "the step ran before with a different number of threads"),
-    "time of all threads": ({"ms": 20.0, "threads": 4}, "time.process_time() adds up over threads"),
+    "time of all threads": ({"ms": 20.0, "threads": 4}, "time.process_time(), which adds up"),
 }
 
 

@@ -34,7 +34,7 @@ def test_work_is_counted_in_the_ranges_that_are_open(window, tmp_path):
         {"work": "backward", "ranges": ["backward"], "count": 2},
         {"work": "forward", "ranges": ["forward", "inner"], "count": 2},
         {"work": "loss", "ranges": ["forward", "inner"], "count": 2},
-        {"work": "step", "ranges": [], "count": 2},
+        {"work": "optimizer.step()", "ranges": [], "count": 2},
     ] == seen.values()
 
 

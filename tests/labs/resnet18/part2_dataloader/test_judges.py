@@ -140,7 +140,7 @@ def test_the_rest_of_a_comparison_follows_from_figures_however_wrong():
     rows = [{**row, "throughput": 2 * row["throughput"]} for row in compared()]
 
     assert "" == judges.workers_problem(rows, 2)
-    assert "and 6 for the others" in judges.workers_problem(rows, 6)
+    assert "and 6 in three rows" in judges.workers_problem(rows, 6)
     assert "" == COMPARED.ratio_problem(rows)
     assert "throughput of the first row is" in COMPARED.ratio_problem(
         [*rows[:3], {**rows[3], "speedup": 9.0}]
@@ -212,7 +212,7 @@ COMPARISONS = {
     ),
     "a baseline with workers": (
         compared(0, num_workers=2),
-        "num_workers are 2, 2, 2, 2, but should be 0 for Baseline",
+        "num_workers are 2, 2, 2, 2, but must be 0 for Baseline",
     ),
     "two numbers of workers": (compared(3, num_workers=6), "num_workers are 0, 2, 2, 6"),
     "over the slowest": (
@@ -253,8 +253,8 @@ def test_a_sweep_that_the_clock_did_not_see(seconds, words):
 
 
 LAST = {  # of workers that stay and read ahead; 5.6 s passed
-    "neither": (8.0, "workers start again, or keep only 2 batches ready"),
-    "not kept": (7.6, "workers start again in each epoch"),
+    "neither": (8.0, "persistent_workers and prefetch_factor were not passed on"),
+    "not kept": (7.6, "persistent_workers was not passed on"),
     "not ahead": (6.0, "prefetch_factor was not passed on"),
     "the first epoch": (10.6, "it is of the first epoch"),
 }
@@ -340,14 +340,14 @@ def made(*epochs, pins=0):
         pytest.param(
             made(2, 2, 2, 2, pins=2),
             0,
-            "2 loaders pin memory, but none should",
+            "2 loaders pin memory, and 0 is right",
             id="pinned for nothing",
         ),
         pytest.param(made(2, 2, 2, 2, pins=2), 2, "", id="pinned for a GPU"),
         pytest.param(
             made(2, 2, 2, 2, pins=1),
             2,
-            "1 loaders pin memory, but 2 should",
+            "1 loaders pin memory, and 2 is right",
             id="dropped in the last",
         ),
     ],

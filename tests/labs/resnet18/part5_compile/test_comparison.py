@@ -59,12 +59,12 @@ WHOLE = {
     "half where float32 is asked for": (
         seen(("forward", 0, True)),
         False,
-        "autocast must follow use_amp",
+        "without use_amp autocast is on",
     ),
     "float32 where half is asked for": (
         seen(("forward", 0, False)),
         True,
-        "autocast must follow use_amp",
+        "with use_amp autocast is off",
     ),
 }
 
@@ -126,11 +126,11 @@ def test_rounding_that_grew_is_no_contradiction():
 FIGURES = {
     "trained before": (
         rows({"loss": 1.9}),
-        "loss of Eager is 1.9 where 2 is right for an epoch from fresh weights",
+        f"loss of Eager is 1.9: {comparison.TRAINED} (2 is right)",
     ),
     "a little apart": (
         rows({"loss": 2.00025}),
-        "loss of Eager is 2.00025 where 2 is right for an epoch from fresh weights",
+        f"loss of Eager is 2.00025: {comparison.TRAINED} (2 is right)",
     ),
     "another device": (
         rows({}, {"device": "a GPU"}),
@@ -178,7 +178,7 @@ COLD = {
     "with the steps of two epochs": (27.0, PAIR, ""),
     "each shape by itself": (34.5, PAIR * 2, ""),
     "after a look through the loader": (37.5, PAIR * 2, ""),
-    "and what follows of the epoch": (39.0, PAIR * 2, "that includes the measured epoch"),
+    "and what follows of the epoch": (39.0, PAIR * 2, "it includes the measured epoch"),
     "one of two shapes": (17.0, PAIR * 2, "it leaves out builds"),
     "what torch.compile takes to return": (0.01, PAIR, "it leaves out builds"),
     "nothing was seen to be built": (0.01, [], "the builds took 17 s: it leaves out builds"),

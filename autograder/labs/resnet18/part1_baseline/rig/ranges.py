@@ -87,7 +87,7 @@ def ranges(window: Any) -> Iterator[Ranges]:
 
     window.model.register_forward_hook(Hook(passed))
     window.criterion.register_forward_hook(Hook(lambda *_: ranges.note("loss")))
-    window.optimizer.register_step_pre_hook(lambda *_: ranges.note("step"))
+    window.optimizer.register_step_pre_hook(lambda *_: ranges.note("optimizer.step()"))
     scopes = patch.multiple(record_function, __enter__=enter, __exit__=leave)
     with scopes, patch.multiple(profile, start=started, step=stepped, stop=stopped):
         yield ranges
