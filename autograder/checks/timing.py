@@ -159,7 +159,11 @@ def _waits(script: Script) -> list[Story]:
             "data_wait is the mean of the waits, and must be their sum",
             SUM,
         ),
-        (waited / total, "data_wait is a share, and must be in seconds", "return the sum of the waits"),
+        (
+            waited / total,
+            "data_wait is a share, and must be in seconds",
+            "return the sum of the waits",
+        ),
         (waited * WALL, JUMPS, STEADY),
         (
             waited * 1000,

@@ -63,12 +63,22 @@ def test_where_a_thread_asks_ahead_less_of_the_wait_is_seen(data_wait, kind):
             timing.EARLY,
             id="work, waited for",
         ),
-        pytest.param(3 / 15, 6.0, "batches are counted, and not samples", timing.COUNT, id="batches"),
         pytest.param(
-            10 / 15, 12.0, "data_wait holds the work as well", "read the clock again", id="wait and work"
+            3 / 15, 6.0, "batches are counted, and not samples", timing.COUNT, id="batches"
         ),
         pytest.param(
-            10 / 15, 3.0, "the wait for the first batch is left out", timing.SUM, id="wait without the first"
+            10 / 15,
+            12.0,
+            "data_wait holds the work as well",
+            "read the clock again",
+            id="wait and work",
+        ),
+        pytest.param(
+            10 / 15,
+            3.0,
+            "the wait for the first batch is left out",
+            timing.SUM,
+            id="wait without the first",
         ),
     ],
 )
@@ -92,7 +102,9 @@ def test_work_of_a_device_counts_once_the_host_waited_for_it(throughput, data_wa
         pytest.param(12 / 12, 6.0, "the last batch is counted as a full one", id="ragged"),
         pytest.param(7.0, 6.0, "differs from samples / seconds", id="anything"),
         pytest.param(None, 6.0, "differs from samples / seconds", id="no number"),
-        pytest.param(RATE, 3.0, "the wait for the first batch is left out", id="wait without the first"),
+        pytest.param(
+            RATE, 3.0, "the wait for the first batch is left out", id="wait without the first"
+        ),
         pytest.param(RATE, 2.0, "it is the mean", id="mean wait"),
         pytest.param(RATE, 5.0, "of the first 2 batches alone", id="a batch left out"),
         pytest.param(RATE, 0.5, "it is a share", id="share"),
