@@ -140,7 +140,7 @@ study.is_drawn(
 
 def _file_problem(rows: Sequence[Row]) -> str:
     versions = {row["version"] for row in rows}
-    alone = f"it has rows of {versions.pop()} alone, and of no other version"
+    alone = f"the file has rows of {versions.pop()} alone, and of no other version"
     return judges.exponents_problem(rows) or ("" if versions else alone)
 
 

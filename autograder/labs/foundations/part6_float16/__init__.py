@@ -84,7 +84,7 @@ def shares(student: Student, rig: Rig) -> Any:
         ("small and large values", np.append(small, large), "float16", 1.0),
         ("bfloat16", small, "bfloat16", 1024.0),
         ("float8_e5m2", 1e3 * small, "float8_e5m2", 2.0),
-        ("no values", small[:0], "float16", 1.0),
+        ("no values, not even zeros", small[:0], "float16", 1.0),
         ("only zeros", 0 * small, "float16", 1.0),
     ):
         answers.ask(case, student.lost_share, rig.tensor(values), rig.dtype(name), scale)
@@ -96,12 +96,8 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
     """lost_share returns the shares of nonzero values that become 0 and that become infinite."""
     why = {
         "zero": (
-            "zeros must not count, neither as lost nor among the values",
+            "zeros must not count, neither as lost nor among the values; without values, both shares must be 0.0",
             "divide by the number of values that are not 0, and return 0.0 if there is none",
-        ),
-        "no values": (
-            "of no values, both shares must be 0.0",
-            "return 0.0 where no value is left to count",
         ),
         "65520": (
             "65519 is rounded to 65504 and must fit, 65520 must not; -infinity must count as well",
@@ -158,12 +154,8 @@ def finds_the_largest_scale(scales: Pair) -> Verdict:
             "float16 is right: the limit must be that of the dtype that is given",
             "convert to dtype, or torch.finfo(dtype).max",
         ),
-        "65504": (
-            "65504 is the largest number of float16, so scale 1 must fit; the answer must be 2.0**n, not n",
-            "return the power of two, and let the largest number itself fit",
-        ),
         "655": (
-            "65519 is rounded to 65504 and must fit, 65520 becomes infinite and must not",
+            "65519 is rounded to 65504 and must fit with scale 1.0 (2.0**0, not 0), 65520 must not",
             "(values * scale).to(dtype).isinf().any()",
         ),
         "e-08": (
@@ -210,13 +202,9 @@ def scale_follows_the_rules(script: Pair) -> Verdict:
             "after an overflow the scale must be halved, also below 1, and the count must be 0",
             "return scale / 2, 0",
         ),
-        "126": (
-            "twice this scale is finite in float32, so the scale must be doubled",
+        "2 **": (
+            "the scale must be doubled unless twice this scale is infinite in float32; the count must be 0",
             "compare 2 * scale with torch.finfo(torch.float32).max, and with no other limit",
-        ),
-        "127": (
-            "twice this scale is infinite in float32, so it must stay, and the count must be 0",
-            "compare 2 * scale with torch.finfo(torch.float32).max",
         ),
         "": (
             "this step must count, too: at growth_interval the scale must be doubled and the count be 0",

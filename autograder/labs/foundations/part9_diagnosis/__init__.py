@@ -95,10 +95,7 @@ named.same(
     name="names_the_bottleneck",
     says="diagnose names the largest of the five parts, and says whether workers are busy or storage is slow.",
     why={
-        TIE: (
-            "of equal parts the first in PARTS must count",
-            "max(PARTS, key=...) takes the first one",
-        ),
+        TIE: ("of equal parts the first in PARTS must count", "max(PARTS, key=...) takes it"),
         "workers": (
             "at a worker_busy of 0.5 or more it must be cpu, else io",
             "worker_busy >= 0.5",
@@ -328,15 +325,7 @@ placing.same(
     },
     name="places_on_the_gpus_node",
     says="place gives each rank cores of its GPU's node, the allowed CPUs of each, and no core to two ranks.",
-    why={
-        "threads": (
-            "threads must be cores minus workers, and each core counts once, not each of its CPUs",
-            "max(1, cores of the rank - workers)",
-        ),
-        ", node": "a rank must be on the node of its GPU",
-        "cannot be divided": "no core must be left over: where n do not divide by k ranks, some get one more",
-        "": "cores must be shared out, not CPU numbers: two ranks on the two CPUs of one core take turns",
-    },
+    why=judges.PLACED,
     try_="list the node's cores that have allowed CPUs, and give rank j of k those from j * n // k to (j + 1) * n // k",
 )
 fitting.refuses(

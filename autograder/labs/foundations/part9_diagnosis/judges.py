@@ -201,6 +201,17 @@ USABLE = {
 }
 
 
+PLACED = {
+    "threads": (
+        "threads must be cores minus workers, and each core counts once, not each of its CPUs",
+        "max(1, cores of the rank - workers)",
+    ),
+    ", node": "a rank must be on the node of its GPU",
+    "cannot be divided": "no core must be left over: where n do not divide by k ranks, some get one more",
+    "": "cores must be shared out, not CPU numbers: two ranks on the two CPUs of one core take turns",
+}
+
+
 BINDING = {
     ", number of entries": (
         "numactl, --physcpubind=<cpus> and --membind=<node> must be three words, "
