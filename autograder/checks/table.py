@@ -51,7 +51,7 @@ def read(data: bytes, file: str) -> Table:
     for line, cells in lines[1:]:
         if len(cells) != len(header):
             raise SubmissionError(
-                f"{file}, line {line}: {len(cells)} cells, but the first line names {len(header)}"
+                f"{file}, line {line}: {len(cells)} cells, but the first line names {len(header)} columns"
             )
         rows.append(dict(zip(header, (cell.strip() for cell in cells), strict=True)))
         if list(rows[-1].values()) == header:
