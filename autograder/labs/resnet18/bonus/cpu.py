@@ -86,8 +86,8 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
     """Say how milliseconds differ from what a scripted clock showed."""
     for row, ms in zip(rows, expected, strict=True):
         usual = [
-            (ms * MEAN, "the mean, which one slow call decides: take the median"),
-            (ms * 0.6, "the fastest call: take the median"),
+            (ms * MEAN, "it is the mean, which one slow call decides: take the median"),
+            (ms * 0.6, "it is the fastest call: take the median"),
             (ms / 1000, "it is in seconds"),
             (ms * COLD, "it includes the slow first call"),
             *((ms * times, NOT_SEVEN) for times in COUNTS),

@@ -124,12 +124,12 @@ def decorator_is_not_noticed(decorated: Pair) -> Verdict:
     for fact, right in expected.items():
         if facts.get(fact) == right:
             continue
-        measured = f"{fact}: {facts.get(fact)}, expected {right}"
+        measured = f"{fact}: {facts.get(fact)}, and {right} is right"
         return Failed(measured, *cause(NOTICED, fact, ""))
     return Passed(f"{len(expected)} facts are as they were")
 
 
-SYNCHRONIZE = "call synchronize() before each reading of the clock, the first and the last"
+SYNCHRONIZE = "call synchronize() before each reading of the clock, first and last"
 NOTED: Causes = {  # words of a case -> why its seconds are wrong, and what to try
     "synchronize()": (
         "timed(synchronize=...) was given a function, and did nothing with it",
@@ -268,7 +268,7 @@ def _of_a_line(
     if is_faint:
         return NO_END if right == expected[-1] else CALLED
     if close(reported * right["hits"], right[figure], SECONDS):
-        return "that is the time of one hit", "add up the time of all hits of a line"
+        return "that is the time of one hit", "add up the time of all hits"
     why = "its time must go on until the next line, or the function's end, with what it calls"
     return why, "at each event add the time since the last one to the line before"
 
