@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.hints import hint_for
+from autograder.checks.numerics import shown
+from autograder.checks.table_form import parted
 from autograder.claims.exercise import Exercise
 from autograder.lab import (
     INTEGER,
@@ -100,20 +102,22 @@ def times_each_call(cold_and_warm_calls: Pair) -> Verdict:
     row, times = reported["row"], script["times"]
     for kind, right in script["calls"].items():
         if (calls := reported["calls"].get(kind)) != right:
-            measured = f"{calls} calls {kind}; expected warmup + iterations = {right}"
-            why = "first `warmup` calls, then `iterations` timed calls, and no others"
-            loops = "call fn nowhere but in these two loops"
-            loops = loops if calls > right else "for _ in range(warmup): fn(), then the timed loop"
+            measured = f"fn was called {calls} times {kind}, and {right} times is right"
+            why = "fn must be called `warmup` times, then `iterations` times, and no more"
+            loops = "for _ in range(warmup): fn(), then the timed loop, and no other call of fn"
             return Failed(measured, why, SIGNATURE if kind == BARE else loops)
-    if (reported["name"], row["iterations"]) != (script["name"], len(times)):
-        measured = f"name '{reported['name']}', iterations {row['iterations']}"
-        why = f"expected '{script['name']}' and {len(times)}"
-        return Failed(measured, why, "put name and iterations into the result as they are")
+    right = {"name": script["name"], "iterations": len(times)}
+    for field, own in (("name", reported["name"]), ("iterations", row["iterations"])):
+        if own != right[field]:
+            measured = f"{field} is {shown(own)}, and {shown(right[field])} is right"
+            why = "the result must have the name and the iterations that benchmark was given"
+            return Failed(measured, why, "put name and iterations into the result as they are")
     problem = judges.time_problem(row, script["cold"], times)
     if problem:
-        measured, _, why = problem.partition(": ")
-        try_ = hint_for(why, judges.TIMES) or SEE
-        why = why or "it is not made of the times of the timed calls, one by one"
+        measured, why = parted(problem)
+        if not (try_ := hint_for(why, judges.TIMES)):
+            why = "mean_time and std_time must be those of the timed calls, one by one"
+            try_ = "read the clock before and after each timed call, and keep each time"
         return Failed(measured, why, try_)
     return Passed(
         f"mean {row['mean_time']:.4g} s, std {row['std_time']:.4g} s of {len(times)} calls"
@@ -143,9 +147,10 @@ def waits_for_the_device(queued_calls: Pair) -> Verdict:
     row, script = queued_calls.student.values["row"], queued_calls.baseline.values
     problem = judges.wait_problem(row, script["times"], script["share"], script["before"])
     if problem:
-        measured, _, why = problem.partition(": ")
-        try_ = hint_for(why, judges.TIMES) or "fix times_each_call first if it fails"
-        why = why or "it is not the mean of the timed calls with the work that they queue"
+        measured, why = parted(problem)
+        if not (try_ := hint_for(why, judges.TIMES)):
+            why = "mean_time must include the work that each timed call queues, and no other work"
+            try_ = "fix times_each_call first if it fails; else synchronize() before each reading"
         return Failed(measured, why, try_)
     return Passed(f"mean {row['mean_time']:.4g} s, and {script['share']:.0%} of it was queued")
 
@@ -207,20 +212,20 @@ def peak_is_of_the_timed_calls(peaks: Pair) -> Verdict:
         return Failed(many(len(rows), "result"), "each call of benchmark returns one", SEE)
     problem = judges.peak_problem(rows[0], script)
     if problem:
-        measured, _, why = problem.partition(": ")
-        try_ = hint_for(why, judges.PEAKS)
-        why = f"the peak is not that of the timed calls{': ' * bool(why)}{why}"
-        return Failed(measured, why, try_ or "make no other calls of fn")
+        measured, why = parted(problem)
+        if not (try_ := hint_for(why, judges.PEAKS)):
+            why = "memory_peak must be peak() over the timed calls, minus allocated() before them"
+            try_ = "fix times_each_call first if it fails; else call nothing else between the two"
+        return Failed(measured, why, try_)
     unknown, none = (row["memory_peak"] for row in rows[1:])
     if unknown is not None:
-        measured = f"memory_peak is {unknown:.0f} where meter.peak() is None"
-        try_ = "return None where meter.peak() is None"
-        return Failed(measured, "the peak is unknown there", try_)
+        measured = f"memory_peak is {unknown:.0f} where meter.peak() is None, and None is right"
+        why = "your code makes a number of an unknown peak"
+        return Failed(measured, why, "return None where meter.peak() is None")
     if none != 0:
-        measured = f"memory_peak is {none} where meter.peak() is 0"
-        return Failed(
-            measured, "a peak of 0 bytes is a known peak", "ask whether meter.peak() is None"
-        )
+        measured = f"memory_peak is {none} where meter.peak() is 0, and 0 is right"
+        why = "your code must tell a peak of 0 from None: `if peak` is false for both"
+        return Failed(measured, why, "write `if peak is None`")
     return Passed(f"{script['timed']} B, and None where it is unknown")
 
 
@@ -249,8 +254,8 @@ alone.refuses(
     name="refuses_one_call",
     says="benchmark raises ValueError for 0 iterations and for 1 iteration.",
     needs=[],
-    why="one call has no standard deviation",
-    try_="raise ValueError first, for iterations < 2",
+    why="your code must refuse fewer than 2 iterations: one call has no standard deviation",
+    try_="if iterations < 2: raise ValueError, in the first line",
 )
 
 # --- speedup ----------------------------------------------------------------------------------------------------------
@@ -298,15 +303,15 @@ two.same(
     within=1e-4,
     slips={
         (
-            "the interval takes 1.96 standard deviations, and not 2",
+            "your code takes 2 standard deviations, and not 1.96",
             "put 1.96 in the place of 2",
         ): judges.of_two_deviations,
         (
-            "low and high are ratio * exp(-+1.96 s), and not ratio * (1 -+ 1.96 s)",
+            "your code computes ratio * (1 -+ 1.96 s), and not ratio * exp(-+1.96 s)",
             "ratio * math.exp(-1.96 * s), ratio * math.exp(1.96 * s)",
         ): judges.of_a_line,
         (
-            "each result is divided by its iterations, and not by iterations - 1",
+            "your code divides by iterations - 1, and not by iterations",
             "divide (std_time / mean_time) squared by iterations",
         ): judges.of_one_less,
     },
@@ -314,23 +319,23 @@ two.same(
     says='speedup returns the ratio, its interval, and "cannot tell" where 1 lies in the interval.',
     why={
         "by chance, entry 4": (
-            "entry 4 is the verdict: 1 lies in the interval, and the ratio alone decides nothing",
+            "1 lies in the interval: the verdict must be cannot tell, whatever the ratio is",
             "compare low and high with 1, and not the ratio",
         ),
         "entry 4": (
-            "entry 4 is the verdict: faster if low > 1, slower if high < 1, else cannot tell",
+            "the verdict must be faster if low > 1, slower if high < 1, else cannot tell",
             "compare low and high with 1, in this order",
         ),
         "entry 1": (
-            "entry 1 is the ratio: the baseline's mean over the candidate's",
+            "entry 1 must be the ratio: the baseline's mean over the candidate's",
             "baseline.mean_time / candidate.mean_time",
         ),
         "entry": (
-            "low or high is wrong: s or the iterations of one of the results",
-            "s squared is the sum of (std_time / mean_time) squared / iterations of each result",
+            "low and high must follow from s, to which each result adds with its own iterations",
+            "s = sqrt(sum of (std_time / mean_time) ** 2 / iterations over both results)",
         ),
         "": (
-            "speedup returns ratio, low, high, verdict",
+            "speedup must return ratio, low, high, verdict",
             "return these four in this order, as one tuple",
         ),
     },

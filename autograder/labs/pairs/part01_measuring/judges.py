@@ -22,27 +22,27 @@ RESULT = Form(
     ),
 )
 Times = Sequence[float]
-COLD = "that is with the cold calls"
+COLD = "the first `warmup` calls, which are cold, are timed as well"
 TIMES: Hints = {
     COLD: "make the `warmup` calls before you read the clock for the first time",
-    "the median": "take the mean of the times: statistics.mean",
-    "all calls together": "divide the sum by iterations",
+    "median": "take the mean of the times: statistics.mean",
+    "the sum": "divide the sum by iterations",
     "milliseconds": "leave out the factor 1000: the result holds seconds",
     JUMPS: STEADY,
-    "one clock around all": "read the clock before and after each call, and keep each time",
+    "one clock around": "read the clock before and after each call, and keep each time",
     "divides by n": "divide by n - 1, as statistics.stdev does",
     "error of the mean": "leave the deviation as it is, and do not divide it by the root of n",
     "queued before": "synchronize() before the first reading of the clock as well",
-    "queued work": "synchronize(), read time.perf_counter(), call, synchronize(), read it again",
+    "queued work": "synchronize(), t = time.perf_counter(), fn(), synchronize(), perf_counter() - t",
 }
 PEAKS: Hints = {
-    "cold call": "reset the peak after the warm-up, right before the timed calls",
-    "process began": "reset the peak after the warm-up, right before the timed calls",
-    "last call's": "reset the peak once, before all timed calls, and not in the loop",
-    "before the timed calls": "subtract allocated(), read right before the timed calls",
-    "warm-up kept": "read allocated() after the warm-up, and subtract that from the peak",
+    "nothing is subtracted, and": "after the warm-up: reset_peak(), and read allocated(), to be subtracted",
+    "cold call": "if times_each_call fails, fix it; else reset the peak between warm-up and timed calls",
+    "last call": "reset the peak once, before all timed calls, and not in the loop",
+    "not subtracted": "subtract allocated(), read right before the timed calls",
+    "warm-up kept": "read allocated() after the warm-up",
     "output of a call": "write fn() and keep no result",
-    "after the timed calls": "read allocated() before the timed calls",
+    "at the end": "read allocated() before the timed calls",
     "megabytes": "leave out the factor 1e-6: the result holds bytes",
 }
 """What to try, by words of what is wrong."""
@@ -56,17 +56,20 @@ def time_problem(row: Mapping[str, Any], cold: Times, times: Times) -> str:
         (statistics.mean(every), COLD),
         (sum(every) / len(times), COLD),
         (statistics.mean(every[: len(times)]), COLD),
-        (statistics.median(times), "that is the median"),
-        (sum(times), "that is the time of all calls together"),
-        (mean * 1000, "that is in milliseconds"),
+        (statistics.median(times), "your code takes the median, and not the mean"),
+        (sum(times), "mean_time is the sum of all times"),
+        (mean * 1000, "the number is in milliseconds"),
         (mean * WALL, JUMPS),
     ]
     deviations: list[Slip] = [
-        (0.0, "one clock around all calls knows no deviation"),
-        (statistics.pstdev(times), "that divides by n"),
+        (0.0, "no time of a single call is known, as with one clock around all calls"),
+        (statistics.pstdev(times), "std_time divides by n, and not by n - 1"),
         (statistics.stdev(every), COLD),
-        (statistics.stdev(times) * 1000, "that is in milliseconds"),
-        (statistics.stdev(times) / math.sqrt(len(times)), "that is the error of the mean"),
+        (statistics.stdev(times) * 1000, "the number is in milliseconds"),
+        (
+            statistics.stdev(times) / math.sqrt(len(times)),
+            "std_time is the error of the mean: the deviation over the root of n",
+        ),
     ]
     wrong = RESULT.mismatch(row, "mean_time", mean, 2e-3, means)
     return wrong or RESULT.mismatch(row, "std_time", statistics.stdev(times), 2e-3, deviations)
@@ -75,12 +78,15 @@ def time_problem(row: Mapping[str, Any], cold: Times, times: Times) -> str:
 def wait_problem(row: Mapping[str, Any], times: Times, share: float, before: float) -> str:
     """Say how the mean leaves out the *share* that was queued, or has what was queued *before* the first call."""
     mean = statistics.mean(times)
-    early = f"it includes {1000 * before:.0f} ms of other work that was queued before"
-    late = "the clock was read before the device was idle, or this clock stops while you wait"
+    early = f"the times include {1000 * before:.0f} ms of other work that was queued before"
+    late = "it is not waited for, or the clock stands still meanwhile, as time.process_time() does"
     slips: list[Slip] = [
         (mean * (1 - share), f"the queued work is missing: {late}"),
-        (mean - share * times[-1] / len(times), f"the last call's queued work is missing: {late}"),
-        (mean * 1000, "that is in milliseconds"),
+        (
+            mean - share * times[-1] / len(times),
+            "the last call's queued work is missing: your code does not wait after each call",
+        ),
+        (mean * 1000, "the number is in milliseconds"),
         (mean * WALL, JUMPS),
         (mean + before / len(times), early),
         (mean + (before + share * times[0]) / len(times), early),
@@ -94,15 +100,15 @@ def peak_problem(row: Mapping[str, Any], script: Mapping[str, int]) -> str:
     after, each = held + kept, script["each"]
     last = (timed - 3 * each) // 2 + 4 * each
     slips: list[Slip] = [
-        (cold, "that is the cold call's"),
-        (cold - kept, "that is the cold call's"),
-        (held + cold, "that is the peak since the process began"),
-        (after + timed, "that includes what was allocated before the timed calls"),
-        (kept + timed, "that includes what the warm-up kept"),
+        (cold, "the peak is that of the cold call"),
+        (cold - kept, "the peak is that of the cold call"),
+        (held + cold, "nothing is subtracted, and the peak is that of the cold call"),
+        (after + timed, "what was allocated before the timed calls is not subtracted"),
+        (kept + timed, "allocated() is read before the warm-up: what the warm-up kept counts"),
         (timed + script["output"], "the output of a call is kept during the next call"),
-        (timed - 5 * each, "what was held was read after the timed calls"),
-        (timed / 1e6, "that is in megabytes"),
-        (last, "that is the last call's"),
+        (timed - 5 * each, "allocated() is read at the end, after what the calls kept"),
+        (timed / 1e6, "memory_peak is in megabytes"),
+        (last, "the peak is that of the last call alone"),
     ]
     return RESULT.mismatch(row, "memory_peak", timed, 1e-9, slips)
 

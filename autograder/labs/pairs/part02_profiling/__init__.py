@@ -72,7 +72,7 @@ def stepped(student: Student, rig: Rig) -> Any:
     else:
         calls = rig.trusted.calls_of_steps(steps, active)
     answers, written = rig.answers(), rig.written(folder / "step_trace.json")
-    answers.add("rows of the batches", steps.taken)
+    answers.add("rows of the batch in each call of step", steps.taken)
     answers.add("weights", steps.weights())
     return {
         **answers.values(),
@@ -93,11 +93,11 @@ PLAN = "schedule(wait=1, warmup=1, active=active, repeat=1)"
 TRACE_HINTS = {
     "record_shapes is": "profile(..., record_shapes=True)",
     "profile_memory is": "profile(..., profile_memory=True)",
-    "the folder holds": "export the trace as step_trace.json, into the folder that is given",
-    "repeat=1": "repeat=1 in schedule(...)",
-    "no ProfilerStep": f"{PLAN}; {LOOP}",
-    "prof.step() ends": LOOP,
-    "wait=1": PLAN,
+    "the trace has another": "export the trace as step_trace.json, into the folder that is given",
+    "more files": "write other files elsewhere",
+    "began again": "repeat=1 in schedule(...)",
+    "usually prof.step()": LOOP,
+    "the schedule must": PLAN,
 }
 
 
@@ -105,12 +105,11 @@ TRACE_HINTS = {
 def every_batch_once(stepped: Pair) -> Verdict:
     """profile_steps calls step once for each batch, in order."""
     why: Causes = {
-        "rows of the batches, number of entries": (
+        "step, number of entries": (
             "step must be called once for each batch, also for batches that are not recorded",
             "call step in the loop over the batches and nowhere else",
         ),
-        "rows": "batches are left out, repeated, or in another order",
-        "": "the same batches give other weights",
+        "": "batches come in another order, come twice, or are changed",
     }
     return outputs.same(stepped, 1e-5, why=why, try_=LOOP)
 
@@ -121,8 +120,6 @@ def trace_holds_the_steps(stepped: Pair) -> Verdict:
     own, expected = stepped.student.values, stepped.baseline.values
     active = expected["active"]
     if problem := judges.trace_problem(own, expected["sizes"], active):
-        if len(own["files"]) > 1 and "step_trace.json" in own["files"]:
-            return Failed(*problem, "write other files elsewhere")
         return hinted(Failed(*problem, f"{PLAN}; {LOOP}"), TRACE_HINTS)
     return Passed(f"steps 2 to {active + 1}")
 
@@ -162,26 +159,26 @@ def modelled(student: Student, rig: Rig) -> Any:
     }
 
 
-SORT = "sort by the time that you show"
-ROW_HINTS = {
+SORT = "sort by the self_us that the rows hold, the largest first"
+FORM_HINTS = {
+    " rows,": "keep the names with aten:: first, then take as many rows as the handout says",
+    judges.NO_OPERATOR: 'keep the names that begin with "aten::"',
+}
+ROW_HINTS: Causes = {
     f"self_us {judges.GOES_UP}": SORT,
     f" {judges.IS_MISSING}, with": SORT,
-    "profile_model: 10 rows": "profile_model returns twenty rows, and profile_steps ten",
-    " 0 rows": f"{PLAN}: a schedule that begins again drops what it recorded",
-    " rows; expected": (
-        "look at the number of rows that you ask for: profile_steps returns ten, and profile_model "
-        "twenty; if it is right, keep the names with aten:: before you take the first rows"
-    ),
-    judges.NO_OPERATOR: 'keep the names that begin with "aten::"',
+    "profile_steps: 0 rows": ("usually the schedule began again, with no step recorded yet", PLAN),
+    **FORM_HINTS,
     judges.OF_ONE_CALL: "self_cpu_time_total as it is, not divided by count",
     judges.IN_MS: "self_cpu_time_total as it is: it is in microseconds",
     judges.OTHER_TIME: "self_cpu_time_total, not cpu_time_total, of the recording that is exported",
-    judges.NO_FILE: "export the trace under the name in the docstring, into the folder that is given",
+    judges.NO_FILE: "export step_trace.json (profile_steps) or model_trace.json into the folder",
 }
 RECORDED = {
     "profile_steps": {
         judges.MANY: PLAN,
-        judges.FEW: f"key_averages() without group_by_input_shape; {PLAN}",
+        judges.FEW: "fix trace_holds_the_steps first if it fails; else key_averages() "
+        "without group_by_input_shape",
     },
     "profile_model": {
         judges.MANY: "record the third step alone, and begin each step with model.zero_grad()",
@@ -230,7 +227,9 @@ def leaves_no_hooks(left_behind: Observation) -> Verdict:
     for model in left_behind.values["models"]:
         for kind, (measured, why, try_) in judges.LEFT.items():
             if left := model.get(kind):
-                return Failed(measured.format(left) + model["case"], why, try_)
+                late = model["case"] and kind in ("hooks", "mode")
+                cause = f"{why} when an exception comes" if late else why
+                return Failed(measured.format(left) + model["case"], cause, try_)
     return Passed("none, with and without an exception")
 
 
@@ -240,7 +239,12 @@ WAY = record(peak=INTEGER, kept=INTEGER, sum=INTEGER, left=INTEGER, operators=ma
 PEAK_HINTS = {
     "a variable keeps": "model(inputs).float().square().mean().backward(), as one expression",
     "kilobytes": "return bytes: leave out the division",
-    "by itself": "take self_cpu_memory_usage, and not cpu_memory_usage, into self_bytes",
+    "of all [memory]": "record model(inputs).float().square().mean().backward(), and all its events",
+    **dict.fromkeys(
+        ("self_bytes includes", "the operator itself"),
+        "take self_cpu_memory_usage, and not cpu_memory_usage, into self_bytes",
+    ),
+    **FORM_HINTS,
 }
 MODEL = record(name=TEXT, peak=optional(NUMBER), calls=INTEGER, rows=ROWS, ways=list_of(WAY))
 
@@ -274,8 +278,8 @@ def peak_to_the_byte(remembered: Pair) -> Verdict:
         try_ = hint_for(problem[1], PEAK_HINTS) if problem else ""
         try_ = try_ or 'max(accumulate(event["args"]["Bytes"] for each [memory] event))'
         if own["calls"] != 1:
-            measured = f"the model was called {many(own['calls'], 'time')}"
-            problem = measured, "rows and peak are read from one recording"
+            measured = f"the model was called {many(own['calls'], 'time')}, and once is right"
+            problem = measured, "your code runs the work again for the peak or for the rows"
             try_ = "record once, and read rows and peak from that recording"
         elif not problem:
             same = [way["operators"] for way in ways if way["peak"] == own["peak"]]

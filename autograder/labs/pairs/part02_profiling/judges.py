@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from itertools import pairwise
 from math import isclose
 from typing import Any
 
@@ -11,22 +12,19 @@ from autograder.traces.words import many
 Row = Mapping[str, Any]
 Problem = tuple[str, str] | tuple[()]
 """What was measured, and why it is wrong; nothing where all is right."""
-NO_OPERATOR = "this work calls no such operator"
+NO_OPERATOR = "names that do not begin with aten:: are kept"
 SLIPS = {
-    "sum": "it is the sum of all that was allocated: what was freed in between counts twice",
+    "sum": "peak_bytes is the sum of all allocations: nothing that was freed is subtracted",
     "kept": "a variable keeps the outputs alive until the end",
-    "left": "it is what is left at the end: the gradients, without what was freed before",
+    "left": "peak_bytes is the last running sum, what is left at the end, and not the largest",
 }
 """A usual mistake about a peak -> why."""
-MANY = "calls of steps that are not recorded count as well, or a step has more work than it should"
-FEW = "calls are missing: each shape has a row of its own, or too few steps are recorded"
-OF_ONE_CALL = "that is the mean of one call, and not the sum of all calls"
-IN_MS = "that is in milliseconds, and self_us is in microseconds"
-OTHER_TIME = (
-    "the row has another time than the operator's self time in the file that was written: "
-    "that of the operators that it calls is included, or the file is of another recording"
-)
-NO_FILE = "no operator was found in the file: it is missing, or it has another name"
+MANY = "more steps are recorded than asked for, or a step does more work"
+FEW = "each shape has a row of its own, or fewer steps are recorded than asked for"
+OF_ONE_CALL = "self_us is the mean of one call, and not the sum of all calls"
+IN_MS = "self_us is in milliseconds, and must be in microseconds"
+OTHER_TIME = "the file is of another recording than the row"
+NO_FILE = "the trace is missing, or it has another name"
 HALVES = {
     "forward": "model(input_ids, labels=input_ids)",
     "backward": "loss.backward()",
@@ -34,7 +32,7 @@ HALVES = {
 """The name of a range -> what it is around."""
 ONE_STEP, WARMS_UP = (
     "more is recorded than the third step",
-    "two whole steps have to warm up, and the third alone is recorded",
+    "two whole steps must warm up, and the third alone is recorded",
 )
 RANGES = {
     **{
@@ -49,7 +47,7 @@ RANGES = {
     "'forward' must end": 'put with record_function("backward"): after the block of "forward", indented alike',
 }
 """What to try where ranges are not those of a step, by words of what is wrong."""
-GOES_UP, IS_MISSING = "goes up between two rows", "is missing"
+GOES_UP, IS_MISSING = "goes up from", "is missing"
 
 
 def time_rows_problem(
@@ -69,10 +67,15 @@ def time_rows_problem(
             return measured, FEW if row["calls"] < min(right) else MANY
         own = written.get(name, (0.0, 0.0))[1]
         if timed and abs(row["self_us"] - own) > _room(own):
-            measured = f"{name} has {row['self_us']:.1f} us; {own:.1f} us are in the file"
+            measured = (
+                f"self_us of {name} is {row['self_us']:.1f}, and {own:.1f} us are in the file"
+            )
+            if not written:
+                return "no operator is in the file", NO_FILE
             slips = ((own / row["calls"], OF_ONE_CALL), (own / 1000, IN_MS))
             alike = (why for time, why in slips if isclose(row["self_us"], time, rel_tol=0.02))
-            return measured, next(alike, OTHER_TIME) if written else NO_FILE
+            more = "self_us includes the operators that it calls, or " * (row["self_us"] > own)
+            return measured, next(alike, more + OTHER_TIME)
         return ()
 
     times = {name: it[1] for name, it in written.items() if timed}
@@ -86,10 +89,10 @@ def memory_rows_problem(rows: Sequence[Row], right: Mapping[str, int]) -> Proble
         name, size = row["operator"], row["self_bytes"]
         if size == right[name]:
             return ()
-        measured = f"{name} has {size:,.0f} B; {right[name]:,} B are right"
-        why = "self_bytes are the bytes that an operator allocates by itself"
-        more = ", without those of the operators that it calls" if size > right[name] else ""
-        return measured, why + more
+        measured = f"self_bytes of {name} is {size:,.0f}, and {right[name]:,} is right"
+        more = "self_bytes includes what the operators that it calls allocate"
+        why = "self_bytes must be what the operator itself allocates, minus what it frees"
+        return measured, more if size > right[name] else why
 
     return _rows_problem(rows, ("self_bytes",), right, 10, differs, right)
 
@@ -105,15 +108,20 @@ def _rows_problem(
     """Look at the form of rows, then at each of them, then at their order, by the *sizes* of all operators."""
     expected = min(count, len(right))
     if len(rows) != expected:
-        return many(len(rows), "row"), f"expected {expected}"
+        fewer = "rows are cut before names without aten:: are dropped, or at another number"
+        why = fewer if len(rows) < expected else "the rows are not cut at this number"
+        return f"{many(len(rows), 'row')}, and {expected} are right", why
     for at, row in enumerate(rows, 1):
         if set(row) != {"operator", *columns}:
             listed = ", ".join(row) or "nothing"
-            return f"row {at} has {listed}", f"expected operator, {', '.join(columns)}"
+            measured = f"row {at} has the keys {listed}; operator, {', '.join(columns)} are right"
+            return measured, "a row must have the keys that the handout names"
         if not all(isinstance(row[name], int | float) for name in columns):
-            return f"row {at} holds text or nothing", f"{' and '.join(columns)} are numbers"
+            return f"row {at} holds text or nothing", f"{' and '.join(columns)} must be numbers"
         if row["operator"] not in right:
-            return f"a row is called {row['operator']}", NO_OPERATOR
+            why = "the recording holds other work as well: this work calls no such operator"
+            aten = row["operator"].startswith("aten::")
+            return f"a row is called {row['operator']}", why if aten else NO_OPERATOR
         if problem := differs(row):
             return problem
     return _order_problem(rows, columns[-1], sizes)
@@ -121,15 +129,18 @@ def _rows_problem(
 
 def _order_problem(rows: Sequence[Row], column: str, sizes: Mapping[str, float]) -> Problem:
     values = [row[column] for row in rows]
-    if values != sorted(values, reverse=True):
-        return f"{column} {GOES_UP}", "the rows go from the largest to the smallest"
+    for above, below in pairwise(values):
+        if below > above:
+            why = f"rows must be sorted by {column}, the largest first"
+            return f"{column} {GOES_UP} {above:,.1f} to {below:,.1f}", why
     named = {row["operator"] for row in rows}
     others = {name: size for name, size in sizes.items() if name not in named}
     name = max(others, key=others.__getitem__, default="")
     least = values[-1] if values else 0.0
     if name and others[name] > least + _room(least):
         measured = f"{name} {IS_MISSING}, with {others[name]:,.1f} {column.removeprefix('self_')}"
-        return measured, f"the last row has {least:,.1f}, which is less"
+        measured = f"{measured}; the last row has {least:,.1f}"
+        return measured, f"the rows are not those with the largest {column}"
     return ()
 
 
@@ -144,18 +155,18 @@ def peak_problem(peak: float | None, ways: Sequence[Mapping[str, Any]]) -> Probl
     if peak in peaks:
         return ()
     if peak is None:
-        return "peak_bytes is no number", "it is a number of bytes"
-    measured = f"{peak:,.0f} B; {peaks[0]:,} B are right"
+        return "peak_bytes is no number", "peak_bytes must be a number of bytes"
+    measured = f"peak_bytes is {peak:,.0f}, and {peaks[0]:,} is right"
     for slip, why in SLIPS.items():
         if any(peak == way[slip] for way in ways):
             return measured, why
     if any(peak == sum(max(0, size) for size in way["operators"].values()) for way in ways):
         return measured, SLIPS["sum"]
-    why = "it is not the largest running sum of the [memory] events"
+    why = "peak_bytes must be the largest running sum of all [memory] events, forward and backward"
     if any(isclose(peak * unit, peaks[0], rel_tol=1e-3) for unit in (1e3, 2**10, 1e6, 2**20)):
-        why = "that is in kilobytes or megabytes"
+        why = "peak_bytes is in kilobytes or megabytes"
     if not peak:
-        why = "the allocator of a GPU knows nothing of a CPU's memory"
+        why = "peak_bytes is 0, as torch.cuda.max_memory_allocated() says where there is no GPU"
     return measured, why
 
 
@@ -163,17 +174,22 @@ def trace_problem(own: Mapping[str, Any], sizes: Sequence[int], active: int) -> 
     """Compare the steps in a file with those that must be recorded: *active* ones after the first two."""
     if own["files"] != ["step_trace.json"]:
         listed = ", ".join(own["files"]) or "nothing"
-        return f"the folder holds {listed}", "step_trace.json is written there, and nothing else"
+        why = "the trace has another name, or lies in another folder"
+        if "step_trace.json" in own["files"]:
+            why = "your code writes more files than the trace into the folder"
+        return f"the folder holds {listed}; step_trace.json alone is right", why
     numbers = [step["number"] for step in own["steps"]]
     if not numbers:
-        why = "without a schedule and prof.step(), no step has a number"
+        why = "no step has a number: there is no schedule, or prof.step() is not called"
         return "no ProfilerStep in the file", why
-    held = f"the file holds steps {numbers[0]} to {numbers[-1]}"
     right = list(range(2, 2 + active))
+    held = f"the file holds steps {numbers[0]} to {numbers[-1]}; steps 2 to {right[-1]} are right"
     if numbers[0] > right[-1]:
-        return f"written twice; {held}", "the schedule began again: repeat=1 lets it run once"
+        return held, "the schedule began again, and the file was written a second time"
     if numbers != right:
-        return held, f"with active={active}, steps 2 to {right[-1]} are recorded: wait=1, warmup=1"
+        first = numbers[0] != 2
+        set_ = "wait=1, warmup=1" if first else f"active=active, which is {active} here"
+        return held, f"the schedule must have {set_}"
     return _batches_problem([step["rows"] for step in own["steps"]], right, sizes) or _plan_problem(
         own
     )
@@ -184,7 +200,7 @@ def _plan_problem(own: Mapping[str, Any]) -> Problem:
         return "no [memory] event in the file", "profile_memory is not set"
     if own["prepared"] and 1 not in own["prepared"]:
         measured = f"the profiler began to warm up after {many(own['prepared'][0], 'step')}"
-        return measured, "the schedule skips one step and warms up in the next: wait=1, warmup=1"
+        return f"{measured}, and after 1 is right", "the schedule must have wait=1, warmup=1"
     return ()
 
 
@@ -198,7 +214,7 @@ def _batches_problem(
         return ()
     batches = [sizes.index(it) for own in rows for it in own if it in sizes]
     span = f"batches {min(batches)} to {max(batches)}" if batches else "no batch"
-    why = "prof.step() ends a step: it comes after step(batch)"
+    why = "usually prof.step(), which ends a step, stands before step(batch)"
     return f"the steps hold {span}, not 2 to {numbers[-1]}", why
 
 
@@ -209,19 +225,21 @@ def ranges_problem(own: Mapping[str, Any], expected: Mapping[str, Any]) -> Probl
     names = [it["name"] for it in ranges]
     for name in ("forward", "backward"):
         if names.count(name) != 1:
-            measured = f"{names.count(name)} ranges '{name}'"
+            measured = f"{names.count(name)} ranges '{name}', and 1 is right"
             why = f"no range is around {HALVES[name]}"
             return measured, ONE_STEP if name in names else why
     for name, right in expected["modules"].items():
         if names.count(name) != right:
             measured = f"{names.count(name)} ranges '{name}' for {right} calls of it"
             last = name.rpartition(".")[2]
-            named = f": there are ranges '{last}'" if last != name and last in names else ""
-            return measured, f"each call of a submodule is a range with its whole name{named}"
+            why = "each call of a submodule must be a range with its whole name"
+            if last != name and last in names:
+                why = f"the whole name is missing: there are ranges '{last}'"
+            return measured, why
         if sum(it["name"] == name for it in inside) != right:
             return (
                 f"'{name}' is not inside of 'forward'",
-                "the model is called outside of that range",
+                "the model is called outside of the range 'forward'",
             )
     return _work_problem(own, {"backward", *expected["computing"]})
 
@@ -230,7 +248,7 @@ def _work_problem(own: Mapping[str, Any], computing: Container[str]) -> Problem:
     """Say how the step that was recorded is not the third, or a range is around nothing, or around another one."""
     if any(passes != 3 for passes in own["passes"].values()):
         went = " and ".join(f"{many(it, 'time')} {way}" for way, it in own["passes"].items())
-        return f"the model went {went}", WARMS_UP
+        return f"the model went {went}; 3 times are right", WARMS_UP
     if any(it["name"] == "backward" and "forward" in it["inside"] for it in own["ranges"]):
         return "'backward' is inside of 'forward'", "'forward' must end before 'backward' begins"
     if idle := [
@@ -247,28 +265,28 @@ def _work_problem(own: Mapping[str, Any], computing: Container[str]) -> Problem:
 LEFT = {
     "hooks": (
         "hooks stay on {}",
-        "they are not removed",
+        "your code does not remove all of its hooks",
         "in a finally clause, call remove() of each handle of yours",
     ),
     "missing": (
         "a hook of the caller is gone from {}",
-        "hooks that are not yours were removed",
-        "handle.remove() for each handle",
+        "your code removes hooks that are not its own",
+        "call handle.remove() for each handle of yours, and clear() of nothing",
     ),
     "mode": (
         "afterwards the model is in {} mode, which is not the mode that it came in",
-        "the model must keep the mode that it came in",
-        "leave its mode alone",
+        "your code changes the mode and does not put it back",
+        "call neither model.eval() nor model.train()",
     ),
     "open": (
         "{} ranges are open",
-        "a forward hook is not called after an exception, unless always_call=True",
-        "always_call=True",
+        "ranges must end also after an exception, which skips a usual forward hook",
+        "register_forward_hook(..., always_call=True)",
     ),
-    "on": ("{} is on", "it was not stopped", "with profile(...):"),
+    "on": ("{} is on", "your code does not stop the profiler", "with profile(...):"),
     "caught": (
-        "{} was caught",
-        "the exception of the model does not reach the caller",
+        "profile_model returns",
+        "your code keeps the exception of the model from the caller",
         "try: ... finally: and no except",
     ),
 }
