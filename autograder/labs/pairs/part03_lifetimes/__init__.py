@@ -54,7 +54,7 @@ def turned(chunk: Any) -> Any:
 def chunked(given: Mapping[str, Any]) -> Iterator[Any]:
     """Make each chunk when it is asked for."""
     for _ in range(given["repeats"]):
-        for chunk in given["rows"].split(given["sizes"]):
+        for chunk in given["chunks"].split(given["sizes"]):
             yield chunk if given["repeats"] == 1 else chunk.clone()
 
 
@@ -96,7 +96,7 @@ def draw_rows(
         values[[0, -1]] = signs[[0, -1]] * [[1e9], [-1e9]]
     if kind == NAN:
         values[random.integers(rows), 0] = np.nan
-    return {"rows": values, "sizes": sizes.tolist(), "repeats": repeats}
+    return {"chunks": values, "sizes": sizes.tolist(), "repeats": repeats}
 
 
 FULL = {"rows": (20, 40), "columns": (3, 9), "chunks": 5}
@@ -157,6 +157,7 @@ def evaluated(student: Student, rig: Rig) -> Any:
     return {**answers.values(), "left": left, "graphs": graphs, "alive": alive}
 
 
+ONE = "take one batch after the other, put none into a list, and keep only its results"
 NO_GRAPH = "with torch.no_grad(): around the loop"
 
 
@@ -194,7 +195,7 @@ def few_batches(student: Student, rig: Rig) -> Any:
 def evaluate_keeps_no_graph(many_batches: Pair, few_batches: Pair, evaluated: Pair) -> Verdict:
     """evaluate of 60 batches needs at most 10% of the slow version's memory, measured from outside."""
     why, try_ = (
-        "the outputs of all batches are kept until the end",
+        "a result of each batch is kept until the end, usually the outputs",
         "outputs.argmax(dim=1) in the loop, and keep losses and classes alone",
     )
     if any(evaluated.student.values["graphs"]):
@@ -205,7 +206,7 @@ def evaluate_keeps_no_graph(many_batches: Pair, few_batches: Pair, evaluated: Pa
     elif evaluated.student.values["alive"] > ALIVE:
         why, try_ = (
             "the batches are kept until the end",
-            "take one batch after the other, as the loop needs it, and put none into a list",
+            ONE,
         )
     return judges.needs_less(many_batches, few_batches, 0.1, why, try_)
 
@@ -215,7 +216,7 @@ def evaluate_builds_no_graph(evaluated: Pair) -> Verdict:
     """evaluate computes without autograd: no output of the model has a graph."""
     graphs = evaluated.student.values["graphs"]
     measured = f"{sum(graphs)} of {len(graphs)} outputs of the model have a graph"
-    why = "the graph is built for each batch and thrown away: detach() comes too late"
+    why = "autograd records the forward pass: eval() or a later detach() does not turn it off"
     return Failed(measured, why, NO_GRAPH) if any(graphs) else Passed(measured)
 
 
@@ -256,34 +257,39 @@ def trained(student: Student, rig: Rig) -> Any:
     }
 
 
+STACK = "losses.append(loss.detach()) in the loop, torch.stack(losses) after it"
 STEP = "optimizer.zero_grad(), loss, backward(), optimizer.step(), losses.append(loss.detach())"
 
 
 @part.check(basis="outputs", compared="losses and weights")
 def train_is_right(trained: Pair) -> Verdict:
     """After five steps with momentum, the weights are those of the slow version, and no batch or graph is kept."""
-    why = "gradients add up until zero_grad(), which comes before each backward(), also before the first"
+    why = "zero_grad() must come before each backward(), also before the first: gradients add up"
     try_ = STEP
     verdict = numerics.same_update(trained, UPDATE, why=why, try_=try_)
     if isinstance(verdict, Passed):
-        why = "losses are one for each batch, as the criterion returns them, in one tensor"
-        try_ = "losses.append(loss.detach()) in the loop, torch.stack(losses) after it"
+        why = "losses must be one for each batch, as the criterion returns them, in one tensor"
+        try_ = STACK
         verdict = outputs.same(trained, judges.NEAR, why=why, try_=try_)
     if isinstance(verdict, Failed):
         calls = trained.student.values["calls"]
         if calls == STEPS:
             return verdict
-        measured = f"the model was called {many(calls, 'time')} for {STEPS} batches"
-        why = "each call of a model in train mode draws other dropout, so a second call changes it"
+        measured = (
+            f"the model was called {many(calls, 'time')} for {STEPS} batches; {STEPS} are right"
+        )
+        why = "the model must be called once for each batch: each call draws other dropout"
         return Failed(measured, why, "call the model once for each batch, and keep that loss")
     if (alive := trained.student.values["alive"]) > ALIVE:
-        measured = f"{alive} of {STEPS} batches were alive when the next one was drawn"
+        measured = (
+            f"{alive} of {STEPS} batches were alive when the next one was drawn; {ALIVE} may be"
+        )
         why = "the batches were put into a list, or something keeps them after their step"
-        try_ = "take one batch after the other, as the loop needs it, and keep its loss alone"
-        return Failed(measured, why, try_)
+        return Failed(measured, why, ONE)
     if trained.student.values["keeps_graph"]:
         measured = "the losses that are returned have a graph"
-        return Failed(measured, "they are not detached", "losses.append(loss.detach())")
+        why = "your code does not detach them"
+        return Failed(measured, why, "losses.append(loss.detach())")
     return judges.retained(trained.student.values["graphs"]) or verdict
 
 
@@ -292,7 +298,7 @@ def train_waits_for_nothing(trained: Pair) -> Verdict:
     """train brings no tensor's value to the host."""
     fetches = trained.student.values["fetches"]
     measured = "; ".join(f"line {it['line']}: {it['call']}" for it in fetches[:4])
-    try_ = "losses.append(loss.detach()) in the loop, torch.stack(losses) after it"
+    try_ = STACK
     if any("bool()" in it["call"] for it in fetches):
         try_ = "leave out the test of a tensor's value in this line, and look at the losses after the loop"
     return Failed(measured, WAITS, try_) if fetches else Passed("none")
@@ -353,9 +359,9 @@ def accumulate_is_right(accumulated: Pair) -> Verdict:
 
 
 def _too_many(case: str, count: int, parts: int) -> Failed:
-    measured = f"{case}: the model was called {count} times"
-    why = f"there are more than {parts} micro-batches, and each is one call of the model"
-    return Failed(measured, why, "inputs.chunk(parts) makes at most that many")
+    measured = f"{case}: the model was called {count} times; {parts} are allowed"
+    why = "your code makes more micro-batches than `parts`, and calls the model for each"
+    return Failed(measured, why, "inputs.chunk(parts) makes at most `parts`")
 
 
 @part.probe(pair=True, values={**CASES, "calls": INTEGER, "graphs": INTEGER}, arrays=NUMBERS)

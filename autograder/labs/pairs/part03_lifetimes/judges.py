@@ -17,17 +17,16 @@ NEGATIVE, CANCEL, NAN = "all negative", "large numbers that cancel", "NaN in one
 EMPTY = "the first chunk has no rows"
 SUMMARIZED: Causes = {
     f"{NEGATIVE}, result 2": (
-        "the maximum is that of transform(chunk), and negative here: it must not start with 0",
+        "the maximum must not start with 0: all numbers of transform(chunk) are negative here",
         "start the maximum with the first chunk's, or with -infinity",
     ),
     CANCEL: (
-        "sums in the chunks' dtype lose small numbers beside large ones",
+        "your code sums in the chunks' dtype, which loses small numbers beside large ones",
         "values.sum(0, dtype=torch.float64)",
     ),
-    NAN: "NaN in a column makes its mean and its maximum NaN",
-    EMPTY: "a chunk may have no rows, the first one as well",
-    "bfloat16": "results are in the chunks' dtype, and sums in float64",
-    "float64": "results are in the chunks' dtype",
+    NAN: "NaN in a column must make its mean and its maximum NaN",
+    EMPTY: "your code must take chunks without rows, the first one as well",
+    "float": "results must be in the chunks' dtype, and sums in float64",
     "mean": (
         "transform was not called for each chunk by itself, or its sums were not divided by all rows",
         "transform(chunk), add up sums and rows, and divide at the end",
@@ -37,19 +36,23 @@ SUMMARIZED: Causes = {
         "start with the first chunk's maximum or -inf, then torch.maximum",
     ),
     "": (
-        "mean and maximum are taken over all rows of all transformed chunks",
+        "mean and maximum must be over all rows of all transformed chunks",
         "call transform for each chunk by itself, and return mean and maximum as a pair",
     ),
 }
-SUMMARY_HINTS = {
+SUMMARY_HINTS: Causes = {
     "the dtype of the result is": "compute in float64, and .to(chunk.dtype) for both results",
     "amax(): Expected": "leave out a chunk that has no rows",
+    "changed: chunks": (
+        "your code changes a chunk, which belongs to the caller",
+        "compute out of place: chunk.mul(2) makes a new tensor, chunk.mul_(2) does not",
+    ),
     f"{NAN}, result 1": "sum keeps a NaN, nansum drops it",
     f"{NAN}, result 2": "torch.maximum keeps a NaN, torch.fmax drops it",
 }
 EVALUATED: Causes = {
     "result 2": (
-        "the second result is the class of each row, the one with the largest output",
+        "the second result must be the class of each row, the one with the largest output",
         "outputs.argmax(dim=1) of each batch, and torch.cat at the end",
     ),
     "": (
@@ -59,14 +62,14 @@ EVALUATED: Causes = {
 }
 EVALUATED_FORM: Causes = {
     'result 1": float': (
-        "the first result is one loss for each batch",
+        "the first result must hold one loss for each batch, 4 in this case",
         "collect the losses in a list, and torch.stack(losses) at the end",
     ),
 }
 NO_GRAD = "with torch.no_grad(): around the loop, which ends with it"
 LEFT = {
     "the model is not in the mode it was in before": (
-        "the mode was not put back",
+        "your code does not put the mode back",
         "was = model.training before model.eval(), and model.train(was) at the end",
     ),
     "parameters or buffers of the model changed": (
@@ -77,21 +80,22 @@ LEFT = {
         "requires_grad or .grad of parameters was not put back",
         NO_GRAD,
     ),
-    "autograd is off for the whole program": ("it was not turned on again", NO_GRAD),
+    "autograd is off for the whole program": ("your code does not turn it on again", NO_GRAD),
     "a result is an inference tensor": (
-        "whoever uses it in a training gets an error: inference_mode() made it",
+        "inference_mode() made it, so no training can use it",
         "torch.no_grad() in its place, or clone() outside of it",
     ),
-    "a result has a graph": ("it was computed with autograd", NO_GRAD),
+    "a result has a graph": ("your code computes it with autograd", NO_GRAD),
 }
 """What a model or a result must not be after evaluate -> why, and what to try."""
 
 ALONE, BEFORE = "a part without a label that counts", "gradients from before"
 SUM = 'cross_entropy(model(x), y, reduction="sum") / counted, and backward() for each part'
+COUNTED = 'take reduction="sum", and divide by the labels that count in the whole batch'
 ACCUMULATE: Causes = {
     ALONE: (
         "the mean over a part whose labels are all -100 is 0 / 0, which is NaN",
-        'take reduction="sum", and divide by the labels that count in the whole batch',
+        COUNTED,
     ),
     BEFORE: (
         "gradients from before the call were added",
@@ -106,11 +110,11 @@ ACCUMULATE: Causes = {
 ACCUMULATED = {
     "parts": (
         "each part's mean was divided by parts, but not all have as many labels that count",
-        'take reduction="sum", and divide by the labels that count in the whole batch',
+        COUNTED,
     ),
     "rows": (
         "each part's mean was weighted by its rows, but labels of -100 do not count",
-        'take reduction="sum", and divide by the labels that count in the whole batch',
+        COUNTED,
     ),
     "all": (
         "labels of -100 were counted",
@@ -131,7 +135,7 @@ def slipped(accumulated: Pair) -> Failed | None:
         return None
     if (steps := own.values["steps"][0]) > 1:
         why = "each part after the first goes through weights that have moved already"
-        measured = f"optimizer.step() was called {many(steps, 'time')} for one batch"
+        measured = f"optimizer.step() was called {many(steps, 'time')} for one batch; once is right"
         return Failed(measured, why, "call optimizer.step() once, after the last part")
     if own.values["cases"][0]["shape"]:
         return None
@@ -143,9 +147,9 @@ def slipped(accumulated: Pair) -> Failed | None:
     return None
 
 
-def mean_of_means(rows: Any, sizes: Any, repeats: int) -> Any:
+def mean_of_means(chunks: Any, sizes: Any, repeats: int) -> Any:
     """Return the mean of the chunks' means, and the maximum."""
-    chunks = [chunk for chunk in rows.split(sizes) if len(chunk)]
+    chunks = [chunk for chunk in chunks.split(sizes) if len(chunk)]
     turned = [chunk * (1 - 2 * (len(chunk) % 2)) for chunk in chunks]
     mean, *others = (chunk.mean(0) for chunk in turned)
     highest, *more = (chunk.amax(0) for chunk in turned)
@@ -156,8 +160,8 @@ def mean_of_means(rows: Any, sizes: Any, repeats: int) -> Any:
 
 def retained(graphs: int) -> Failed | None:
     """Fail a loop in which so many *graphs* of earlier steps were alive when the model was called."""
-    measured = f"{many(graphs, 'earlier graph')} alive when the model is called again"
-    why = "a graph is kept after its backward(): retain_graph=True does that"
+    measured = f"{many(graphs, 'earlier graph')} alive when the model is called again; 0 are right"
+    why = "a graph is kept after its backward(), as by retain_graph=True"
     return Failed(measured, why, "backward() without retain_graph") if graphs else None
 
 
@@ -166,8 +170,8 @@ def needs_less(run: Pair, idle: Pair, share: float, why: str, try_: str) -> Verd
     alike = outputs.same(
         run,
         10 * NEAR,
-        why="on this check's inputs, results differ from the baseline's",
-        try_=try_,
+        why="with as much data as here, your code returns other results",
+        try_="compute large and small inputs alike",
     )
     if isinstance(alike, Failed):
         return alike

@@ -157,7 +157,7 @@ WHY: Causes = {
         "leave preserve_rng_state at True",
     ),
     "names": (
-        "parameters are called layers.0...: keep the layers as self.layers",
+        "parameters must be called layers.0...",
         "self.layers = layers, and slices of self.layers in forward",
     ),
 }
@@ -169,11 +169,11 @@ def stack_answers_alike(stacks: Pair) -> Verdict:
     why: Causes = {
         **WHY,
         "gradient": (
-            "the result is right, and the wrong layers are computed again: a lambda in a loop calls the last",
+            "the result is right, and usually the wrong layers are computed again: a lambda in a loop calls the last",
             "checkpoint(self.layers[first:last], x, use_reentrant=False), without a lambda",
         ),
         "": (
-            "a layer is left out or runs twice",
+            "usually a layer is left out or runs twice",
             "n = ceil(layers / segments): self.layers[i : i + n] for i in range(0, layers, n)",
         ),
     }
@@ -188,8 +188,7 @@ stack.needs_less_memory(
     name="stack_needs_less",
     says="4 layers in 4 segments need at most 45% of the plain layers' memory, measured from outside.",
     needs=["stack_answers_alike"],
-    why="too many layers are computed again at a time: the longest segment decides the peak, "
-    "and here each should have ceil(4 / 4) = 1 layer",
+    why="a segment has more than ceil(4 / 4) = 1 layer, and the longest segment decides the peak",
     try_="a checkpoint around each segment of ceil(n / segments) layers",
 )
 stack.needs_less_memory(
@@ -246,11 +245,11 @@ mlp.same(
             "checkpoint(function, x, w1, b1, w2, b2, use_reentrant=False)",
         ),
         "gradient": (
-            "each of the five inputs has a gradient, and one of them is lost or changed on the way",
+            "a gradient is lost or changed on the way; all five inputs must get theirs",
             "hand all five to checkpoint() as they came, without detach()",
         ),
         "": (
-            "the result is that of a linear layer, ReLU and a linear layer",
+            "the result must be that of a linear layer, ReLU and a linear layer",
             "compare with the slow version on one row",
         ),
     },
@@ -261,7 +260,7 @@ mlp.keeps_less(
     {"rows": 64, "width": 64, "hidden": 1024, "out": 64},
     name="mlp_holds_nothing",
     says="mlp keeps nothing for the backward pass but its inputs.",
-    why="the second layer keeps its input, which is what you checkpointed, or nothing is checkpointed",
+    why="the second layer keeps its input: it is outside of the checkpoint, or there is none",
     try_="put both layers into one checkpoint",
 )
 
@@ -270,7 +269,6 @@ mlp.keeps_less(
 blocks = Exercise("checkpoint_blocks", part)
 BLOCKS = 8
 EVERY = (1, 2, 3)
-TOO_LITTLE = "too few, the wrong ones, or only a part of each block is computed again"
 
 
 def make_training(written: Any, rig: Any) -> Any:
@@ -324,11 +322,13 @@ def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
         return Failed(f"{len(kept)} models were counted", f"{len(EVERY)} were run", SEE)
     for every, mine, whole in zip(EVERY, kept, plain, strict=True):
         others = 1 - ceil(BLOCKS / every) / BLOCKS
-        measured = f"every={every}: {mine / MB:.1f} of {whole / MB:.1f} MB are kept"
+        measured = f"every={every}: {mine / MB:.1f} of {whole / MB:.1f} MB are kept, "
+        measured += f"and about {others * whole / MB:.1f} are right"
         if mine > (others + 0.1) * whole:
-            count = f"{ceil(BLOCKS / every)} of {BLOCKS} whole blocks should be"
+            why = f"{ceil(BLOCKS / every)} of {BLOCKS} whole blocks must be computed again: fewer, "
+            why += "or only parts of them, are"
             try_ = "checkpoint the whole forward of each block in list(model.blocks)[::every]"
-            return Failed(measured, f"{TOO_LITTLE}: {count}", try_)
+            return Failed(measured, why, try_)
         if mine < (others - 0.05) * whole:
             why = "more blocks are computed again than `every` says"
             return Failed(measured, why, "leave the blocks between 0, every, 2 * every, ... alone")
@@ -338,20 +338,22 @@ def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
 # --- only what is cheap -----------------------------------------------------------------------------------------------
 
 
-PRODUCTS_ONLY = (
-    "dropout changes a tensor in place that your policy saved: "
-    "MUST_SAVE products, PREFER_RECOMPUTE all else"
+POLICY = (
+    "let the policy return MUST_SAVE for aten.mm.default, aten.addmm.default, aten.bmm.default and "
+    "aten.baddbmm.default, and PREFER_RECOMPUTE for all else"
 )
 
 
 @part.check(basis="outputs")
 def cheap_answers_alike(cheap_passes: Pair) -> Verdict:
     """recompute_cheap and its gradients match the plain layers, with dropout and in eval mode."""
-    why = {**WHY, "": "the result or a gradient differs from that of layer(x)"}
+    why = {**WHY, "": "recompute_cheap must return layer(x), with its gradients"}
     try_ = "checkpoint(layer, x, use_reentrant=False, context_fn=...)"
     verdict = outputs.same(cheap_passes, NEAR, why=why, try_=try_)
     if isinstance(verdict, Failed) and "cached" in verdict.measured:
-        return replace(verdict, try_=PRODUCTS_ONLY)
+        return replace(
+            verdict, try_=f"dropout changes a tensor in place that your policy saved: {POLICY}"
+        )
     return verdict
 
 
@@ -364,7 +366,7 @@ cheap.needs_less_memory(
     says="12 layers, each by recompute_cheap, need at most 60% of the plain layers' memory, measured from outside.",
     needs=["cheap_answers_alike"],
     why="more than the results of matrix products is kept",
-    try_="MUST_SAVE for mm, addmm, bmm and baddbmm (aten.mm.default ...), PREFER_RECOMPUTE for all else",
+    try_=POLICY,
 )
 cheap.computes_less(
     1.05,
@@ -373,6 +375,5 @@ cheap.computes_less(
     says="recompute_cheap computes no matrix product a second time.",
     needs=["cheap_needs_less"],
     why="matrix products are computed again: they are what takes the time",
-    try_="context_fn=partial(create_selective_checkpoint_contexts, policy); the policy returns MUST_SAVE "
-    "for aten.mm.default, aten.addmm.default, aten.bmm.default and aten.baddbmm.default",
+    try_=POLICY,
 )

@@ -130,14 +130,18 @@ class Rig(worker.Rig):
             pieces = [model(it, caches=caches).logits for it in ids.split(1, dim=1)]
         model.train()
         if not torch.allclose(torch.cat(pieces, dim=1), whole, rtol=1e-3, atol=1e-3):
-            raise BadReturn("with caches, as in generation, logits differ from those without")
+            raise BadReturn(
+                "with caches, logits differ from those without: your forward must hand caches on"
+            )
 
     @staticmethod
     def unchanged(model: nn.Module, names: list[str], returned: Any) -> None:
         """Refuse another model than the one that was handed over, and other names in its state_dict."""
         if returned is not model:
             raise BadReturn(
-                "checkpoint_blocks returned a different object from the model it was given"
+                "checkpoint_blocks returned a different object and must return the model it got"
             )
         if others := [name for name in model.state_dict() if name not in names]:
-            raise BadReturn(f"names in state_dict changed: {others[0]}")
+            raise BadReturn(
+                f"names in state_dict changed: {others[0]}; set block.forward, and wrap no block"
+            )

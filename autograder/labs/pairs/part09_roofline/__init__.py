@@ -52,7 +52,7 @@ def by_old_position(particles: Any, dt: float, steps: int) -> Any:
 
 
 UNMOVED = (
-    "mass and charge, columns 6 and 7, stay as they were",
+    "mass and charge, columns 6 and 7, must stay as they were",
     "copy all eight columns, and change columns 0 to 5",
 )
 advance.same(
@@ -61,18 +61,21 @@ advance.same(
     name="advance_matches",
     says="advance returns the particles after all steps, for any number of particles and steps.",
     slips={OLD: by_old_position},
-    why="position += dt * velocity, then velocity -= dt * position ** 3 with the new position; mass and charge stay",
+    why="a step must be position += dt * velocity, then velocity -= dt * position ** 3, and no more",
     hints={
         OLD: "change all positions first, and then the velocities",
         "changed: particles": "clone before the loop: contiguous() may return the caller's memory",
-        'case "steps is 0": ': ("no step was asked for", "a loop over range(steps) takes none"),
+        'case "steps is 0": ': (
+            "with steps=0 the same numbers must come back, in a new tensor",
+            "clone before the loop over range(steps)",
+        ),
         'float64": at': (
-            "digits of float64 are lost",
+            "your code loses digits of float64",
             "keep dt a number of Python, and all tensors in the dtype of the particles",
         ),
         **dict.fromkeys((", 6] your", ", 7] your"), UNMOVED),
         ", 6) instead of": (
-            "mass and charge are missing: the result has all eight columns of particles",
+            "mass and charge are missing: the result must have all eight columns of particles",
             "return columns 6 and 7 as well: they stay as they are",
         ),
     },
@@ -162,50 +165,51 @@ roof.same(
     says="roofline returns FLOPs, bytes, intensity, bound and seconds exactly.",
     why={
         "calls": (
-            "one call of the function is enough, and a second one may change its inputs again",
+            "the function must be called once: a second call may change its inputs again",
             "keep the result of the call inside of FlopCounterMode",
         ),
         "flops": (
-            "FlopCounterMode counts 2 for each multiply-add of a product, and 0 for elementwise operations",
+            "flops must be what FlopCounterMode counts: 2 for each multiply-add, 0 for elementwise work",
             "make the call under FlopCounterMode(display=False), and ask it for get_total_flops()",
         ),
-        "twice, bytes": ("a tensor that is passed twice is read from memory once", STORAGES),
+        "twice, bytes": ("a tensor that is passed twice must count once", STORAGES),
         "views of one storage, bytes": (
-            "both inputs lie in one storage, which counts once and whole",
+            "both inputs lie in one storage, which must count once and whole",
             STORAGES,
         ),
-        "follows, bytes": "tensors between inputs and results do not count: they may stay in a cache",
-        "in place, bytes": ("the result is the storage of an input, which counts once", STORAGES),
+        "follows, bytes": (
+            "tensors between inputs and results must not count",
+            "count the storages of inputs and results alone",
+        ),
+        "in place, bytes": (
+            "the result is the storage of an input, which must count once",
+            STORAGES,
+        ),
         "two results, bytes": (
-            "the function returns a tuple, and each tensor in it is a result",
+            "the function returns a tuple, and each tensor in it must count",
             "look with isinstance(..., tuple) at what the function returns",
         ),
-        "bytes": ("all inputs and all results count, each storage once and whole", STORAGES),
-        "intensity": ("intensity is flops / bytes", "divide flops by bytes"),
+        "bytes": ("all inputs and all results must count, each storage once and whole", STORAGES),
+        "intensity": ("intensity must be flops / bytes", "divide flops by bytes"),
         f"{EQUAL}, bound": (
-            "the intensity equals peak_flops / bandwidth, and compute is right only above it",
+            "the intensity equals peak_flops / bandwidth here: bound must be memory",
             "compare by > and not by >=",
         ),
         "bound": (
-            "compute is right if the intensity is above peak_flops / bandwidth, else memory",
+            "bound must be compute if the intensity is above peak_flops / bandwidth, else memory",
             "compare with peak_flops / bandwidth, not bandwidth / peak_flops",
         ),
         "seconds": (
-            "the slower of both limits decides",
+            "the slower of both limits must decide",
             "max(flops / peak_flops, bytes / bandwidth), and not their sum",
         ),
-        "": "a dict of flops, bytes, intensity, bound and seconds is expected",
+        "": "roofline must return a dict of flops, bytes, intensity, bound and seconds",
     },
     hints={
-        'flops": 110592': (
-            "half of the FLOPs: FlopCounterMode counts 2 for each multiply-add",
-            "take counter.get_total_flops() as it is",
-        ),
         'bytes": 18432': (
-            "that is the bytes of the inputs: results count as well",
+            "only the inputs count: results must count as well",
             "for tensor in (*inputs, *results)",
         ),
-        'intensity": 0.125': ("that is bytes / flops", "divide flops by bytes"),
     },
     try_='see "What to write" in the part 9 handout',
 )
@@ -237,7 +241,7 @@ product.same(
     says="product returns a @ b with all digits of its dtype, empty matrices included.",
     why={
         "is 0": (
-            "a sum over nothing is 0, and the product of empty matrices is empty",
+            "a sum over nothing must be 0, and a product of empty matrices empty",
             f"{MM}, which needs no special case for it",
         ),
         "": (
@@ -301,18 +305,19 @@ epilogue.same(
     says="epilogue returns (relu(x @ weight.T + bias) + residual) * scale and changes none of its inputs.",
     slips={
         (
-            "relu comes before the residual is added, and not after it",
+            "your code adds the residual before relu, and not after it",
             "relu_() first, then add_(residual)",
         ): relu_last,
         (
-            "scale multiplies the residual as well, and not the relu alone",
+            "your code multiplies relu alone by scale, and not the residual",
             "add_(residual) first, then mul_(scale)",
         ): scale_first,
     },
-    why="the result is relu(x @ weight.T + bias), plus the residual, times scale",
+    why="the result must be relu(x @ weight.T + bias), plus the residual, times scale",
     hints={
+        "changed: ": "write in place into the result of the product alone",
         "second call": (
-            "the result of an earlier call has changed: both calls use one buffer",
+            "both calls use one buffer, so the earlier result has changed",
             "let each call make a result of its own",
         ),
     },

@@ -105,7 +105,7 @@ ROW_HINTS: Causes = {
         "take both by the same list: self.features[indices] and self.labels[indices]",
     ),
     "a batch, result": (
-        "a batch has the rows and labels of its indices, in their order; an index may come twice",
+        "a batch must have the rows and labels of its indices, in their order, an index twice as well",
         "self.transform(self.features[indices]), self.labels[indices]",
     ),
     'result 2": int64 (1,)': ("the label is a tensor of one number", "self.labels[index]"),
@@ -121,9 +121,9 @@ ROW_HINTS: Causes = {
 def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
     """Rows has a length, and Rows[i] is row i, transformed, and its label."""
     why = {
-        "length": "the length is the number of rows",
-        "changed": "a result of an earlier transform was kept: call it when a row is fetched",
-        "": "transform takes rows, so one row is a batch of one, of which the first is returned",
+        "length": "the length must be the number of rows",
+        "changed": "your code keeps what an earlier transform returned",
+        "": "one row must go through transform as a batch of one, of which the first row is returned",
     }
     try_ = "self.transform(self.features[index : index + 1])[0], self.labels[index]"
     return hinted(outputs.same(rows_one_by_one, 1e-6, why=why, try_=try_), ROW_HINTS)
@@ -161,7 +161,7 @@ rows.operations_do_not_grow(
     name="fetches_a_batch_at_once",
     says="Rows.__getitems__ calls transform once for a batch: 64 rows take about as many operations as 8.",
     needs=["every_sample_once"],
-    why="transform is called for each row, or with the observer switched off",
+    why="usually transform is called for each row",
     try_="self.transform(self.features[indices]), and a collate_fn that returns what it gets",
 )
 

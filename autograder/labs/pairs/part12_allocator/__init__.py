@@ -45,40 +45,35 @@ HINTS: Causes = {
         "a block in use was handed out again: it was still in a list of free blocks",
         "pop a block from its list when you hand it out",
     ),
-    "ValueError: the arena has nothing": (
-        "trim gives a block back that another pool allocated: two pools share their free blocks",
-        OWN_LISTS,
-    ),
     "nothing at address": (
-        "the same block goes back twice: it is twice in the lists of free blocks",
-        "pop a block from its list when you hand it out, and clear the lists in trim",
+        "a block goes back that this arena does not hold: a second time, or from another pool's list",
+        "fix follows_the_script first if it fails; else clear the lists in trim",
     ),
-    "raised KeyError": "if the address is not in use: raise ValueError",
+    "raised KeyError": IN_USE,
     "a limit, call 10: allocate(4, ": (
         "a request for half as much took the block that this request needs",
         "hand out a free block of the request's own class, not any that is large enough",
     ),
     "raised MemoryError": (
-        "there is room for this block once the free blocks go back",
+        "this block fits once the free blocks go back",
         "call trim() and compare again before you raise MemoryError",
     ),
     "is a method": (
         "held is called like an attribute, without ()",
         "write @property above def held",
     ),
-    "bytes in use": (
-        "held must count free blocks as well",
-        "add up the sizes of all blocks, in use and free",
-    ),
-    "bytes requested": (
-        "held must count the size of each block, and not the size that was requested",
-        "add up the sizes after rounding up",
+    ", the bytes ": (
+        "held must count free blocks as well, and each with its rounded size",
+        "add up the rounded sizes of all blocks, in use and free",
     ),
     "still held": "call the raw free for each address in each list, then clear the lists",
-    "came back": "add up the sizes of the blocks that go back, and return the sum",
+    "came back": (
+        "trim must return the bytes of the blocks that go back",
+        "add up the sizes of these blocks, and return the sum",
+    ),
 }
 """Words of an answer -> what to try, and perhaps why."""
-ZERO = "size 0 has the address 0, and no memory is taken for size 0", "if size == 0: return 0"
+ZERO = "size 0 must have the address 0, and take no memory", "if size == 0: return 0"
 
 # --- what the addresses show ------------------------------------------------------------------------------------------
 
@@ -107,11 +102,11 @@ pool.calls(
     why={
         ", 0)": ZERO,
         "allocate": (
-            "allocate returns the address that a raw allocation returned",
+            "allocate must return an address that a raw allocation returned",
             "return that address, or one from the list of free blocks of this size class",
         ),
         "": (
-            "free keeps the block for later, and nothing happens for address 0",
+            "free must keep the block for later, and do nothing for address 0",
             "move the address from the blocks in use to the list of free blocks of its size class",
         ),
     },
@@ -134,18 +129,18 @@ pool.calls(
     name="refuses_misuse",
     says="A block that is freed twice, an unknown address and a negative size raise ValueError; the pool stays usable.",
     why={
-        "free(2, 8)": ("the pool never returned that address", IN_USE),
+        "free(2, 8)": ("the pool never returned this address, 8 bytes beside a block", IN_USE),
         "free(1)": (
-            "a block that is freed twice serves two requests: two live blocks have one address",
+            "the block is free already, and would serve two requests",
             IN_USE,
         ),
         ", 0)": ZERO,
         "-": (
-            "a negative size is an error",
+            "your code must refuse a negative size",
             "if size < 0: raise ValueError, and then look for size 0",
         ),
         "": (
-            "the pool has to stay usable after an error",
+            "the pool must stay usable after an error",
             "raise the error before you change a list or a dict of the pool",
         ),
     },
@@ -264,35 +259,35 @@ pool.calls(
     says="After trim the arena holds what is in use and nothing else; with a limit the pool trims by itself.",
     why={
         "free(": (
-            "after trim the blocks that went back are unknown: ValueError",
-            "forget the addresses that go back; raise ValueError for each that is not in use",
+            "the pool still knows a block that trim gave back",
+            "fix refuses_misuse first if it fails; else forget the addresses that go back",
         ),
         EXACT: (
-            "the limit of this pool is what the blocks for these sizes take together, and that is allowed",
+            "the limit of this pool is just what the blocks for these sizes take, and that is allowed",
             "refuse only if held + the rounded size > limit",
         ),
         REST: (
-            "the block counts, not the request: round up first, then compare with the limit",
+            "the pool must compare the rounded size with the limit, not the request",
             "compare held + block, not held + size, with the limit",
         ),
         "allocate(5": (
-            "a free block of this class is there, so no raw allocation is needed: look for it first",
+            "a free block of this class is there, and the pool must look for it first",
             "compare with the limit only before a raw allocation",
         ),
         "a full pool": (
-            "trim only where the raw allocation would go above the limit",
+            "the pool must trim only where a raw allocation would go above the limit",
             "trim if held + block > limit, and not before each raw allocation",
         ),
-        "trim": "trim gives back each free block and no block in use, and returns their bytes",
+        "trim": "trim must give back each free block and no block in use, and return their bytes",
         "held": (
-            "held is the bytes of all blocks, in use and free; a refused request adds none",
+            "held must be the bytes of all blocks, in use and free, without a refused request",
             "add a block only after its raw allocation",
         ),
         "a limit": (
-            "free blocks go back before a raw allocation goes above the limit, and before MemoryError",
+            "the pool must trim before it goes above the limit, and raise MemoryError if that is too little",
             "before a raw allocation: if held + block > limit, trim, compare again, and raise if it is still above",
         ),
-        "": "allocate returns the address that a raw allocation returned",
+        "": "allocate must return an address that a raw allocation returned",
     },
     hints=HINTS,
     try_='see "What to write" in the part 12 handout',

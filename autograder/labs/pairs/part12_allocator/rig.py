@@ -50,7 +50,11 @@ class Watched:
         self._used[block] = address, size
         if problem := self._limit_problem(held + 2 * size * (not fits), before):
             return problem
-        return f"the memory of block {shared[0]}, in use" if shared else self._lost() or RIGHT
+        return (
+            f"it returned the memory of block {shared[0]}, in use"
+            if shared
+            else self._lost() or RIGHT
+        )
 
     def _limit_problem(self, most: int, before: int) -> str:
         """Say whether more than the limit is held, or blocks went back where the most that is needed had room."""

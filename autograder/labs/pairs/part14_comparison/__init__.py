@@ -87,10 +87,7 @@ STEPS = (
     "ten calls to warm up, synchronize, then each timed call alone; live_peak in a separate call; "
     f"{SEE}"
 )
-INTERVAL = (
-    "time: the interval of the speedup, with `iterations` calls on each side; s^2 is a sum of squares; "
-    "memory: memory_ratio >= 1.05 is better, <= 1 / 1.05 is worse"
-)
+INTERVAL = "for time: low and high as in the handout, where s^2 is a sum of squares / `iterations`"
 
 
 def _measured(scripted_pairs: Pair) -> str | tuple[str, ...]:
@@ -104,7 +101,9 @@ def _measured(scripted_pairs: Pair) -> str | tuple[str, ...]:
             sides = (it[2 * at : 2 * at + 2] for it in two)
             if problem := rule(row, KINDS[name][0], *sides):
                 tried = hint_for(problem, judges.TRIES) or hint_for(problem, USUAL) or try_
-                return problem, tried, judges.shown_row(row)
+                right, _, cause = problem.partition(" is right: ")
+                shown = judges.shown_row(row)
+                return cause or problem, tried, f"{shown}, and {right} is right" if cause else shown
     return table.other_device(rows, script["rows"][0]["device"])
 
 
@@ -181,11 +180,11 @@ def draw_tables(random: np.random.Generator, count: Any = (3, 7), kind: str = ""
 
 tables.same(
     {
-        **{f"draw {number}": {"count": 7} for number in range(5)},
+        **{f"random pairs {number}": {"count": 7} for number in range(5)},
         "two devices": {"kind": "two devices"},
         "one row of two devices": {"kind": "one row of two devices"},
         "new and missing pairs": {"kind": "new and missing pairs"},
-        **{name: {"kind": name} for name in ALL},
+        **{f"pairs {name}": {"kind": name} for name in ALL},
     },
     oracle=judges.regressed,
     name="finds_regressions",
@@ -193,33 +192,33 @@ tables.same(
     needs=[],
     why={
         "one row": (
-            "each row of both tables has to name the same device, not only the first: ValueError",
+            "each row of both tables must name the same device, not only the first",
             "look at the device of every row",
         ),
         "two devices": (
-            "times of two machines say nothing about the code: ValueError",
+            "tables of two devices must raise ValueError",
             "raise ValueError where the rows of both tables have more than one device",
         ),
         "new and missing": (
-            "a pair that only one table has did not get worse",
+            "a pair that only one table has must not be named",
             "compare only pairs that both tables have",
         ),
         "below the tolerance": (
-            "no pair got worse by more than the tolerance that is given",
+            "no pair got worse by more than the tolerance that regressions was given",
             "use the argument tolerance, and no number of your own",
         ),
         "just above the tolerance": (
-            "the tolerance is a share of the figure before, not of the one after",
+            "the tolerance must be a share of the figure before, not of the figure after",
             "after > before * (1 + tolerance)",
         ),
         "at the tolerance": (
-            "more than the tolerance is worse, exactly the tolerance is not",
+            "a pair that is worse by exactly the tolerance must not be named",
             "compare by > and not by >=",
         ),
         "": (
             (
-                "optimized_ms decides for time and optimized_mb for memory, with a tolerance of 0.05 "
-                "if none is given; the baseline's figures decide nothing"
+                "optimized_ms must decide for time and optimized_mb for memory, and no figure of the "
+                "baseline, with a tolerance of 0.05 if none is given"
             ),
             "after > before * (1 + tolerance), for the column of the goal",
         ),
@@ -232,7 +231,7 @@ tables.same(
 consistent = study.is_consistent(
     judges.verdict_problem,
     says="pairs.csv has the form, ratios that follow from their columns, verdicts about the goal, and one device.",
-    try_="run python part14_comparison.py and submit the file that it writes, unchanged",
+    try_="fix compares_both first if it fails; then run python part14_comparison.py, and submit its file",
 )
 
 
@@ -244,7 +243,7 @@ def covers_the_pairs(pairs: Table, parts: Sequence[str]) -> Verdict:
     measured = f"{len(names) - len(missing)} of {len(names)} pairs"
     if len(missing) <= judges.MISSING:
         return Passed(measured)
-    why = f"no row for {', '.join(missing)}"
-    return Failed(
-        measured, why, "write these parts first; load_pairs says why it leaves a pair out"
-    )
+    measured = f"{measured}: no row for {', '.join(missing)}; {judges.MISSING} rows may be missing"
+    why = "load_pairs left these pairs out, or their rows have other names"
+    try_ = "run part14_comparison.py again: load_pairs prints why it leaves a pair out"
+    return Failed(measured, why, try_)

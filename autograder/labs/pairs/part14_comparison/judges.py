@@ -64,10 +64,10 @@ TRIES = {
     "it is the median": "take the mean of the times",
     "half of the work": "synchronize() before each reading of the clock",
     "divides by n": "divide by n - 1, as statistics.stdev does",
-    "each call separately": "read the clock before and after each call, and keep each time",
+    "one clock around": "read the clock before and after each call, and keep each time",
     "a MB is": "divide the bytes by 1e6",
     "and it is for": "hand on the goal of the pair as it comes",
-    "the interval is that of 100": "use `iterations`, the number of calls that were timed",
+    "the ratio alone decides": "compare low and high with 1, computed with `iterations`",
     "from 1.05 on": "for memory, compare memory_ratio with 1.05 and 1 / 1.05",
 }
 """What to try, by words of what is wrong."""
@@ -92,16 +92,15 @@ def measured_verdict_problem(
     expected = verdict(goal, means, sizes[0] / sizes[1])
     if row["verdict"] == expected:
         return ""
-    measured = f"the verdict is '{row['verdict']}', and '{expected}' is right"
+    right = f"'{expected}' is right: "
     of_100 = [(mean, std, 100) for mean, std, _ in means]
     if goal == "time" and row["verdict"] == verdict(goal, of_100, sizes[0] / sizes[1]):
-        return (
-            f"{measured}: the interval is that of 100 calls, and here `iterations` is {means[0][2]}"
-        )
+        calls = f"the interval is not that of `iterations`, {means[0][2]} calls"
+        return f"{right}{calls}, or the ratio alone decides"
     if goal == "memory":
         ratio = f"memory_ratio is {sizes[0] / sizes[1]:.4g}"
-        return f"{measured}: {ratio}; from {LEAST} on it is better, up to 1 / {LEAST} worse"
-    return f"{measured}: the goal is {goal}, so the interval of the speedup decides"
+        return f"{right}{ratio}; from {LEAST} on it is better, up to 1 / {LEAST} worse"
+    return f"{right}the goal is {goal}, so the interval of the speedup must decide"
 
 
 def reach(sides: Any) -> float:
@@ -117,7 +116,7 @@ def names(parts: Collection[str]) -> list[str]:
 def shown_row(row: Row) -> str:
     """Write a row in words."""
     sides = (f"{side} {row[f'{side}_ms']:.4g} ms, {row[f'{side}_mb']:.4g} MB" for side in SIDES)
-    return f"{row['pair']}: {'; '.join(sides)}: {row['verdict']}"
+    return f"{row['pair']}: {'; '.join(sides)}; the verdict is '{row['verdict']}'"
 
 
 def _side_problem(row: Row, side: str, seconds: Sequence[float], size: int) -> str:
@@ -130,14 +129,14 @@ def _side_problem(row: Row, side: str, seconds: Sequence[float], size: int) -> s
         (1000 * statistics.mean(seconds[: len(times)]), cold),
         (1000 * seconds[0], cold),
         (statistics.median(times), "it is the median"),
-        (mean / 2, "half of the work is queued: synchronize before the second reading"),
+        (mean / 2, "half of the work is missing: it is queued, and the clock does not wait for it"),
         (mean / 1000, "it is in seconds"),
         (mean * WALL, f"{JUMPS}: {STEADY}"),
     ]
     deviations: list[Slip] = [
         (statistics.pstdev(times), "it divides by n, and not by n - 1"),
         (std / 1000, "it is in seconds"),
-        (0.0, "time each call separately"),
+        (0.0, "no time of a single call is known, as with one clock around all calls"),
     ]
     units: list[Slip] = [(size / 2**20, "a MB is 10**6 bytes"), (size, "it is in bytes")]
     return (
@@ -183,7 +182,7 @@ def verdict_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         goal = GOALS.get(row["pair"], row["goal"])
         if row["goal"] != goal:
-            return f"{row['pair']} is for {goal}, and not for {row['goal']}"
+            return f"{row['pair']} has the goal {row['goal']}, and {goal} is right"
         gain = row["speedup"] if row["goal"] == "time" else row["memory_ratio"]
         least = 1.0 if row["goal"] == "time" else LEAST
         up, down = gain * (1 + ROUNDED), gain * (1 - ROUNDED)
@@ -191,5 +190,5 @@ def verdict_problem(rows: Sequence[Mapping[str, Any]]) -> str:
         if row["goal"] == "memory":
             ok["cannot tell"] = up >= 1 / LEAST and down <= LEAST
         if not ok[row["verdict"]]:
-            return f"{row['pair']} is for {row['goal']}, where it has {gain:.4g}x: that is not '{row['verdict']}'"
+            return f"{row['pair']}, for {row['goal']}, has {gain:.4g}x and the verdict {row['verdict']}"
     return ""
