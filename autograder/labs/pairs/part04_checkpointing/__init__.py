@@ -350,10 +350,9 @@ def cheap_answers_alike(cheap_passes: Pair) -> Verdict:
     why = {**WHY, "": "recompute_cheap must return layer(x), with its gradients"}
     try_ = "checkpoint(layer, x, use_reentrant=False, context_fn=...)"
     verdict = outputs.same(cheap_passes, NEAR, why=why, try_=try_)
-    if isinstance(verdict, Failed) and "cached" in verdict.measured:
-        return replace(
-            verdict, try_=f"dropout changes a tensor in place that your policy saved: {POLICY}"
-        )
+    if isinstance(verdict, Failed) and "cached" in verdict.why:
+        cause = "dropout changes a tensor in place that your policy saved"
+        return replace(verdict, why=cause, try_=POLICY)
     return verdict
 
 

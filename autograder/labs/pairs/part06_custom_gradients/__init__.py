@@ -75,7 +75,7 @@ swiglu.same(
     "gates from -30 to 30 and of some thousands.",
     why={
         "is frozen": (
-            "an input that needs a gradient gets one, also where the other one needs none",
+            "an input that needs a gradient must get one, also where the other input needs none",
             "ask ctx.needs_input_grad for each input by itself",
         ),
         "times 1000": (
@@ -83,18 +83,18 @@ swiglu.same(
             "take torch.sigmoid(gate), which is right for large gates as well",
         ),
         "gradient of up": (
-            "the gradient of up is the gradient of the result times silu(gate)",
+            "the gradient of up must be the gradient of the result times silu(gate)",
             "multiply silu(gate) by the gradient that backward gets",
         ),
         "gradient of gate": (
             (
-                "silu(x) = x * s has the slope s * (1 + x * (1 - s)), s = sigmoid(x); "
-                "it is multiplied by up and by the gradient of the result"
+                "the gradient of gate must be s * (1 + gate * (1 - s)), s = sigmoid(gate), times up, "
+                "times the gradient of the result"
             ),
-            "check each of these factors, the gradient that backward gets among them",
+            "multiply both gradients, of gate and of up, by the one that backward gets",
         ),
         "": (
-            "the result is silu(gate) * up, in the dtype of the inputs",
+            "the result must be silu(gate) * up, in the dtype of the inputs",
             "compare with torch.nn.functional.silu(gate) * up",
         ),
     },
@@ -109,8 +109,8 @@ twice.same_gradients(
     name="swiglu_twice",
     says="The gradients of swiglu have the right gradients themselves.",
     needs=["swiglu_matches"],
-    why="backward computes with tensors that are cut off from gate and up: by detach(), or because "
-    "forward computed and saved them; so the second gradient lacks the part that goes through them",
+    why="backward uses tensors that are cut off from gate and up: by detach(), or because "
+    "forward computed and saved them",
     hints={
         "nothing instead of": (
             "the backward pass has no graph of its own",
@@ -135,7 +135,7 @@ swiglu.refuses(
     takes={"nothing is changed": {"then": "nothing"}},
     name="notices_changes",
     says="The backward pass raises RuntimeError if gate or up was changed in place after the call.",
-    why="an input changed, and the gradient is silently wrong: attributes of ctx are not watched",
+    why="backward uses other tensors than those of save_for_backward, which alone notices changes",
     try_="save_for_backward with both inputs, and ctx.saved_tensors in backward",
 )
 
@@ -184,7 +184,7 @@ def draw_head(
 
 MANY: Sizes = {"n": (20, 40)}
 FEW = 4  # rows, where memory is measured: not 128, which are taken by default, nor n / rows
-MEAN = "the mean of logsumexp(logits) - logits[label] over the labels that count, in the dtype of hidden"
+MEAN = "the loss must be the mean of logsumexp(logits) - logits[label] over the labels that count"
 head.same(
     {
         SOME: {**MANY, "rows": 6, "kind": SOME},  # no chunk is without a label then
@@ -206,15 +206,15 @@ head.same(
     says="head_loss and its gradients match the slow version, also with -100 labels, large logits or one frozen input.",
     why={
         f"{SOME}: gradient": (
-            "rows with a label of -100 have the gradient 0",
+            "rows with a label of -100 must have the gradient 0",
             "set their rows of the gradient to 0, and divide by the number of the others",
         ),
         SOME: (
-            "labels of -100 do not count for the mean",
+            "labels of -100 must not count for the mean",
             "divide by the number of the other labels, not by n",
         ),
         CHUNK: (
-            "labels of -100 do not count, and a chunk may have no others: its mean is 0 / 0",
+            "no label of this chunk counts, so the mean of the chunk is 0 / 0",
             "add up the sums of all chunks, and divide once at the end",
         ),
         HUNDREDS: (
@@ -226,21 +226,27 @@ head.same(
             "multiply into a new tensor, without mul_ or *=",
         ),
         NONE: (
-            "where no label counts the loss is 0 / 0, NaN, and no error",
+            "where no label counts the loss must be 0 / 0, NaN, without an error",
             "divide by the number of labels that count, also where it is 0",
         ),
         "float64": (
-            f"{MEAN}; in float64, a step that was computed in float32 shows",
-            "convert nothing to float32 on the way: the share 1 / count, perhaps",
+            "in float64 every step must be computed in float64: one was not, usually 1 / count",
+            "make each new tensor with dtype=hidden.dtype, and convert nothing to float32",
         ),
         "gradient": (
             (
-                "the gradient of the logits is softmax(logits) - onehot, over the number of labels "
-                "that count, times the gradient of the loss"
+                "the gradient of the logits must be softmax(logits) - onehot, over the number of "
+                "labels that count, times the gradient of the loss"
             ),
             "multiply by the gradient that backward gets: 3 times the loss has 3 times the gradient",
         ),
         "": (MEAN, "compare with F.cross_entropy(hidden @ weight.T, labels)"),
+    },
+    hints={
+        "modified by an inplace": (
+            "backward changes a saved tensor in place, so a second backward pass cannot use it",
+            "multiply into a new tensor, without mul_ or *=",
+        ),
     },
     try_=SEE,
 )
@@ -264,6 +270,6 @@ head.computes_less(
     name="head_skips_frozen",
     says="head_loss computes no product for the gradient of a weight that needs none.",
     needs=["head_needs_little"],
-    why="the gradient of weight is computed, but it is not needed",
+    why="your code computes the gradient of a weight that needs none",
     try_="compute it only if ctx.needs_input_grad[1]",
 )

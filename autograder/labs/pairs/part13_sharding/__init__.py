@@ -57,7 +57,10 @@ def ranks(student: Student, rig: Rig) -> Answer:
     pair=True,
     **TRAINING,
     takes=TRAINS,
-    hints={"raised": f"shard got dtype=torch.bfloat16 here: give each fully_shard {POLICY}"},
+    hints={
+        "raised": "shard got dtype=torch.bfloat16 here: give each fully_shard this policy, with no "
+        f"output_dtype: {POLICY.removeprefix('mp_policy=')}"
+    },
 )
 def halved(student: Student, rig: Rig) -> Answer:
     """The same with dtype=torch.bfloat16; one process trains in float32."""
@@ -89,7 +92,7 @@ shards.same(
     "losses",
     "loss_is_of_all",
     "The losses are the means of all processes, one for each step, in every process.",
-    "a loss is that of this process alone",
+    "usually a loss is that of this process alone",
     "dist.all_reduce the loss, and divide it by the number of processes",
     of="step",
     needs=["trains_as_one"],
@@ -100,7 +103,7 @@ shards.same(
 def norm_is_of_all(ranks: Pair) -> Verdict:
     """The norms are those of the gradients of all processes, before they are clipped."""
     own, right = (side.arrays["norms0"] for side in (ranks.student, ranks.baseline))
-    why, try_ = "it is the norm of one process's shards", "return norm.full_tensor()"
+    why, try_ = "usually it is the norm of one process's shards", "return norm.full_tensor()"
     if len(own) == len(right) and np.isclose(own, right, rtol=EXACT).any():
         why = "it is the norm of gradients after they were clipped"
         try_ = "keep what clip_grad_norm_ returns: the norm before clipping"
@@ -147,7 +150,7 @@ def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
     low, high = ROUNDED
     for rank, each in enumerate(halved.student.values["ranks"]):
         if each["dtypes"] != ["float32"]:
-            measured = f"rank {rank}: parameters are {', '.join(each['dtypes'])}"
+            measured = f"rank {rank}: parameters are {', '.join(each['dtypes'])}, not float32"
             why = "the model was converted, and the optimizer needs float32 parameters"
             return Failed(measured, why, f"leave the model as it is: {POLICY}")
         reported, expected = (
@@ -155,7 +158,8 @@ def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
         )
         apart = outputs.furthest(reported, expected)
         moved = numerics.update(halved, f"weights{rank}").error
-        measured = f"rank {rank}: losses are {apart:.1e} from those of float32"
+        measured = f"rank {rank}: losses are {apart:.1e} from those of float32; "
+        measured += f"{low:g} to {high:g} are right"
         if apart < low:
             return Failed(measured, "that is float32: dtype is not used", POLICY)
         if moved < LEAST:
@@ -170,10 +174,11 @@ def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
     logits = (side.arrays["logits"] for side in (in_float16.student, in_float16.baseline))
     apart, (least, most) = outputs.furthest(*logits), FLOAT16
     if not least <= apart <= most:
-        measured = f"with dtype=torch.float16 logits are {apart:.1e} from those of float32"
+        measured = f"with dtype=torch.float16 logits are {apart:.1e} from those of float32; "
+        measured += f"{least:g} to {most:g} are right"
         why = "that is not how float16 rounds, though bfloat16 is right: dtype is not used there"
         return Failed(measured, why, "give MixedPrecisionPolicy the dtype that shard is given")
-    return Passed(f"{measured} ({low:g} to {high:g} are expected)")
+    return Passed(measured)
 
 
 # --- the weights ------------------------------------------------------------------------------------------------------
@@ -205,28 +210,29 @@ def _weights_problem(ranks: Any, expected: Any) -> tuple[str, str]:
     """Say what both processes returned and why that is wrong, or nothing."""
     first, second = ranks
     if first["names"] != expected["names"]:
-        measured = f"rank 0 has {len(first['names'])} weights: {', '.join(first['names'][:2])}"
-        return measured, f"{len(expected['names'])} weights are in the model"
+        measured = f"rank 0 has {len(first['names'])} weights: {', '.join(first['names'][:2])}; "
+        why = "whole_weights must return each weight of the model under its own name"
+        return f"{measured}the model has {len(expected['names'])}", why
     if first["kinds"] != expected["kinds"]:
-        why = "these are shards, or not on the CPU: only this group of processes can read them"
-        return f"rank 0 has {', '.join(first['kinds'])}", why
+        why = "the weights are still shards, or they are not on the CPU"
+        return f"rank 0 has {', '.join(first['kinds'])}; Tensor on cpu is right", why
     for name, own, whole in zip(first["names"], first["shapes"], expected["shapes"], strict=False):
         if own != whole:
             measured = f"{name} has shape {tuple(own)}, and {tuple(whole)} in the model"
-            return measured, "this is one process's share: gather it first"
+            return measured, "this is one process's share: it was not gathered"
     if gathered := first["gathered"]:
         measured = f"afterwards {gathered} parameters of the model are whole in rank 0"
-        return measured, "each process holds the whole model from then on"
-    why = "all processes of a node would hold the whole model" if second["names"] else ""
-    return f"rank 1 has {len(second['names'])} weights", why
+        return measured, "your code gathers the model itself, and no copy of its weights"
+    why = "your code returns the weights in each rank" if second["names"] else ""
+    return f"rank 1 has {len(second['names'])} weights, and 0 are right", why
 
 
 SAVING = {
-    "would hold the whole": (
+    "in each rank": (
         "gather in all processes, and only then return {} where dist.get_rank() is not 0"
     ),
-    "holds the whole model from": "leave the model sharded: gather copies, by get_model_state_dict",
-    "weights of now": "gather the weights anew in each call",
+    "gathers the model itself": "leave the model sharded: gather copies, by get_model_state_dict",
+    "not those of now": "gather the weights anew in each call",
 }
 """What to try, by words of what is wrong."""
 
@@ -238,7 +244,8 @@ def saves_whole_weights(saved: Pair) -> Verdict:
     measured, why = _weights_problem(saved.student.values["ranks"], expected)
     apart = outputs.furthest(saved.student.arrays["saved"], saved.baseline.arrays["saved"])
     if not why and not apart <= 1e-6:
-        measured, why = "rank 0 has other values", "these are not the weights of now"
+        measured = "rank 0 has other values than the model"
+        why = "the weights are not those of now: they were gathered earlier, or changed"
     try_ = "get_model_state_dict with full_state_dict=True and cpu_offload=True"
     judged = verdict(measured if why else f"{len(expected['names'])} whole weights", why, try_)
     return hinted(judged, SAVING)
