@@ -88,11 +88,15 @@ def follows_fp32(steep: Pair, gentle: Pair) -> Verdict:
         if not isinstance(verdict, Passed):
             return verdict
         if run.student.values["graph"]:
-            why = "losses have a graph: each keeps all that its batch computed"
+            why = "your code does not detach the losses: each keeps all that its batch computed"
             return Failed("losses require a gradient", why, "losses.append(loss.detach())")
         if (dtype := run.student.values["dtype"]) != "float32":
             why = "losses must be one float32 tensor, in either dtype of autocast"
-            return Failed(f"losses are {dtype or 'no tensor'}", why, "torch.stack(losses).float()")
+            return Failed(
+                f"losses are {dtype or 'no tensor'}; float32 is right",
+                why,
+                "torch.stack(losses).float()",
+            )
     return verdict
 
 
@@ -149,8 +153,8 @@ def rounds_as_half(rounding: Pair) -> Verdict:
 
 
 STEPS = {
-    "steps": "one batch overflowed, and the scaler skipped its step",
-    "grown": "the scale also changes when it grows: no step was skipped",
+    "steps": "a batch whose step the scaler skipped must not count",
+    "grown": "no step was skipped: the scale also changes when it grows",
 }
 HOOK = "optimizer.register_step_post_hook counts real steps"
 
@@ -190,7 +194,7 @@ def counts_real_steps(overflow: Pair) -> Verdict:
     for name, why in STEPS.items() if isinstance(verdict, Passed) else ():
         steps, expected = (side.values[name] for side in (overflow.student, overflow.baseline))
         if steps != expected:
-            measured = f"steps is {numerics.shown(steps)}; {expected:g} batches moved the weights"
+            measured = f"steps is {numerics.shown(steps)}, and {expected:g} is right"
             return Failed(measured, why, HOOK)
     return verdict
 
@@ -216,7 +220,7 @@ def wide(student: Student, inputs: Mapping[str, Any]) -> Any:
 @part.check(basis="outputs", needs=[follows_fp32])
 def mixed_is_faster(wide: Timed, bar: Bar) -> Verdict:
     """A wide MLP trains at least {bar} as fast as in float32."""
-    try_ = "look at rounds_as_half"
+    try_ = "fix rounds_as_half first if it fails; else fetch no loss in the loop"
     why = "the timed calls return different losses from the float32 training"
     same = same_calls(wide, NEAR_LOSSES, why=why, try_=try_)
     why = "bound by arithmetic: products run in float32; or the host waits in each step"
@@ -266,7 +270,7 @@ def draw_net(
 
 counts.same(
     {
-        f"{kind}{' under autocast' * bool(half)}": {"kind": kind, "half": half}
+        f"bytes kept by {kind}{' under autocast' * bool(half)}": {"kind": kind, "half": half}
         for half in ("", "bfloat16")
         for kind in KINDS
     },
@@ -383,5 +387,5 @@ fp8.keeps_less(
     name="fp8_holds_less",
     says="For the backward pass, fp8_linear keeps at most 40 % of what a float32 layer keeps.",
     why="operands are kept in 16 or 32 bits",
-    try_="ctx.save_for_backward(xq, sx, wq, sw): what was multiplied, in FP8",
+    try_="ctx.save_for_backward(x_fp8, scale_x, weight_fp8, scale_weight)",
 )

@@ -18,7 +18,7 @@ SLIPS = {
         "count each tensor that the hook gets, unless its storage was there before",
     ),
     "autocast": (
-        "it ran under autocast without a dtype as well",
+        "the model runs under autocast also where dtype is None",
         "torch.autocast(inputs.device.type, dtype, enabled=dtype is not None)",
     ),
     "float": (
@@ -41,25 +41,25 @@ APART = {
 }
 """What to try, by words of what sets a training apart."""
 KEPT: Causes = {
-    "batch norm": ("buffers were counted: they are there anyway", NOT_KEPT),
+    "batch norm": ("buffers must not count: they are there anyway", NOT_KEPT),
     "halves": (
-        "two views of one storage are kept: it counts once and whole, by its own address and size",
+        "two views of one storage are kept: the storage must count once, with its own address and size",
         STORAGE,
     ),
     "autocast": (
-        "autocast keeps 16-bit copies of inputs and weights, and the float32 copy of the output",
+        "16-bit copies of inputs and weights must count, and the float32 copy of the output",
         "run the model under torch.autocast(inputs.device.type, dtype) where dtype is given",
     ),
     "": (
         (
-            "each storage that is kept counts once and whole; those of parameters, buffers and "
-            "inputs do not"
+            "each storage that is kept must count once and whole; those of parameters, buffers "
+            "and inputs must not"
         ),
         "return tensor.detach() from the hook, so that no other storage gets its address",
     ),
 }
 SCALE = "divide each operand by a scale of its own: tensor.abs().amax() / 448"
-OVERFLOW = "numbers above 448 do not fit into float8_e4m3fn", SCALE
+OVERFLOW = "numbers above 448 do not fit into float8_e4m3fn: they were not scaled", SCALE
 CASES_OF_FP8: Causes = {
     "zeros": (
         "the scale of zeros is 0, and 0 / 0 is NaN",
@@ -67,11 +67,11 @@ CASES_OF_FP8: Causes = {
     ),
     "a row of x": OVERFLOW,
     "a transposed x": (
-        "x may be any view: x.view() refuses one whose rows are scattered",
+        "your code must take any view as x; x.view() refuses one whose rows are scattered",
         "x.reshape(-1, x.shape[-1]), which copies such a view",
     ),
     "rows is 0": (
-        "a tensor without numbers has no largest one",
+        "your code must take an x without rows, which has no largest number",
         "look at tensor.numel() before amax()",
     ),
     "times 0.001": (
@@ -91,32 +91,29 @@ RESULTS: Causes = {
 GRADIENTS: Causes = {
     **CASES_OF_FP8,
     "gradient of weight": (
-        "the gradient of weight is gradient.t() @ x, where x is the FP8 tensor times its scale",
+        "the gradient of weight must be gradient.t() @ x, by the FP8 tensor of x times its scale",
         "return it from backward of an autograd.Function that gets weight as it came",
     ),
     "gradient of x": (
-        "the gradient of x is gradient @ weight, by the weight that was multiplied",
+        "the gradient of x must be gradient @ weight, by the weight that was multiplied",
         "return it from backward of an autograd.Function that gets x as it came",
     ),
     "": (
-        "the gradient of bias is the sum over all rows",
+        "the gradient of bias must be the sum over all rows",
         "add bias outside of the autograd.Function, or return gradient.sum(0) for it",
     ),
 }
 PRODUCT: Causes = {
     "layout": (
-        (
-            "a GPU takes only a row-major first and a column-major second operand, "
-            "also where x and weight are transposed views"
-        ),
-        "make both FP8 tensors contiguous, and hand over the second one as wq.t()",
+        "an operand has a layout that a GPU refuses, though a CPU takes it",
+        "pass x_fp8.contiguous() and weight_fp8.contiguous().t(), with no copy after .t()",
     ),
     "dtype": (
-        "both operands have to be float8_e4m3fn",
+        "both operands must be float8_e4m3fn",
         "convert both to torch.float8_e4m3fn",
     ),
     "": (
-        "numbers were rounded to FP8 and back, and multiplied in 16 or 32 bits",
-        "torch._scaled_mm(xq, wq.t(), scale_a=sx, scale_b=sw, out_dtype=x.dtype)",
+        "another operator computes the product, in 16 or 32 bits",
+        "torch._scaled_mm(x_fp8, weight_fp8.t(), scale_x, scale_weight, out_dtype=x.dtype)",
     ),
 }

@@ -90,7 +90,7 @@ masks.same(
     why={
         "pairs": ("i must see j when i - window < j <= i", "(i >= j) & (i - j < window)"),
         "": (
-            "a block of 128 x 128 is empty when none of its pairs counts, and no other is",
+            "a block of 128 x 128 must be empty when none of its pairs counts, and no other block",
             "let create_block_mask find the empty blocks, without BLOCK_SIZE",
         ),
     },
@@ -154,7 +154,6 @@ def attended(**given: Any) -> Any:
     return rig.attended_by_hand(**given)
 
 
-WITH_SLOPES = "slopes are given in this case"
 LARGE = "a score of thousands keeps no digits behind the point in float32"
 windowed.same(
     {
@@ -171,7 +170,7 @@ windowed.same(
     skip_families=dict.fromkeys(("times 1000", "one row times 10000", "heavy tails"), LARGE),
     slips={
         (
-            "slopes are given in most cases, and they are left out",
+            "slopes are given here, and your code leaves them out",
             "hand a score_mod to flex_attention where slopes are given",
         ): partial(attended, slip="left out"),
         (
@@ -187,13 +186,13 @@ windowed.same(
     says="windowed_attention returns attention over the keys that its mask shows, with slopes and without.",
     why={
         "without slopes": (
-            "with slopes it is right: without them scores stay as they are",
+            "without slopes scores must stay as they are; with slopes they are right",
             "call flex_attention without score_mod where slopes is None",
         ),
         "": (
             (
-                f"{WITH_SLOPES}: each score is q k / sqrt(d) - slopes[head] * (i - j), and softmax "
-                "runs over the keys that the mask shows"
+                "slopes are given here: each score must be q k / sqrt(d) - slopes[head] * (i - j), "
+                "and softmax must run over the keys that the mask shows"
             ),
             "score_mod(score, batch, head, i, j): take the slope of this head, and subtract",
         ),
@@ -217,16 +216,17 @@ def flex_is_reached(captured: Observation) -> Verdict:
     graphs, calls, masked = (captured.values[name] for name in ("graphs", "calls", "masked"))
     measured = f"{calls} calls of flex_attention in {graphs} graphs, {masked} of them with a mask"
     if not calls:
-        why = "no flex_attention in the graph: the whole matrix is computed and then masked"
+        why = "no flex_attention in the graph: something else computes attention"
         return Failed(measured, why, "call flex_attention itself")
     if masked < calls:
-        why = "the window is part of score_mod, so no block can be skipped"
+        why = "flex_attention gets no block_mask, so no block can be skipped"
         return Failed(measured, why, "block_mask=mask")
     if graphs != 1:
         why = "the function does not fit into one graph: it asks for a tensor's value, or prints"
         return Failed(measured, why, "leave out .item(), print and if by a tensor's value")
     if calls != 1:
-        return Failed(measured, "attention is computed several times", "call flex_attention once")
+        why = "your code computes attention several times"
+        return Failed(measured, why, "call flex_attention once")
     return Passed(measured)
 
 
@@ -269,7 +269,7 @@ CLOSE = {"float32": 5e-4, "bfloat16": 8e-2}
 CUT = "rows start to stop - 1 see the keys max(0, start - window + 1) to stop - 1, for any window"
 WIDE = "a window of 300"
 DETACHED = (
-    "the result is right, but no gradient comes to this input: it is detached",
+    "the result is right, but no gradient comes to this input: usually it is detached",
     "use the slices of q, k and v as they are, without detach(), .data or no_grad()",
 )
 banded.same(
@@ -288,19 +288,20 @@ banded.same(
     why={
         "gradient": (
             (
-                "the result is right, and a gradient is not: keys that two blocks of rows share get only "
-                "one of two shares"
+                "the result is right, and a gradient is not: usually keys that two blocks of rows share "
+                "get only one of two shares"
             ),
             "use the slices of q, k and v as they are, without detach() or .data",
         ),
         WIDE: ("narrower windows are right: the band of a wide window lacks its first keys", CUT),
         "": (
             "position i must see j when i - window < j <= i, and no other",
-            f"{CUT}; compare with the baseline at 400 positions, windows of 2 and 300",
+            f"mask each band by (i >= j) & (i - j < window); {CUT}",
         ),
     },
     hints={
-        **dict.fromkeys((f"gradient of {it}: nothing" for it in "qkv"), DETACHED),
+        **dict.fromkeys((f'gradient of {it}": nothing' for it in "qkv"), DETACHED),
+        "changed: ": "compute out of place: q * scale, not q *= scale",
         "dimension 2 is too short": (
             "positions are missing: most likely the last block of rows, which is shorter",
             "for start in range(0, n, rows): stop = min(start + rows, n)",

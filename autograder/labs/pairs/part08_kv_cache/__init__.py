@@ -55,7 +55,7 @@ def script(
 OF_WEIGHTS = "make each buffer with the dtype and the device that the cache is given"
 AFTER_KEEP = (
     "appends were right until keep, and the first one after it is not: keep left other sequences than rows names",
-    'index by rows: that keeps order and repetitions, a mask does not; see "What to write" in the part 8 handout',
+    "buffer[rows] keeps order and repetitions; a mask does not",
 )
 cache.calls(
     script,
@@ -69,20 +69,14 @@ cache.calls(
     name="follows_the_script",
     says="append returns the keys and values of all positions so far; keep picks, moves and repeats sequences.",
     why={
-        "keep(": ("keep returns nothing", "leave out its return, or return None"),
+        "keep(": ("keep must return nothing", "leave out its return, or return None"),
         "length": (
-            "length is the number of positions, so n more after an append of n",
+            "length must be the number of positions: n more after an append of n",
             "add keys.shape[2] in each append",
         ),
         "": (
-            (
-                "append returns the keys and values of all positions so far, of the sequences that were "
-                "kept, in their order"
-            ),
-            (
-                "buffer[:, :, start:start + n] = keys, return buffer[:, :, :start + n], "
-                "add n to length, not 1, and keep the buffers in self"
-            ),
+            "append must return keys and values of all positions so far, of the sequences kept, in order",
+            "keep the buffer in self; buffer[:, :, start:start + n] = keys; return buffer[:, :, :start + n]",
         ),
     },
     hints={
@@ -91,6 +85,10 @@ cache.calls(
         "with a buffer on another device": (
             "device is an argument of KVCache, and a buffer is made without it",
             OF_WEIGHTS,
+        ),
+        "dimension 2 is too short": (
+            "positions of earlier appends are missing",
+            "add keys.shape[2] to length, not 1, and return all positions so far",
         ),
         "must match": "double the room until the new positions fit, before you write them",
     },
@@ -106,11 +104,11 @@ cache.calls(
     needs=["follows_the_script"],
     why={
         "at the end": (
-            "what was returned earlier has changed: a later call wrote over it",
+            "a later call wrote over what was returned earlier",
             "write behind what was returned, and let keep make new tensors",
         ),
         "": (
-            "the caller's own tensor is kept instead of a copy, and the caller has written over it",
+            "your cache keeps the caller's own tensor, and the caller has written over it",
             "copy keys and values into the buffer, also in the first append",
         ),
     },
@@ -165,6 +163,7 @@ cache.faster(
 # --- generate ---------------------------------------------------------------------------------------------------------
 
 WORDS = 97  # of TinyLM
+CALLS = "tokens in each call of the model"
 
 
 def write(written: Any, inputs: Mapping[str, Any]) -> Any:
@@ -176,7 +175,7 @@ def write(written: Any, inputs: Mapping[str, Any]) -> Any:
     calls = rig.lengths_of_calls(model)
     grad = inputs["grad"]
     tokens, logits, mode = rig.called(written, model, prompt, inputs["count"], grad=grad)
-    noted = {"calls of the model": calls} if inputs["counted"] else {}
+    noted = {CALLS: calls} if inputs["counted"] else {}
     return {**noted, "mode": mode, "logits": logits, "tokens": tokens}
 
 
@@ -186,7 +185,7 @@ def expected(way: str = "continued", **inputs: Any) -> Any:
 
     prompt, count = inputs["prompt"], inputs["count"]
     returned = write(getattr(rig, way), inputs)
-    return {**returned, "calls of the model": [prompt.shape[1], *[1] * (count - 1)]}
+    return {**returned, CALLS: [prompt.shape[1], *[1] * (count - 1)]}
 
 
 text = Exercise("generate", part, call=write)
@@ -210,39 +209,39 @@ def draw_prompt(
 
 
 SEVERAL: Sizes = {"batch": 3, "length": 5, "count": 20}
-OWN_CACHE = "one KVCache for each block, with the heads, dtype and device of that block"
+OWN_CACHE = (
+    "fix follows_the_script first if it fails; else one KVCache per block, of its heads and dtype"
+)
 HINTS: Causes = {
     "a model in float64": (
-        "a cache has another dtype than the model",
-        "KVCache(..., dtype=weight.dtype, device=weight.device), and buffers of that dtype in KVCache",
+        "usually a cache has another dtype than the model",
+        OWN_CACHE,
     ),
     "raised": OWN_CACHE,
     "parameters are frozen'": (
-        "requires_grad of the parameters has changed",
+        "generate changes requires_grad of the parameters",
         "with torch.no_grad():, in place of requires_grad_(False)",
     ),
     "gradients are off": (
-        "torch.is_grad_enabled() has changed",
+        "generate changes torch.is_grad_enabled()",
         "with torch.no_grad():, in place of torch.set_grad_enabled(...)",
     ),
     "result mode": (
-        "train or eval mode has changed",
+        "generate leaves the model in another mode",
         "call neither model.eval() nor model.train()",
     ),
-    "calls of the model, number of entries": (
-        "the model is called `count` times in all: the first call gets the prompt and chooses the first token",
+    f"{CALLS}, number of entries": (
+        "the model must be called `count` times in all: the first call gets the prompt and chooses the first token",
         "for _ in range(count): one call, one new token",
     ),
-    "calls of the model": (
-        "the first call gets the prompt, and each later call gets the newest token alone",
+    CALLS: (
+        "the first call must get the prompt, and each later call the newest token alone",
         "latest = logits.argmax(-1, keepdim=True) is what the next call gets",
     ),
     'tokens": int64 (': (
-        "tokens are the prompt and `count` new tokens",
+        "tokens must be the prompt and `count` new tokens",
         "torch.cat([prompt, *new_tokens], dim=1)",
     ),
-    "logits": "fix follows_the_script first if it fails; else compare the logits of the second token "
-    "with those of one call with all tokens before it",
 }
 text.same(
     {
@@ -258,7 +257,7 @@ text.same(
             "make the caches once, before the first call, and give the same list to every call",
         ): partial(expected, "forgetful"),
         (
-            "a softmax was taken of the logits",
+            "your code takes a softmax of the logits",
             "return the last position of the model's logits as it is",
         ): partial(expected, "as_shares"),
     },
@@ -268,9 +267,11 @@ text.same(
     says="generate returns the slow version's tokens and logits by `count` calls of the model: "
     "the prompt first, then one token each; modes stay.",
     why={
-        "logits": "the cache lacks positions, or has those of another sequence: the logits of a new token follow "
-        "from all tokens before it",
-        "": "each new token is the most likely one, and the next call gets that token alone",
+        "logits": (
+            "logits must follow from all tokens before: usually positions are missing or mixed up",
+            "fix follows_the_script first if it fails; else look at the logits of the second token",
+        ),
+        "": "each new token must be the most likely one, and the next call must get it alone",
     },
     hints=HINTS,
     try_=OWN_CACHE,

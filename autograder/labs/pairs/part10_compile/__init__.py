@@ -102,11 +102,11 @@ def regions_answer_alike(regions: Pair) -> Verdict:
     """The model returns the same logits and gradients as before, for each length, in train and eval mode."""
     why: Causes = {
         "eval mode": (
-            "the results of eval mode are different, and those of train mode are right",
+            "the results of train mode are right, and those of eval mode are not",
             "compile the module in place, so that model.eval() reaches it",
         ),
         "logits": (
-            "the compiled model gives different results, as with a mode that was changed",
+            "the compiled model returns other results, usually because its mode was changed",
             "call neither model.eval() nor model.train(), and compile block.mlp itself",
         ),
         "": (
@@ -241,7 +241,7 @@ def trained(student: Student, window: Window) -> Any:
 def regions_are_faster(bar: Bar, cold: Timed) -> Verdict:
     """From a cold start, four lengths take less time than with a compiled whole model, by at least {bar}."""
     why = "bound by the compiler: more than the MLP is built, or it is built too often"
-    return speedup.at_least(cold, bar, why=why, try_="look at captures_little")
+    return speedup.at_least(cold, bar, why=why, try_="fix builds_few first if it fails")
 
 
 @part.check(basis="outputs", needs=[trains, captured])
@@ -250,4 +250,4 @@ def backward_is_faster(bar: Bar, trained: Timed) -> Verdict:
     why = (
         "bound by launches: the backward pass runs node by node, or something is built in each step"
     )
-    return speedup.at_least(trained, bar, why=why, try_="look at backward_is_captured")
+    return speedup.at_least(trained, bar, why=why, try_="fix nothing_built_later first if it fails")
