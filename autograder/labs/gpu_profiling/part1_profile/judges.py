@@ -91,9 +91,9 @@ def shares_problem(findings: Findings, trace: Trace, *, try_: str) -> Verdict:
     """Pass a share that the profile gives, and a potential that it allows."""
     has_gpu = profile.has_gpu(trace)
     if has_gpu != (findings.of == "gpu"):
-        reported = "a GPU utilization" if findings.of == "gpu" else "a share of operators"
+        reported = "GPU utilization" if findings.of == "gpu" else "share of operators"
         work = "the work" if has_gpu else "no work"
-        return Failed(reported, f"{trace.file} holds {work} of a GPU", try_)
+        return Failed(f"the report has a {reported}", f"{trace.file} holds {work} of a GPU", try_)
     quantity = "gpu_utilization" if has_gpu else "operator_share"
     verdict = profile.agrees(trace, quantity, findings.share, try_=try_)
     if not isinstance(verdict, Passed):
@@ -103,11 +103,9 @@ def shares_problem(findings: Findings, trace: Trace, *, try_: str) -> Verdict:
     measured = f"{verdict.measured}; potential {shown(findings.potential)} %"
     if least - POINTS <= findings.potential <= most + POINTS:
         return Passed(measured)
-    waits, rest = (
-        f"the wait for data ({least:.1f} %)",
-        f"everything that is not work ({most:.1f} %)",
-    )
-    return Failed(measured, f"the potential must lie between {waits} and {rest}", try_)
+    right = f"{least:.1f} to {most:.1f} % is right"
+    why = "the potential must lie between the wait for data and everything that is not work"
+    return Failed(f"potential {shown(findings.potential)} %, and {right}", why, try_)
 
 
 def faults_found(findings: Findings, faults: Faults) -> list[list[str]]:
@@ -122,16 +120,18 @@ def faults_problem(findings: Findings, faults: Faults, least: int) -> str:
     named = faults_found(findings, faults)
     for number, (entry, names) in enumerate(zip(findings.entries, named, strict=True), 1):
         if not entry:
-            return f'bottleneck {number} names no line: "line 12: ..."'
+            return f"bottleneck {number} names no line of the script"
         if not names:
             lines = _listed(sorted(entry))
-            return f"bottleneck {number}: nothing in {lines} is a fault: that is work of the training itself"
+            return f"bottleneck {number} names {lines}, where no planted fault stands"
         if len(entry) > WIDEST:
-            named_lines = f"bottleneck {number} names {len(entry)} lines"
-            return f"{named_lines}; name the one that must change"
+            return (
+                f"bottleneck {number} names {len(entry)} lines, and at most {WIDEST} may be named"
+            )
     different = {name for names in named for name in names}
     if len(different) < least:
-        return f"the lines hold {many(len(different), 'fault')}; {least} different ones are needed"
+        listed = f"{many(len(different), 'fault')} named ({', '.join(sorted(different))})"
+        return f"{listed}; {least} different ones are needed"
     return ""
 
 

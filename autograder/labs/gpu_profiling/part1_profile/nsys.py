@@ -40,8 +40,8 @@ SUMS = {
     "copies": "cuda_gpu_mem_time_sum gpumemtimesum cuda_gpu_sum gpusum",
 }
 TRACED = {
-    "cuda": ("cuda|cuda-hw|cuda-sw", "there is no kernel, copy or call in the report"),
-    "nvtx": ("nvtx", "the ranges of the script are not in it"),
+    "cuda": ("cuda|cuda-hw|cuda-sw", "no kernels, copies and calls"),
+    "nvtx": ("nvtx", "no ranges"),
 }
 
 
@@ -69,10 +69,11 @@ def _recorded(line: Line) -> Iterator[str]:
     if len(line.rest) and line.rest[0] in ("nvtx", "cuda", "osrt", "cudnn", "cublas"):
         yield f"'{line.rest[0]}' would be run as the program: --trace takes one value, with commas and no spaces"
     if any(" " in name for name in traced):
-        yield f"--trace is {','.join(traced)!r}, and nsys takes no spaces in it"
+        yield f"--trace is {','.join(traced)!r}, and nsys takes no spaces there"
     for name, (names, missed) in TRACED.items():
         if not any(re.fullmatch(names, area) for area in traced):
-            yield f"--trace is {','.join(traced) or 'not there'}: without {name}, {missed}"
+            written = ",".join(traced) or "not there"
+            yield f"--trace is {written}: without {name}, the report has {missed}"
 
 
 def _ranged(line: Line) -> Iterator[str]:
@@ -89,12 +90,12 @@ def _launched(line: Line, program: Sequence[str]) -> Iterator[str]:
         yield other
     for word in late:
         if PROFILE.option(word)[0] in PROFILE.short.values():
-            yield f"{word} comes after the program, so the program gets it: put nsys's options first"
+            yield f"{word} comes after the program, so the program gets this option of nsys"
 
 
 def _kept(line: Line, report: str) -> Iterator[str]:
     if not line.value("--output"):
-        yield "without --output the report is called report1, report2 and so on"
+        yield "the line has no --output, so the report is called report1 or report2"
     yield _file_problem("--output is", line.value("--output"), (report, f"{report}.nsys-rep"))
 
 
@@ -103,18 +104,19 @@ def _file_problem(written: str, file: str, right: Sequence[str]) -> str:
         return f"{written} {file}: nsys writes .nsys-rep, which was .qdrep until 2021"
     if str(PurePath(file)) in right:
         return ""
-    return f"{written} {file or 'nothing'}; it must be {right[0]}"
+    return f"{written} {file or 'nothing'}; {right[0]} is right"
 
 
 def _summed(line: Line) -> Iterator[str]:
     asked = {name.split(":")[0] for name in line.values("--report")}
     for what, names in SUMS.items() if asked else ():
         if asked.isdisjoint(names.split()):
-            yield f"--report is {','.join(sorted(asked))}: no sum over {what} is among them ({names.split()[0]})"
+            written, one = ",".join(sorted(asked)), names.split()[0]
+            yield f"--report is {written}: without {one}, no sum over {what} is printed"
     if line.value("--format").split(":")[0] != "csv":
         yield f"--format is {line.value('--format') or 'not there'}; it must be csv"
 
 
 def _read(line: Line, report: str, *endings: str) -> str:
     files = [f"{report}{ending}" for ending in (".nsys-rep", *endings)]
-    return _file_problem("it reads", " ".join(line.rest[:3]), files)
+    return _file_problem("the line reads", " ".join(line.rest[:3]), files)

@@ -46,7 +46,8 @@ NSYS = 'see "nsys" in the part 1 handout'
 SCHEDULE = 'see "The schedule" in the part 1 handout'
 QUESTIONS = 'see "Eleven questions" in the part 1 handout'
 READ = (
-    "run analyse_profile on the profile that you submit, and write what it returns to answers.json"
+    "if a check of analyse_profile fails, fix that first; then run part1_profile.py, "
+    "and submit the profile and the answers that it writes"
 )
 
 # --- what is run ------------------------------------------------------------------------------------------------------
@@ -151,18 +152,18 @@ def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
 
 
 LINE_HINTS = {
-    "it begins with": "the words of the tool come first",
+    "it begins with": "begin the line with nsys and its command",
     "--trace": "write --trace=cuda,nvtx as one word",
     "--capture-range-end is": "leave it out, or take stop",
     "--capture-range is": "add --capture-range=cudaProfilerApi",
-    "put nsys's options first": "move it before the program",
-    "it runs": "end the list with the words of program",
+    "so the program gets": "move nsys's options before the program",
+    "it runs": "end the list with the words of program, after all options of nsys",
     "--type is not there": "add --type=sqlite: the ending of --output does not set the type",
-    "--output": "--output and the name in report, without an ending",
+    "--output": "write --output and the name in report, without an ending",
     "--report is": "name both sums, or leave --report out",
     "--format is": "add --format=csv",
     "--type is": "write --type=sqlite",
-    "it reads": "read the file that the capture line wrote: report and .nsys-rep",
+    "the line reads": "read the file that the capture line wrote: report and .nsys-rep",
 }
 
 
@@ -207,35 +208,42 @@ def trains_once_and_stops(profiled: Observation) -> Verdict:
     measured = f"train was called {many(len(asked), 'time')}, on_step {many(stepped, 'time')}"
     if len(asked) != 1:
         why = "train must be called exactly once, while the profiler runs"
-        return Failed(measured, why, "call train inside of with profile(...)")
+        return Failed(measured, why, "call train once, inside of `with profile(...)`")
     if not stepped:
-        why = "train did not get on_step, so the profiler never moves on"
-        return Failed(measured, why, "pass prof.step as on_step")
+        return Failed(measured, *UNSTEPPED)
     if stepped < least:
         why = f"train ran {asked[0]} batches, but {least} are needed: 1 to skip, 1 to warm up, 8 to record"
         return Failed(measured, why, f"call train with batches={least}")
     if profiled.values["still"]:
-        why = "you started a profiler and did not stop it"
+        why = "your code starts a profiler and does not stop it"
         return Failed("a profiler is still recording", why, "with profile(...) as prof: stops it")
-    passed_on = profiled.values["passed_on"]
-    why = "" if passed_on else "profile_training did not return the losses that train returned"
-    return verdict(measured, why, "return train(...)")
+    if not profiled.values["passed_on"]:
+        why = "profile_training must return the same list that train returned"
+        return Failed("the list of losses was not returned", why, "return train(...)")
+    return Passed(measured)
 
 
+UNSTEPPED = (
+    "train did not get on_step, so the profiler never moves on",
+    "call train(on_step=prof.step, ...)",
+)
 PLAN = "schedule(wait=1, warmup=1, active=8, repeat=1)"
 RECORDED_HINTS = {
     "in folder": (
-        "nothing was exported there, or it has another name",
-        "export_chrome_trace in on_trace_ready, into folder, under that name",
+        "nothing was exported under this name, or the argument folder is ignored",
+        "in on_trace_ready, call export_chrome_trace(str(Path(folder) / PROFILE))",
     ),
-    "its steps are": ("wait and warmup pass over another number of batches", PLAN),
+    "its steps are": (
+        "your schedule passes over another number of batches, or has no repeat=1",
+        PLAN,
+    ),
     "steps, expected": (
-        "active is another number, or the profiler did not move on after each batch",
-        f"{PLAN}, and prof.step as on_step",
+        "usually active is not 8, train runs too few batches, or on_step is no prof.step",
+        f"{PLAN}, and train(on_step=prof.step, batches=10)",
     ),
     "holds the range": (
-        "this is not a profile of the training that the function is given",
-        "profile the training that you are given, and write what the profiler exports",
+        "the file must be a profile of train, the training that the function is given",
+        "call train while the profiler records, and write what the profiler exports",
     ),
 }
 
@@ -244,7 +252,7 @@ RECORDED_HINTS = {
 def follows_the_schedule(profiled: Observation) -> Verdict:
     """profile_training writes a profile of batches 3 to 10, a ProfilerStep each, with the script's ranges."""
     data, file = profiled.arrays["profile"].tobytes(), part.artefacts["baseline_profile"]
-    problem, why = f"no {file} in folder", f"{file} is not a profile of eight batches"
+    problem, why = f"no {file} in folder", f"{file} must be a profile of eight batches"
     if data:
         try:
             problem = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
@@ -252,6 +260,8 @@ def follows_the_schedule(profiled: Observation) -> Verdict:
             problem = str(error)
     if not problem:
         return Passed("steps 2 to 9, with their ranges")
+    if not profiled.values["stepped"]:
+        return Failed(problem, *UNSTEPPED)
     return hinted(Failed(problem, why, SCHEDULE), RECORDED_HINTS)
 
 
@@ -267,23 +277,18 @@ FINDS = {
     ),
     "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
 }
-IS_WORK = (
-    "kernels, copies and memsets are work, and no causes: choose the largest of the other causes"
-)
 FOUND = {
     "whole recording": "take the time from the start of the first ProfilerStep# to the end of the last",
     "only repeats": "take events of category user_annotation, and none of gpu_user_annotation",
     "' is missing": "return every name of the table: with a kernel those of a GPU, else those of a CPU",
     "None is right": "return None where the file has nothing of this kind, and say in reason why",
-    "gap_cause is 'kernels'": IS_WORK,
-    "gap_cause is 'copies'": IS_WORK,
-    "gap_cause": "put each moment to the first cause that fits, and take the largest but the work",
+    "gap_cause": "give each moment to its first cause; return the largest but kernels and copies",
     "operator_gaps": "leave out operators that begin while the loader runs, then count gaps over 1000 us",
     "gaps_over": "count stretches over 1000 us in which no kernel, copy or memset runs",
-    "gpu_utilization": "take the time in the window in which a kernel ran, overlaps once",
-    "small_": "divide the number of those below 10 us by the number of all, in the whole file",
+    "gpu_utilization": "take the share of the window in which a kernel ran, overlaps once",
+    "small_": "divide the number of kernels (or operators) below 10 us by that of all in the file",
     "_mean_us": "divide the sum of the durations by their number, in the whole file",
-    "operators_percent": "take the time in which an operator ran, and not the loader, overlaps once",
+    "operators_percent": "take the share in which an operator ran, not the loader, overlaps once",
     "host_to_device": "add up all Memcpy HtoD of the whole file, overlaps once",
     "copy_overlap": "divide the time of copies in which a kernel ran, too, by the time of all copies",
     "data_wait": "take the user_annotations that begin with enumerate(DataLoader), in the window",
@@ -309,13 +314,16 @@ for _name, (_what, _group) in FINDS.items():
 def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
     """The submitted baseline_profile.gz is of training_unoptimized: its steps, its ranges, its wait for data."""
     why = profile.of_another(baseline_profile, LEAST, RANGES, CONVOLUTIONS, workers=False)
-    measured = f"{baseline_profile.tool}, {many(len(baseline_profile.steps), 'step')}"
+    file = baseline_profile.file
     again = "run part1_profile.py, and submit what it wrote"
     hints = {
         "workers": f"restore given/training_unoptimized.py and {again}",
         "steps, expected": f"schedule(wait=1, warmup=1, active=8, repeat=1), then {again}",
     }
-    return hinted(verdict(measured, why, again), hints)
+    if why:
+        cause = f"{file} must be of given/training_unoptimized.py, as it is handed out"
+        return hinted(Failed(f"{file}: {why}", cause, again), hints)
+    return Passed(f"{baseline_profile.tool}, {many(len(baseline_profile.steps), 'step')}")
 
 
 @part.check(basis="artefact", needs=[profile_is_of_the_script])
@@ -326,7 +334,11 @@ def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
         return Passed(f"kernels ran {kernels:.1f} % of the steps")
     if baseline_profile.tool == "kineto" and not baseline_profile.devices:
         return Unavailable("the profile was recorded without a GPU")
-    why = baseline_profile.notes[0] if baseline_profile.notes else "no kernel is in it"
+    why = (
+        baseline_profile.notes[0]
+        if baseline_profile.notes
+        else "the work of the GPU was not recorded"
+    )
     tools = {"kineto": "add ProfilerActivity.CUDA to the activities"}
     try_ = tools.get(
         baseline_profile.tool, "check that torch has CUDA, then nsys --trace=cuda,nvtx"

@@ -13,6 +13,7 @@ from autograder.lab import (
     Answer,
     Failed,
     Pair,
+    Passed,
     Picture,
     Student,
     Text,
@@ -62,10 +63,11 @@ def planted(student: Student, rig: Rig) -> Answer:
 
 
 REPORT = part.made_by["baseline_analysis.txt"]
+FORM = "baseline_analysis.txt must have a share, numbered bottlenecks and a potential"
 SHARE = "copy the share from the answers.json of the same run"
 FAULT_HINTS = {
-    "names no line": "number each bottleneck, and begin it like this: 1. line 12: ...",
-    "name the one": "keep only the line that must change",
+    "names no line": "begin each bottleneck with its number and its line, 1. line 12: ...",
+    "may be named": "keep only the line that must change",
     "different ones": "look for faults of other kinds, instead of more lines of one",
 }
 
@@ -75,12 +77,12 @@ def analysis_fits_the_profile(baseline_analysis: Text, baseline_profile: Trace) 
     """baseline_analysis.txt gives the share of work that the profile shows, and a potential that it allows."""
     findings, problem = judges.parsed(baseline_analysis)
     if findings is None:
-        return Failed(baseline_analysis.file, problem, REPORT)
+        return Failed(problem, FORM, REPORT)
     judged = judges.shares_problem(findings, baseline_profile, try_=SHARE)
     hints = {
         "no work of a GPU": 'write "Operators: ... %" instead',
         "the work of a GPU": 'write "GPU utilization: ... %" instead',
-        "the potential must": "write a number between these two",
+        "the potential must": "write a number between the two",
         "cannot be recomputed": "record the profile again",
     }
     return hinted(judged, hints)
@@ -91,13 +93,13 @@ def names_planted_faults(baseline_analysis: Text, planted: Pair) -> Verdict:
     """The bottlenecks in baseline_analysis.txt name lines of the script that cost time, three different faults."""
     findings, problem = judges.parsed(baseline_analysis)
     if findings is None:
-        return Failed(baseline_analysis.file, problem, REPORT)
+        return Failed(problem, FORM, REPORT)
     faults = planted.baseline.values["lines"]
-    named = {name for names in judges.faults_found(findings, faults) for name in names}
     problem = judges.faults_problem(findings, faults, FAULTS)
-    listed = ", ".join(sorted(named)) or "none"
-    measured = f"{many(len(findings.entries), 'bottleneck')}; faults in their lines: {listed}"
-    judged = verdict(measured, problem, "look in the script for what each wait comes from")
+    if not problem:
+        return Passed(many(len(findings.entries), "bottleneck"))
+    why = "each bottleneck must name the line of a planted fault, of three different ones in all"
+    judged = Failed(problem, why, "look in the script for what each wait comes from")
     return hinted(judged, FAULT_HINTS)
 
 
@@ -109,15 +111,16 @@ def starts_with_the_largest(
     findings, problem = judges.parsed(baseline_analysis)
     causes = [cause.name for cause, _ in idle(baseline_profile) if cause.name in CAUSED]
     if findings is None:
-        return Failed(baseline_analysis.file, problem, REPORT)
+        return Failed(problem, FORM, REPORT)
     if not causes:
-        why = "the profile shows no cause of idle time"
-        return Failed(baseline_profile.file, why, "record the profile again")
+        lacks = f"{baseline_profile.file} shows no cause of idle time"
+        why = "the profile must hold steps and operators"
+        return Failed(lacks, why, "fix profile_is_of_the_script first")
     cause = causes[0]
     first = judges.faults_found(findings, planted.baseline.values["lines"])[0]
     measured = f"first: {', '.join(first) or 'no fault'}; the profile's largest cause: {cause}"
     right = any(name in CAUSED[cause] for name in first)
-    why = "" if right else f"{cause} costs more time in this profile"
+    why = "" if right else f"{cause} costs more time in this profile than your first bottleneck"
     return verdict(measured, why, f"put the bottleneck that causes {cause} first")
 
 

@@ -10,6 +10,7 @@ from autograder.checks import loaders
 from autograder.checks import trace as profile
 from autograder.checks.answer_lists import each
 from autograder.checks.hints import caused, hinted
+from autograder.checks.table_form import parted
 from autograder.claims.loaders import Loader
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.claims.training_loop import TrainingLoop
@@ -270,10 +271,11 @@ loop.waits_rarely(
 COUNTED_HINTS = {
     "a second iterator": "call iter(loader) once, and islice it twice",
     "one batch too many": "islice(stream, batches) instead of break",
-    "the clock starts when": "read the clock before you ask for the first batch that counts",
-    "it counts batches": "add up len(labels)",
+    "leaves out the wait": "read the clock before you ask for the first batch that counts",
+    "counts batches": "add up len(labels)",
     "the warm-up is timed": "start the clock after the warm-up",
     "there is no warm-up": "take warm_up batches before the clock starts",
+    "in milliseconds": "return the difference of two time.perf_counter(), in seconds",
 }
 
 
@@ -287,7 +289,8 @@ def counts_what_it_times(counted: Pair) -> Verdict:
         asked = f"warm_up={right['warm_up']}, batches={right['batches']}"
         batches = -(-right["samples"] // BATCH)
         measured = f"a loader of {batches} batches, {asked}"
-        return measured, judges.figure_problem(case["reported"], stream)
+        figure, why = parted(judges.figure_problem(case["reported"], stream))
+        return f"{measured}: {figure}", why or figure
 
     try_ = "one iter(loader), and islice twice"
     passed = f"{len(expected)} loaders, on a clock that the grader moves"
@@ -312,13 +315,14 @@ def _streams(script: Mapping[str, Any]) -> list[judges.Stream]:
     ]
 
 
-def _measured(benchmark: Pair) -> str | tuple[str, str]:
+def _measured(benchmark: Pair) -> str | tuple[str, ...]:
     rows, script = benchmark.student.values["rows"], benchmark.baseline.values
     if (begun := benchmark.student.values["begun"]) > len(rows):
-        problem = f"{begun} measurements were begun for {len(rows)} rows: the best of several is no fair figure"
-        return problem, "call measure_loader once for each row"
+        why = "your code measures a row more than once: the best of several is no fair figure"
+        measured = f"{begun} measurements were begun for {len(rows)} rows"
+        return why, "call measure_loader once for each row", measured
     problem = judges.paces_problem(rows, _streams(script), script["device"])
-    hints = {**COUNTED_HINTS, "it is the pace of": "make a new loader, with the row's own options"}
+    hints = {**COUNTED_HINTS, "the figure of": "make a new loader, with the row's own options"}
     return caused(problem, hints)
 
 
@@ -359,6 +363,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
 csv_is_consistent = study.is_consistent(
     judges.whole_problem,
     says="The submitted dataloader_results.csv has four batch sizes, four numbers of workers and both pins, once each.",
+    try_=f"{AGAIN}; keep the template's sizes and workers",
 )
 
 
@@ -367,14 +372,13 @@ def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text)
     """The submitted dataloader_optimum.json is the best row of the submitted table."""
     why = judges.optimum_problem(dataloader_optimum.text, judges.RESULTS.read(dataloader_results))
     measured = dataloader_optimum.text.strip()[:120] or "nothing"
-    return verdict(measured, why, AGAIN)
+    return verdict(measured, why, f"if best_is_the_fastest fails, fix that first; {AGAIN}")
 
 
 PROFILE_HINTS = {
-    "has no workers": "record the training with the loader of make_loader_optimized, and num_workers above 0",
+    "has no workers": "record train_epoch_optimized with a loader of num_workers above 0",
     "has workers": "record the script before any change, as part2_dataloader.py does",
-    "range": "keep the ranges copy, forward, backward and optimizer_step",
-    "convolutions": "train the script's network, and record again",
+    "range": "keep the ranges copy, forward, backward and optimizer_step, once a step",
 }
 
 
@@ -384,7 +388,9 @@ def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict
     measured = f"steps before: {len(before_profile.steps)}, after: {len(after_profile.steps)}"
     for trace, workers in ((before_profile, False), (after_profile, True)):
         if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
-            return hinted(Failed(measured, f"{trace.file}: {why}", AGAIN), PROFILE_HINTS)
+            must = "your training with workers" if workers else "the script as it is"
+            judged = Failed(f"{trace.file}: {why}", f"the file must be a profile of {must}", AGAIN)
+            return hinted(judged, PROFILE_HINTS)
     return Passed(measured)
 
 
@@ -394,5 +400,5 @@ def waits_less_for_data(before_profile: Trace, after_profile: Trace) -> Verdict:
     profiles = (before_profile, after_profile)
     before, after = (trace.figure("dataloader", "steps") or 0.0 for trace in profiles)
     measured = f"{before:.1f} % of the steps before, {after:.1f} % after"
-    why = "the workers do not keep up, or the two files are swapped"
+    why = "usually the workers do not keep up, or the two files are swapped"
     return verdict(measured, "" if after < before else why, f"use more workers; {AGAIN}")

@@ -88,9 +88,9 @@ class Stream:
             (again / (self.start + anew), another),
             (samples / more, beyond),
             (samples / skipped, beyond),
-            (samples / late, "the clock starts when the first batch that counts is there"),
-            (full / seconds, "it counts batches that never came"),
-            (self.batches / seconds, "it counts batches, not samples"),
+            (samples / late, "the time leaves out the wait for the first batch that counts"),
+            (full / seconds, "your code counts batches that never came"),
+            (self.batches / seconds, "your code counts batches, not samples"),
             (samples / (self.start + self.cold + whole), "the warm-up is timed"),
             (again / (self.start + self.cold + anew), "there is no warm-up"),
         ]
@@ -103,7 +103,9 @@ def figure_problem(row: Row, stream: Stream, others: Sequence[Slip] = ()) -> str
     return (
         RESULTS.mismatch(row, "throughput", samples / seconds, EXACT, otherwise=slip)
         or RESULTS.mismatch(row, "samples", samples, EXACT)
-        or RESULTS.mismatch(row, "seconds", seconds, EXACT)
+        or RESULTS.mismatch(
+            row, "seconds", seconds, EXACT, [(1e3 * seconds, "it is in milliseconds")]
+        )
     )
 
 
@@ -124,20 +126,22 @@ def whole_problem(rows: Sequence[Row]) -> str:
         if configuration not in places:
             return f"{_plain(configuration)} is missing"
     if len(places) > len(set(places)):
-        return "a configuration is there twice"
+        return "a configuration has two rows"
     counts = {row["samples"] / row["batch_size"] for row in rows}
     if len(counts) > 1:
-        return f"one row counts {min(counts):.4g} batches and another {max(counts):.4g}; all must count equally many"
+        return f"rows count {min(counts):.4g} to {max(counts):.4g} batches; all must count as many"
     least = ROUNDS * workers[-1]
     if min(counts) < least:
-        return f"{min(counts):g} batches are counted; with {workers[-1]:g} workers, count at least {least:g}"
+        return (
+            f"rows count {min(counts):g} batches; {workers[-1]:g} workers need at least {least:g}"
+        )
     return ""
 
 
 def paces_problem(rows: Sequence[Row], streams: Sequence[Stream], device: str) -> str:
     """Say how a row differs from what was scripted for its configuration; the rows are all there, in order."""
     others = [
-        (stream.right[0] / stream.right[1], f"it is the pace of {RESULTS.name(row)}")
+        (stream.right[0] / stream.right[1], f"that is the figure of {RESULTS.name(row)}")
         for row, stream in zip(rows, streams, strict=True)
     ]
     problems = (
@@ -166,11 +170,11 @@ def optimum_problem(text: str, rows: Sequence[Row]) -> str:
     try:
         answer = json.loads(text)
     except (ValueError, RecursionError):
-        return 'it is not JSON; expected {"batch_size": ..., "num_workers": ..., "pin_memory": ...}'
+        return f"the file is not JSON; it must be an object of {', '.join(KEYS)}"
     whole = isinstance(answer, dict) and set(answer) == set(KEYS)
     chosen_place = choice(answer) if whole else None
     if chosen_place is None:
-        return f"it must hold {', '.join(KEYS)}, and nothing else"
+        return f"the object must hold {', '.join(KEYS)}, and nothing else"
     return choice_problem(chosen_place, rows)
 
 
@@ -182,10 +186,11 @@ def choice_problem(chosen_place: Place | None, rows: Sequence[Row]) -> str:
     rates = {place(row): row["throughput"] for row in rows}
     best = f"{_plain(right)} has {rates[right]:.4g} samples/s"
     if chosen_place not in rates:
-        return f"it is no row of the table, where {best}"
+        return f"the answer must be a row of the table, and {best}"
     if rates[chosen_place] == rates[right]:
-        return f"{_plain(chosen_place)} is as fast as {_plain(right)}, which comes first"
-    return f"{_plain(chosen_place)} has {rates[chosen_place]:.4g} samples/s, and {best}"
+        return f"of two that are as fast, the first must be taken, {_plain(right)}"
+    taken = f"{_plain(chosen_place)} has {rates[chosen_place]:.4g} samples/s"
+    return f"{taken}, but the fastest must be taken: {best}"
 
 
 def _plain(configuration: Place) -> str:
@@ -196,12 +201,12 @@ def marked(ranges: Observation) -> Verdict:
     """Pass when each step has each range once, and on_step comes at its end."""
     batches, early = ranges.values["batches"], ranges.values["early"]
     if early:
-        why = "a profiler moves on there, so the rest of the step counts for the next one"
+        why = "your code calls on_step() too early: the rest of the step counts for the next one"
         measured = f"{early} of {batches} calls of on_step came before the optimizer's step"
-        return Failed(measured, why, "call on_step() at the end of the step")
+        return Failed(measured, why, "call on_step() after optimizer.step()")
     for name, times in ranges.values["entered"].items():
         if times != batches:
-            why = "a profile adds up a range by its name, and shows its share of each step"
+            why = "each step must enter each range once: a profile adds up all entries of a name"
             measured = f"range '{name}' was entered {times} times in {batches} steps"
-            return Failed(measured, why, f'with span("{name}") once in each step')
+            return Failed(measured, why, f'put all of "{name}" into one with span("{name}")')
     return Passed(f"{batches} steps, each with {len(RANGES)} ranges")

@@ -135,8 +135,8 @@ SHARES = {
     "the most that it could be": (report(ends=ENDS.replace("70", "81")), CPU, ""),
     "of a GPU, without steps": (report("GPU utilization: 20 %"), GPU, ""),
     "another share": (report("Operators: 50 %"), CPU, "no accepted definition gives that number"),
-    "too much": (report(ends=ENDS.replace("70", "95")), CPU, "the potential must lie between the wait for data (70.0 %) and everything that is not work (80.0 %)"),
-    "too little": (report(ends=ENDS.replace("70", "10")), CPU, "the potential must lie between the wait for data (70.0 %) and everything that is not work (80.0 %)"),
+    "too much": (report(ends=ENDS.replace("70", "95")), CPU, "the potential must lie between the wait for data and everything that is not work"),
+    "too little": (report(ends=ENDS.replace("70", "10")), CPU, "the potential must lie between the wait for data and everything that is not work"),
     "a GPU that is not there": (report("GPU utilization: 20 %"), CPU, "p.gz holds no work of a GPU"),
     "a GPU that is": (report(), GPU, "p.gz holds the work of a GPU"),
 }  # fmt: skip
@@ -152,11 +152,11 @@ def test_its_numbers_are_those_of_the_profile(found, trace, why):
 
 NAMED = {
     "three faults": (THREE, ""),
-    "no line": ("1. line 46\n2. slow\n3. line 41\n", 'bottleneck 2 names no line: "line 12: ..."'),
-    "innocent lines": ("1. line 46\n2. lines 60, 61\n3. line 41\n", "bottleneck 2: nothing in lines 60, 61 is a fault: that is work of the training itself"),
-    "an innocent line": ("1. line 60\n2. line 46\n3. line 41\n", "bottleneck 1: nothing in line 60 is a fault: that is work of the training itself"),
-    "everything": ("1. lines 40-50\n2. line 46\n3. line 41\n", "bottleneck 1 names 11 lines; name the one that must change"),
-    "one fault twice": ("1. line 46\n2. line 47\n3. line 41\n", "the lines hold 2 faults; 3 different ones are needed"),
+    "no line": ("1. line 46\n2. slow\n3. line 41\n", "bottleneck 2 names no line of the script"),
+    "innocent lines": ("1. line 46\n2. lines 60, 61\n3. line 41\n", "bottleneck 2 names lines 60, 61, where no planted fault stands"),
+    "an innocent line": ("1. line 60\n2. line 46\n3. line 41\n", "bottleneck 1 names line 60, where no planted fault stands"),
+    "everything": ("1. lines 40-50\n2. line 46\n3. line 41\n", "bottleneck 1 names 11 lines, and at most 6 may be named"),
+    "one fault twice": ("1. line 46\n2. line 47\n3. line 41\n", "2 faults named (batch, loader); 3 different ones are needed"),
 }  # fmt: skip
 
 

@@ -38,9 +38,9 @@ MISTAKES = {
         told(40, 26.0),
         "the time includes the wait for one batch too many",
     ),
-    "late": (STREAM, told(40, 15.0), "the clock starts when the first batch that counts is there"),
+    "late": (STREAM, told(40, 15.0), "leaves out the wait for the first batch that counts"),
     "as asked for": (SHORT, told(40, 10.0), "batches that never came"),
-    "batches": (STREAM, told(4, 17.0), "it counts batches, not samples"),
+    "batches": (STREAM, told(4, 17.0), "counts batches, not samples"),
     "the warm-up": (STREAM, told(40, 29.5), "the warm-up is timed"),
     "none": (STREAM, told(40, 17.5), "there is no warm-up"),
     "another": (STREAM, told(40, 19.0), "throughput is 2.105 samples/s where 2.353 is right"),
@@ -53,7 +53,7 @@ MISTAKES = {
     "milliseconds": (
         STREAM,
         {**told(40, 17.0), "seconds": 17000.0},
-        "seconds is 1.7e+04 s where 17 is right",
+        "seconds is 1.7e+04 s: it is in milliseconds (17 is right)",
     ),
 }
 
@@ -118,9 +118,9 @@ WHOLES = {
     "three sizes": (rows(sizes=(8, 16, 32)), "it has 3 batch sizes and 0, 1, 2, 3 workers; it needs 4 of each"),
     "never none": (rows(workers=(1, 2, 3, 4)), "0 workers among them"),
     "one missing": (rows()[:-1], "batch_size 64, num_workers 3, pin_memory True is missing"),
-    "one twice": (rows() + rows()[:1], "a configuration is there twice"),
-    "fewer batches": (rows(0, samples=40), "one row counts 5 batches and another 10"),
-    "more workers than batches": (rows(workers=(0, 2, 4, 8)), "10 batches are counted; with 8 workers, count at least 16"),
+    "one twice": (rows() + rows()[:1], "a configuration has two rows"),
+    "fewer batches": (rows(0, samples=40), "rows count 5 to 10 batches"),
+    "more workers than batches": (rows(workers=(0, 2, 4, 8)), "10 batches; 8 workers need at least 16"),
 }  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def paced(*rates):
 
 PACES = {
     "right": ((1.0, 1.3, 1.6), "a CPU", ""),
-    "one forgotten": ((1.0, 1.0, 1.6), "a CPU", "pin_memory True is 2.353 samples/s: it is the pace of batch_size 8, num_workers 0, pin_memory False"),
+    "one forgotten": ((1.0, 1.0, 1.6), "a CPU", "pin_memory True is 2.353 samples/s: that is the figure of batch_size 8, num_workers 0, pin_memory False"),
     "another device": ((1.0, 1.3, 1.6), "a GPU", "the device is 'a CPU' in the rows, and 'a GPU' is right"),
 }  # fmt: skip
 
@@ -163,16 +163,16 @@ TIED[3] |= {"throughput": 40.0, "seconds": 2.0}
 OPTIMA = {
     "right": ('{"batch_size": 8, "num_workers": 0, "pin_memory": true}', ""),
     "as text": ('{"batch_size": 8.0, "num_workers": 0, "pin_memory": "True"}', ""),
-    "a later one": ('{"batch_size": 8, "num_workers": 1, "pin_memory": true}', "batch_size 8, num_workers 1, pin_memory True is as fast as batch_size 8, num_workers 0"),
-    "a slower one": ('{"batch_size": 8, "num_workers": 0, "pin_memory": false}', "has 8 samples/s, and batch_size 8, num_workers 0, pin_memory True has 40"),
-    "none of them": ('{"batch_size": 9, "num_workers": 0, "pin_memory": false}', "it is no row of the table"),
+    "a later one": ('{"batch_size": 8, "num_workers": 1, "pin_memory": true}', "the first must be taken, batch_size 8, num_workers 0, pin_memory True"),
+    "a slower one": ('{"batch_size": 8, "num_workers": 0, "pin_memory": false}', "has 8 samples/s, but the fastest must be taken: batch_size 8, num_workers 0, pin_memory True has 40"),
+    "none of them": ('{"batch_size": 9, "num_workers": 0, "pin_memory": false}', "must be a row of the table"),
     "more": ('{"batch_size": 8, "num_workers": 0, "pin_memory": true, "throughput": 40}', "and nothing else"),
     "words": ('{"batch_size": "8", "num_workers": 0, "pin_memory": true}', "and nothing else"),
     "a truth for a number": ('{"batch_size": true, "num_workers": 0, "pin_memory": true}', "and nothing else"),
     "half pinned": ('{"batch_size": 8, "num_workers": 0, "pin_memory": 0.5}', "and nothing else"),
     "a list": ("[]", "and nothing else"),
-    "no JSON": ("Optimal configuration: BS=8", "it is not JSON"),
-    "nested": ("[" * 100_000, "it is not JSON"),
+    "no JSON": ("Optimal configuration: BS=8", "the file is not JSON"),
+    "nested": ("[" * 100_000, "the file is not JSON"),
 }  # fmt: skip
 
 
