@@ -46,6 +46,7 @@ part = Part(
 
 TOGETHER = 'see "Two processes, one training" in the part 5 handout'
 WORLD = 2
+AGAIN = "if efficiency_is_right fails, fix that first; then submit what part5_scaling.py writes"
 PATIENCE = 40.0  # seconds for the processes together, on a machine where much else runs
 
 
@@ -178,24 +179,24 @@ def measured(student: Student, rig: Rig) -> Answer:
     }
 
 
-REFUSED = {  # processes, samples, batch_size, and what a run returns
-    "epochs of 0 seconds": ([1, 2], 96, 12, [1.0, 0.0, 0.0]),
-    "one epoch of 0 seconds among others": ([1, 2], 96, 12, [1.0, 1.0, 0.0, 1.0]),
-    "a run of one epoch": ([1, 2], 96, 12, [1.0]),
-    "5 processes for a batch of 12": ([1, 5], 100, 12, []),  # before the first run
-    "no run of one process": ([2, 4], 96, 12, []),
-    "one process after two": ([2, 1], 96, 12, []),
+REFUSED = {  # processes, samples, batch_size, what a run returns; why it is refused
+    "run returns [1.0, 0.0, 0.0]": ([1, 2], 96, 12, [1.0, 0.0, 0.0], judges.NO_SECONDS),
+    "run returns [1.0, 1.0, 0.0, 1.0]": ([1, 2], 96, 12, [1.0, 1.0, 0.0, 1.0], judges.NO_SECONDS),
+    "run returns [1.0]": ([1, 2], 96, 12, [1.0], judges.NO_LATER),
+    "processes [1, 5], batch_size 12": ([1, 5], 100, 12, [], judges.NO_SHARES),
+    "processes [2, 4]": ([2, 4], 96, 12, [], judges.NO_FIRST),
+    "processes [2, 1]": ([2, 1], 96, 12, [], judges.NO_FIRST),
 }
 
 
-LATE = "a run was made first"
+LATE = "run was called first"
 
 
 @part.probe(values={"taken": map_of(TEXT)})
 def refused(student: Student, rig: Rig) -> Answer:
     """What cannot be compared; "" where it was refused, and otherwise what came."""
     taken = {}
-    for case, (counts, samples, batch, epochs) in REFUSED.items():
+    for case, (counts, samples, batch, epochs, _) in REFUSED.items():
         runs: list[int] = []
         run, folder = returning(epochs or [1.0] * 3, runs), str(rig.folder)
         try:
@@ -231,8 +232,9 @@ def joins_the_group(places: Pair) -> Verdict:
         problem = _place_problem(answer, expected)
         if problem:
             rank, local, gpus = (expected[name] for name in ("rank", "local", "gpus"))
-            here = f"rank {rank}, LOCAL_RANK {local}, {gpus} GPUs"
-            return Failed(f"{here}: {_joined(answer)}", *problem)
+            here = f"RANK {rank}, LOCAL_RANK {local}, {gpus} GPUs: {_joined(answer)}"
+            right = {**expected, "backend": "nccl" if gpus else "gloo"}
+            return Failed(f"{here}; right: {_joined({**right, 'joined': [right]})}", *problem)
     return Passed("on a machine with four GPUs, and on one without")
 
 
@@ -250,21 +252,24 @@ def _place_problem(
 ) -> tuple[str, str] | None:
     """Say why a process has another device or group than expected, and what to try; or nothing."""
     if answer["device"] != expected["device"]:
-        why = "RANK counts the processes of all machines, LOCAL_RANK those of this one, and GPUs go by LOCAL_RANK"
-        return why, "torch.device('cuda', int(os.environ['LOCAL_RANK'])) if there is CUDA"
+        why = "the device must be GPU number LOCAL_RANK, and the CPU without a GPU"
+        return (
+            why,
+            "torch.device('cuda', int(os.environ['LOCAL_RANK'])) if there is CUDA, else 'cpu'",
+        )
     groups = [(group["rank"], group["world"]) for group in answer["joined"]]
     if groups != [(expected["rank"], expected["world"])]:
-        why = (
-            "torchrun has put rank and size into the environment; join exactly one group with them"
-        )
         if len(groups) > 1:
-            return why, f"call dist.init_process_group(backend) once, and not {len(groups)} times"
+            why = f"setup_ddp joins {len(groups)} groups"
+            return why, "call dist.init_process_group(backend) once"
         if not groups:
+            why = "setup_ddp joins no group here"
             return why, "call dist.init_process_group(backend), without a GPU as well"
-        return why, "dist.init_process_group(backend), without a rank and without a world_size"
+        why = "setup_ddp gives a rank or size of its own: torchrun puts both into the environment"
+        return why, "dist.init_process_group(backend), without rank and world_size"
     backend = answer["joined"][0]["backend"]
     if backend and ("nccl" if expected["gpus"] else "gloo") not in backend:
-        why = "nccl moves tensors from GPU to GPU and needs GPUs; without GPUs, only gloo works"
+        why = "the backend must be nccl with GPUs, and gloo without"
         return why, "'nccl' if torch.cuda.is_available() else 'gloo'"
     return None
 
@@ -344,13 +349,12 @@ def _measured(measured: Pair) -> str | tuple[str, str]:
 def refuses_what_says_nothing(refused: Observation) -> Verdict:
     """ValueError: an epoch of 0 s, a batch that cannot be divided, or processes that do not begin with 1."""
     taken = refused.values["taken"]
-    for case in REFUSED:
+    for case, (*_, words) in REFUSED.items():
         if taken.get(case) == LATE:
-            why = "the arguments alone show that nothing can be compared, and a run may take hours"
-            return Failed(f"{case}: {LATE}", why, "look at processes and batch_size first")
+            why = "your code calls run before it looks at its arguments"
+            return Failed(f"{case}: {LATE}", why, words[1])
         if (came := taken.get(case, "nothing")) != "":
-            why, try_ = judges.WHY_REFUSED[case]
-            return Failed(f"{case}: {came}, and no ValueError", why, try_)
+            return Failed(f"{case}: {came}, and ValueError is right", *words)
     return Passed(f"{len(REFUSED)} cases raise ValueError")
 
 
@@ -365,7 +369,7 @@ study.is_measured(
     "efficiency_is_right",
     _measured,
     says="Each row has the median epoch after the first, and what follows from it: throughput, speedup, efficiency.",
-    try_="speedup is a ratio of throughputs, efficiency speedup / processes",
+    try_="divide throughputs for speedup, and speedup by processes for efficiency",
     shows=["processes", "efficiency"],
     needs=["plans_strong_and_weak"],
 )
@@ -379,5 +383,6 @@ study.is_drawn(
 study.is_consistent(
     lambda rows: judges.row_problem(rows) or judges.whole_problem(rows),
     says="The submitted scaling_results.csv has both kinds of scaling, for one and more processes, in rows that fit.",
+    try_=AGAIN,
 )
 study.is_pictured("scaling_curves.png")

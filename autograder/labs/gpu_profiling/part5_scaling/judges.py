@@ -41,42 +41,34 @@ MOST = 2.0  # efficiency: caches make a share of the work faster than the whole 
 EXACT = 0.005  # relative: nothing but rounding is between the seconds that are handed over and what is made of them
 
 NO_SECONDS = (
-    "an epoch took 0 seconds, and samples / 0 seconds is no throughput",
-    "raise ValueError after a run if min(seconds[1:]) is 0",
+    "an epoch after the first took 0 seconds, and samples / 0 s is no throughput",
+    "raise ValueError after a run if any of seconds[1:] is 0",
 )
 NO_FIRST = (
-    "speedup is relative to one process, and that run does not come first",
+    "speedup is relative to one process, and processes does not begin with 1",
     "raise ValueError before the first run if processes[0] is not 1",
 )
-WHY_REFUSED = {  # case: why it must be refused, and what to try
-    "epochs of 0 seconds": NO_SECONDS,
-    "one epoch of 0 seconds among others": NO_SECONDS,
-    "a run of one epoch": (
-        "only epochs after the first count, and there are none",
-        "raise ValueError after a run if len(seconds) is 1",
-    ),
-    "5 processes for a batch of 12": (
-        "5 does not divide 12, so the processes cannot have equal shares of the batch",
-        "raise ValueError before the first run if batch_size % n is not 0 for an n in processes",
-    ),
-    "no run of one process": NO_FIRST,
-    "one process after two": NO_FIRST,
-}
+NO_LATER = (
+    "there is no epoch after the first, and the first does not count",
+    "raise ValueError after a run if len(seconds) is 1",
+)
+NO_SHARES = (
+    "5 does not divide 12, so the processes cannot have equal shares of the batch",
+    "raise ValueError before the first run if batch_size % n is not 0 for an n in processes",
+)
 
 PLAN_HINTS = {
-    "neither scaling": "strong: divide the batch; weak: multiply the samples",
-    "grows with the square": "give run the batch of one process",
-    "in weak scaling the batch": "weak: keep batch_size, and multiply the samples",
-    "of all processes together": "strong: give run all samples, not a share of them",
-    "scaling needs it": "call run for each number in processes, in both kinds",
+    "the whole batch grows": "strong: divide batch_size by n; weak: multiply samples by n",
+    "of all processes as": "give run the batch of one process",
+    "weak scaling your code": "weak: call run(n, n * samples, batch_size)",
+    "samples of one process": "strong: call run(n, samples, batch_size // n)",
+    "must make this run": "call run for each number in processes, in both kinds",
 }
 ROW_HINTS = {
-    "first epoch": "take the median of the epochs after the first",
-    "take the median": "take the median of the epochs after the first",
+    "epoch": "take the median of the epochs after the first",
     "the run of strong scaling": "divide by the throughput of one process in the same kind of scaling",
     "upside down": "divide by the throughput of one process",
-    "seconds over seconds": "divide throughputs, not seconds",
-    "fastest": "take the median of the epochs after the first",
+    "seconds / seconds": "divide throughputs, not seconds",
     "share": "efficiency is speedup / processes, without 100",
     "seconds of": "put the median of what run returned for this row, without its first epoch",
 }
@@ -100,35 +92,31 @@ def plan_problem(runs: Sequence[Sequence[float]], script: Mapping[str, Any]) -> 
     for run in requested:
         if run not in planned_runs:
             reason = _plan_reason(run, script["samples"], script["batch_size"])
-            return f"{_named(run)} was run", reason
+            same = (f"{_named(it)} in {kind} scaling" for kind, it in plan if it[0] == run[0])
+            return f"{_named(run)}; right: {' and '.join(same) or 'no such run'}", reason
     left = Counter(requested)
     for kind, run in plan:
         if not left[run]:
             often = "run only once" if run in requested else "never run"
-            return f"{_named(run)} was {often}", f"{kind} scaling needs it"
+            return f"{_named(run)} was {often}", f"{kind} scaling must make this run"
         left[run] -= 1
     return "", ""
 
 
 def _named(run: Sequence[float]) -> str:
-    count, samples, batch = run
-    processes = "1 process" if count == 1 else f"{count:g} processes"
-    return f"a run of {processes}, {samples:g} samples and batches of {batch:g}"
+    return f"run({', '.join(f'{it:g}' for it in run)})"
 
 
 def _plan_reason(run: Sequence[float], samples: int, batch: int) -> str:
     """Recognise what was kept that should grow, or the other way round."""
     count = run[0]
-    otherwise = "it belongs to neither kind of scaling"
+    otherwise = "the run belongs to neither kind of scaling"
     if not 1 <= count <= batch:
         return otherwise
-    keeps = (
-        "each process keeps its batch while the data set stays: the whole batch grows "
-        "with the processes, which is neither scaling"
-    )
-    square = "it is the batch of each process, so the batch of all processes grows with the square"
-    stays = "in weak scaling the batch of each process stays as it is"
-    all_of_them = "samples are those of all processes together"
+    keeps = "your code keeps batch_size and samples, so the whole batch grows with the processes"
+    square = "your code gives run the batch of all processes as that of each"
+    stays = "in weak scaling your code changes the batch of each process"
+    all_of_them = "your code gives run the samples of one process, not those of all"
     stories = {
         (samples, batch): keeps,
         (samples, batch * count): square,
@@ -144,7 +132,9 @@ def row_problem(rows: Sequence[Row]) -> str:
     """Say how the rows of both kinds of scaling contradict each other."""
     kinds = [row["scaling"] for row in rows]
     if set(kinds) != set(KINDS) or kinds != sorted(kinds):
-        return f"scaling is {', '.join(map(str, dict.fromkeys(kinds)))}; rows of 'strong' come first, then 'weak'"
+        return (
+            f"scaling is {', '.join(map(str, dict.fromkeys(kinds)))}; strong and then weak is right"
+        )
     series = ([row for row in rows if row["scaling"] == kind] for kind in KINDS)
     return next(filter(None, map(_series_problem, series)), "")
 
@@ -153,27 +143,26 @@ def _series_problem(rows: Sequence[Row]) -> str:
     """Say how the rows of one kind of scaling do not fit the first of them."""
     first = rows[0]
     if first["processes"] != 1:
-        return f"the first row of {first['scaling']} scaling has {first['processes']:g} processes: it begins with one"
+        begins = f"the first row of {first['scaling']} scaling has {first['processes']:g} processes"
+        return f"{begins}; 1 is right"
     counts = [int(row["processes"]) for row in rows]
     plan = planned(first["scaling"], counts, int(first["samples"]), int(first["batch_size"]))
     for row, (processes, samples, batch) in zip(rows, plan, strict=True):
         name = RESULTS.name(row)
         if (row["samples"], row["batch_size"]) != (samples, batch):
             reported = f"{row['samples']:g} samples and batches of {row['batch_size']:g}"
-            kept = f"keep what {first['scaling']} scaling keeps"
-            return f"{name}: {reported}; {samples} and {batch} {kept}"
+            return f"{name}: {reported}; {samples} and {batch} are right"
         expected = row["throughput"] / first["throughput"]
         if not table.alike(row["speedup"], expected):
-            slips = [(1 / max(expected, 1e-30), ": upside down")]
+            slips = [(1 / max(expected, 1e-30), "that is the ratio upside down")]
             if processes == 1 and first["scaling"] == "weak":
-                strong = ": it is relative to the run of strong scaling"
-                slips.insert(0, (row["speedup"], strong))
+                slips.insert(0, (row["speedup"], "that is relative to the run of strong scaling"))
             if processes > 1:
-                grown = ": seconds over seconds, where the work has grown"
+                grown = "that is seconds / seconds, although the work has grown"
                 slips.insert(0, (expected / processes, grown))
-            why = explained(row["speedup"], slips, EXACT)
-            reported = f"speedup of {name} is {shown(row['speedup'])}"
-            return f"{reported}, but throughput / that of one process is {expected:.4g}{why}"
+            why = "speedup must be throughput / that of one process"
+            why = explained(row["speedup"], slips, EXACT) or why
+            return f"speedup of {name} is {shown(row['speedup'])}: {why} ({expected:.4g} is right)"
     return ""
 
 
@@ -194,7 +183,7 @@ def time_problem(rows: Sequence[Row], script: Mapping[str, Any]) -> str:
         if problem := RESULTS.mismatch(row, "seconds", expected, EXACT, _slips(epochs)):
             return problem
         if (row["processes"], row["samples"], row["batch_size"]) != run:
-            return f"{RESULTS.name(row)} does not say which run it was"
+            return f"samples or batch_size of {RESULTS.name(row)} are not those of its run"
     return table.other_device(rows, script["device"])
 
 
@@ -202,12 +191,12 @@ def _slips(epochs: Sequence[float]) -> list[Slip]:
     """Return the seconds that each usual mistake makes of these epochs."""
     _, *later = epochs
     return [
-        (median(epochs), "the first epoch is among them, in which everything starts"),
-        (mean(epochs), "it is the mean, and the first epoch is among them"),
-        (mean(later), "it is the mean, which follows one slow epoch: take the median"),
-        (min(epochs), "it is the fastest epoch: take the median"),
-        (sum(epochs), "it is all epochs together"),
-        (epochs[0], "it is the first epoch, in which everything starts"),
+        (median(epochs), "your code includes the first epoch"),
+        (mean(epochs), "your code takes the mean, with the first epoch"),
+        (mean(later), "your code takes the mean, which follows one slow epoch"),
+        (min(epochs), "your code takes the fastest epoch"),
+        (sum(epochs), "your code adds up all epochs"),
+        (epochs[0], "your code takes the first epoch"),
     ]
 
 
@@ -215,11 +204,11 @@ def loss_cause(ranks: Pair) -> tuple[str, str]:
     """Say why the losses of all processes may not be those of the whole batch, and what to try."""
     if _differ(ranks, "losses"):
         return (
-            "each loss is that of this process alone",
+            "the processes return different losses: usually each returns its own",
             "dist.all_reduce the sum of the losses and the number of samples, then divide",
         )
     return (
-        "the processes agree, but batches count alike, although the last one is shorter",
+        "the processes agree, but usually the last batch counts as much, although it is shorter",
         "add up loss * len(labels) and len(labels), and divide after dist.all_reduce",
     )
 
@@ -229,18 +218,18 @@ def time_cause(ranks: Pair, loading: float, within: float) -> tuple[str, str]:
     own, slowest = (side.arrays["seconds0"] for side in (ranks.student, ranks.baseline))
     if _differ(ranks, "seconds"):
         return (
-            "this is the time of this process, and an epoch ends when the last process is done",
+            "the processes return different times: usually each returns its own",
             "dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
         )
     stories = [
         (
             slowest - loading,
-            "loading is left out",
+            "the time leaves loading out",
             "start the clock before the loop over the loader",
         ),
         (
             np.cumsum(slowest),
-            "it is the time since the first epoch",
+            "each time counts from the start of the first epoch",
             "start the clock in each epoch",
         ),
     ]
@@ -248,7 +237,7 @@ def time_cause(ranks: Pair, loading: float, within: float) -> tuple[str, str]:
         if len(own) == len(slowest) and np.allclose(own, seconds, rtol=within):
             return why, try_
     return (
-        "the processes agree, but not on the time of the slowest: a sum or a mean is another",
+        "the processes agree, but not on the slowest: usually they return a sum or a mean",
         "dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
     )
 
@@ -264,13 +253,10 @@ def whole_problem(rows: Sequence[Row]) -> str:
         counts = [row["processes"] for row in rows if row["scaling"] == kind]
         if len(counts) < 2 or counts != sorted(set(counts)):
             listed = ", ".join(f"{count:g}" for count in counts) or "nothing"
-            expected = "1 process, 2, and more if possible are needed, each once"
-            return f"{kind} scaling is measured with {listed}; {expected}"
+            expected = "1, 2 and more if possible are needed, each once"
+            return f"{kind} scaling is measured with processes {listed}; {expected}"
     best = max(rows, key=lambda row: row["efficiency"])
     if best["efficiency"] > MOST:
         reported = f"efficiency of {RESULTS.name(best)} is {best['efficiency']:.3g}"
-        return (
-            f"{reported}: {best['processes']:g} processes on one device cannot be that "
-            "much faster; was one process measured beside something else?"
-        )
+        return f"{reported}, and more than {MOST:g} is impossible"
     return ""
