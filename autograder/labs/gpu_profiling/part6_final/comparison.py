@@ -104,17 +104,17 @@ def finds_the_busy_share(shares: Pair) -> Verdict:
     """busy_percent finds the share of the steps' time in which a kernel ran, or without kernels an operator."""
     why = {
         "without a GPU": (
-            "with a GPU it is right, so the loader's operators are counted as work",
-            "given.divided leaves the loader out",
+            "with a GPU your code is right: usually it counts the loader's operators as work",
+            "use given.divided, which leaves the loader out",
         ),
         "": (
-            "durations that overlap are added up, or another window than the steps is taken",
-            "given.covered(kernels, window) counts overlaps once",
+            "usually your code adds up durations that overlap, or takes another window",
+            "use given.covered(kernels, window), which counts overlaps once",
         ),
     }
     got, want = (side.arrays["numbers"] for side in (shares.student, shares.baseline))
     if close(outputs.multiple(got, want, 1e-3), 0.01, 1e-3):
-        why = {"": ("that is the fraction, and it must be in percent", "multiply by 100")}
+        why = {"": ("your code returns a fraction, and not percent", "multiply by 100")}
     return outputs.same(shares, 1e-3, why=why, try_=why[""][1])
 
 
@@ -129,7 +129,7 @@ COPIED = {
 }
 
 
-def _compared(comparison: Pair) -> str | tuple[str, str]:
+def _compared(comparison: Pair) -> str | tuple[str, ...]:
     values = comparison.student.values
     printed = zip(comparison.baseline.values["runs"], values["busy"], strict=False)
     runs = [{**run, "busy_percent": busy} for run, busy in printed]
@@ -139,28 +139,30 @@ def _compared(comparison: Pair) -> str | tuple[str, str]:
     if problem:
         return caused(problem, COPIED)
     if not values["drawn"]:
-        return f"no {PICTURE} is in folder", "call draw_comparison(rows, folder)"
+        why = "compare_versions does not call draw_comparison, or gives it another folder"
+        return why, "call draw_comparison(rows, folder)", f"no {PICTURE} is in folder"
     if not (values["raised"].startswith("RuntimeError") and "out of ideas" in values["raised"]):
-        why = (
-            "a program that ends with status 1 must raise a RuntimeError with the end of its stderr"
-        )
+        why = "run_version must raise a RuntimeError with the end of stderr for status 1"
         raised = f"a run that failed raised {values['raised'][:100]}"
-        return f"{raised}: {why}", "check returncode"
+        return why, "raise RuntimeError(run.stderr[-1000:]) if run.returncode is not 0", raised
     if values["goes_on"]:
-        measured = "compare_versions caught the RuntimeError of a version that failed"
-        return f"{measured}: a table without that version says nothing of it", "let it through"
+        why = "compare_versions does not pass on the RuntimeError of a version that failed"
+        return why, "let the RuntimeError through", "with a version that fails: no RuntimeError"
     csv = table.holds_the_rows(values["csv"], VERSIONS.file, rows)
-    return (f"{csv.measured}: {csv.why}", csv.try_) if isinstance(csv, Failed) else ""
+    return (csv.why, csv.try_, csv.measured) if isinstance(csv, Failed) else ""
 
 
 @part.check(basis="scripted")
 def reads_stats(sums: Pair) -> Verdict:
     """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
-    other = "rows of another table are in it (ranges have Instances, too), or rows were lost: names hold commas"
+    other = (
+        "usually rows of another table are in the sum (ranges have Instances, too), "
+        "or rows are lost whose names hold commas"
+    )
     why = {
-        "waiting_calls": "every call with Synchronize in its name counts, of the stream, the device, an event",
-        "copy_to_gpu_ms": "only HtoD or Host-to-Device counts, and times in the file are nanoseconds",
-        "kernel_ms": f"{other}; or nanoseconds were not divided by 1e6",
+        "waiting_calls": "all calls with Synchronize in their names must be counted, and no others",
+        "copy_to_gpu_ms": "copies with HtoD or Host-to-Device must be added up, no others, in ms",
+        "kernel_ms": f"{other}, or nanoseconds are not divided by 1e6",
         "": other,
     }
     hints = {

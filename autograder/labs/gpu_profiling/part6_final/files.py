@@ -29,8 +29,8 @@ def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> V
     last = VERSIONS.read(final_results)[-1]
     steps = len(final_profile.steps)
     if not steps or not final_profile.figure("dataloader", "steps"):
-        why = "the profile has no steps, or no wait for a DataLoader"
-        return Failed(f"{final_profile.tool}, {steps} steps", why, AGAIN)
+        lacks = f"{final_profile.file} has no {'wait for a DataLoader' if steps else 'steps'}"
+        return Failed(lacks, "the file must be a profile of a training", AGAIN)
     quantity = "gpu_utilization" if profile.has_gpu(final_profile) else "operator_share"
     return profile.agrees(final_profile, quantity, last["busy_percent"], try_=AGAIN)
 
@@ -45,7 +45,7 @@ def three_times_as_fast(final_results: Table, final_profile: Trace, device: Devi
     if not profile.has_gpu(final_profile):
         return Unavailable(f"{measured}: without a GPU")
     if speedup < GPU_TIMES:
-        why = f"it is less than {GPU_TIMES:g} times on a GPU"
+        why = f"on a GPU, Final must be at least {GPU_TIMES:g} times as fast as Baseline"
         return Failed(measured, why, "find the version that gained nothing, and profile it")
     if not device.name.startswith(name):
         return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
@@ -58,7 +58,7 @@ def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
     busy = final_profile.figure("busy_kernel", "steps")
     if not profile.has_gpu(final_profile) or busy is None:
         return Unavailable("the profile was recorded without a GPU")
-    why = "" if busy > GPU_BUSY else f"it is not more than {GPU_BUSY:g} %"
+    why = f"a kernel must run in more than {GPU_BUSY:g} % of the steps" * (busy <= GPU_BUSY)
     try_ = "perflab trace final_profile.gz shows what the rest is: begin with the largest part"
     return verdict(f"kernels ran {busy:.1f} % of the steps", why, try_)
 
@@ -70,7 +70,7 @@ def stats_show_the_difference(stats_before: Text, stats_after: Text) -> Verdict:
     without = [stats.file for stats in both if stats.text.lower().startswith("no nsys")]
     if len(without) == 1:
         measured = f"{without[0]} says that there was no nsys"
-        return Failed(measured, "but the other file is of nsys", "make both on one machine")
+        return Failed(measured, "the other file is of nsys", "make both on one machine")
     if without:
         return Unavailable("both say that there was no nsys; a machine with one can make them")
     hints = {

@@ -11,6 +11,7 @@ from typing import Any
 from autograder.checks import configurations, numerics
 from autograder.checks.configurations import Script
 from autograder.checks.numerics import close, explained, shown
+from autograder.checks.table_form import parted
 from autograder.labs.gpu_profiling.part6_final.versions import START
 from autograder.model import Pair
 
@@ -29,13 +30,17 @@ def fits(searches: Sequence[Mapping[str, Any]], other: str) -> Finding:
             size //= 2
         if search["largest"] != (size if size <= limit else None):
             answer = "an error" if search["largest"] is None else shown(search["largest"])
-            why = f"{size} is the first of step, step / 2, step / 4 ... that fits"
+            right, why = str(size), "it must be the first of step, step / 2, step / 4 ... that fits"
             if size > limit:
-                why = f"{size} is odd and does not fit, so its error goes through"
-            return f"{answer} of a step of {search['step']}, where {limit} samples fit", why
+                right, why = (
+                    "an error",
+                    f"{size} is odd and does not fit: its error must go through",
+                )
+            gave = f"largest_batch gave {answer} for step {search['step']}"
+            return f"{gave} where {limit} samples fit, and {right} is right", why
     if other != "RuntimeError":
         why = "an error that is not about memory must go through: a smaller batch does not fix it"
-        return f"an attempt that is wrong raised {other or 'nothing'}", why
+        return f"attempt raised RuntimeError, and largest_batch {other or 'nothing'}", why
     return f"{len(searches)} limits of memory", "" if searches else "none was searched"
 
 
@@ -43,7 +48,7 @@ def grouped(pair: Pair) -> Finding:
     """Compare steps of groups of batches with those of large batches."""
     losses, expected = (side.arrays["losses"] for side in (pair.student, pair.baseline))
     if problem := numerics.misshapen(losses, expected, "step"):
-        return problem, "losses holds the mean loss of each step"
+        return problem, "losses must hold the mean loss of each step"
     apart, moved = numerics.furthest(losses, expected), numerics.update(pair)
     measured = (
         f"losses of the steps off by {apart:.1e}, "
@@ -51,23 +56,24 @@ def grouped(pair: Pair) -> Finding:
     )
     if not moved.error <= SAME:
         steps, right = (side.values["steps"] for side in (pair.student, pair.baseline))
-        why = "gradients from before are in the steps, or another criterion than the given one is used"
+        why = "usually old gradients are in the steps, or the criterion is not the given one"
         if steps != right:
-            taken = f"{steps} steps were taken where {right} are right"
-            why = f"{taken}: a group of batches is one step"
+            measured = f"{steps} steps of the optimizer were taken, and {right} are right"
+            why = "each group of batches must be one step"
         elif moved.ratio > FURTHER:
-            far = f"the steps go {moved.ratio:.2g} times as far"
-            why = f"{far}: the gradient is a sum and not a mean, or has the scaler's scale in it"
+            measured = f"the steps go {moved.ratio:.2g} times as far as they should"
+            why = "usually the gradient is a sum and not a mean, or holds the scaler's scale"
         return measured, why
     if not apart <= SAME:
         return measured, "the steps are right, but losses is not the mean over the batches of each"
     calls, batches = pair.student.values["called"], pair.baseline.values["called"]
     if calls != batches:
-        return f"on_step: {calls} calls", f"one after each of {batches} batches"
+        called = f"on_step was called {calls} times in {batches} batches"
+        return called, "on_step must be called once after each batch"
     waited = pair.student.values["waited"]
     if waited > 1:
-        told = f"data_wait is {waited:.3g} s of a loader that never waits (scripted)"
-        return told, "it includes on_step(), and only waiting for the loader counts"
+        told = f"data_wait is {waited:.3g} s, and 0 s is right: this loader never waits (scripted)"
+        return told, "data_wait includes on_step(), and only waiting for the loader counts"
     return measured, ""
 
 
@@ -79,24 +85,24 @@ def worked(pair: Pair, epochs: int, within: float) -> Finding:
     batches = epochs * pair.student.values["script"]["batches"]
     for name, expected in (("samples", samples), ("steps", steps)):
         if reported[name] != expected:
-            why = f"{epochs} epochs have {expected}"
+            why = f"{name} must be those of all {epochs} timed epochs, and no others"
             if name == "steps" and reported[name] == batches:
-                why = f"{batches} are the batches; a group of batches is one step, and {steps} were taken"
-            return f"{name} is {shown(reported[name])}", why
+                why = "your code counts batches as steps; each group of batches is one step"
+            return f"{name} is {shown(reported[name])}, and {expected} is right", why
     losses, right = (side.arrays["losses"] for side in (pair.student, pair.baseline))
     if problem := numerics.misshapen(losses, right, "epoch"):
-        return problem, "losses holds the mean loss of each epoch"
+        return problem, "losses must hold the mean loss of each epoch"
     apart = numerics.furthest(losses, right)
     measured = f"losses of the epochs off by {apart:.1e} (allowed {within:.0e})"
     if not apart <= within:
         why = (
-            "a different training: the timed epochs begin with weights or an optimizer that "
-            "the warm-up changed, the steps differ, or a loss is not the mean over its epoch"
+            "a different training: usually the timed epochs begin with weights or an optimizer "
+            "that the warm-up changed, or a loss is not the mean over its epoch"
         )
         return measured, why
     if not close(reported["loss"], float(losses[-1]), 1e-3):
-        last = f"the last of losses {losses[-1]:.4g}"
-        return measured, f"loss is {shown(reported['loss'])}, and {last}"
+        told = f"loss is {shown(reported['loss'])}, and {losses[-1]:.4g} is right"
+        return told, "loss must be the last of losses"
     return measured, ""
 
 
@@ -105,25 +111,23 @@ def paced(pair: Pair, epochs: int) -> Finding:
     run, device = pair.student.values, pair.baseline.values["device"]
     reported, script = run["reported"], Script(**run["script"])
     if reported["batch_size"] != run["size"]:
-        why = f"of the sizes to try, {run['size']} is the largest that fits"
-        return f"batch_size is {shown(reported['batch_size'])}", why
+        told = f"batch_size is {shown(reported['batch_size'])}, and {run['size']} is right"
+        return told, "batch_size must be the largest that fits"
     if run["device"].strip() != device.strip():
-        return f"device {run['device'][:60]!r}", f"it is called {device!r}"
+        told = f"device is {run['device'][:60]!r}, and {device!r} is right"
+        return told, "device must be what given.device_name says"
     if not close(reported["seconds"], epochs * script.seconds, configurations.WHOLE):
-        why = _seconds_reason(reported["seconds"], script, epochs)
-        return f"seconds is {shown(reported['seconds'])}", why
+        took = epochs * script.seconds
+        told = f"seconds is {shown(reported['seconds'])}, and {took:.4g} is right (scripted)"
+        return told, _seconds_reason(reported["seconds"], script, took, epochs)
     warm = reported["warm_up_s"]
-    measured = (
-        f"throughput {shown(reported['throughput'])} samples/s, "
-        f"warm_up_s {shown(warm)} s (scripted)"
-    )
     if why := _pace_reason(reported, script, epochs):
-        return measured, why
+        figure, cause = parted(why)
+        return figure, cause or why
+    measured = f"warm_up_s is {shown(warm)} s (scripted)"
     if warm is None or not 0.98 * script.once <= warm <= 10 * script.once:
-        return (
-            measured,
-            f"what happens only once took {script.once:g} s, which belongs to the warm-up",
-        )
+        least = f"{measured}, and what happens only once took {script.once:g} s"
+        return least, "warm_up_s must be the time before the first timed epoch"
     return measured, ""
 
 
@@ -134,25 +138,20 @@ def built_before(pair: Pair, epochs: int, builds: Collection[float]) -> Finding:
     measured = f"seconds is {shown(seconds)}, and {epochs} epochs took {took:.4g} s (scripted)"
     for build in (*builds, sum(builds)):
         if close(seconds, took + build, configurations.WHOLE):
-            why = f"{build:.3g} s more: a build is timed"
-            return measured, f"{why}; warm up what is timed, compiled in the same way"
+            return measured, f"{build:.3g} s more: a build of the compiler is timed"
     return measured, ""
 
 
-def _seconds_reason(seconds: float | None, script: Script, epochs: int) -> str:
-    took = epochs * script.seconds
-    late = f"; {script.once:.3g} s more: the first pass is timed; warm up what is timed"
-    start = f"; {START:.3g} s more for each start of workers: warm up with the loader that is timed"
-    along = ": one of them is profiled, which slows it: record one more"
+def _seconds_reason(seconds: float | None, script: Script, took: float, epochs: int) -> str:
     stories = [
-        (script.seconds, ": it is of one epoch"),
-        (took + script.once, late),
-        (took + START, start),
-        (took + epochs * START, f"{start}, one for all epochs"),
-        (took + script.batches * script.once, along),
+        (script.seconds, "seconds is of one epoch"),
+        (took + script.once, f"{script.once:.3g} s more: the first pass is timed"),
+        (took + START, f"{START:.3g} s more: a start of workers is timed"),
+        (took + epochs * START, f"{START:.3g} s more in each epoch: starts of workers are timed"),
+        (took + script.batches * script.once, "a timed epoch is profiled, which slows it"),
     ]
-    story = explained(seconds, stories, configurations.WHOLE)
-    return f"{epochs} epochs took {took:.4g} s{story}"
+    why = f"seconds must be the time of all {epochs} timed epochs, and of nothing else"
+    return explained(seconds, stories, configurations.WHOLE) or why
 
 
 def _pace_reason(reported: Mapping[str, Any], script: Script, epochs: int) -> str:
@@ -167,4 +166,5 @@ def _pace_reason(reported: Mapping[str, Any], script: Script, epochs: int) -> st
     own = close(rate, (reported["samples"] or 0) / (seconds or 1), configurations.PACE)
     if not why or own or ":" in why:
         return why
-    return f"{why}, and it is samples / seconds of all timed epochs"
+    figure, _, right = why.partition(" where ")
+    return f"{figure}: throughput must be samples / seconds of all timed epochs ({right})"

@@ -162,7 +162,7 @@ def finds_the_largest_batch(searches: Observation) -> Verdict:
         "is odd": "raise the error again if the size is odd",
         "not about memory": "except torch.OutOfMemoryError, and no other error",
     }
-    judged = verdict(*problem, "begin with step, and halve it each time")
+    judged = verdict(*problem, "begin with step, and halve the size each time")
     return hinted(judged, hints)
 
 
@@ -170,11 +170,11 @@ def finds_the_largest_batch(searches: Observation) -> Verdict:
 def accumulates(grouped: Pair) -> Verdict:
     """Point 7: each group of batches is one step, the same as that of one large batch."""
     hints = {
-        "waiting for the loader": "start the clock of the next fetch after on_step()",
+        "includes on_step": "start the clock of the next fetch after on_step()",
         "on_step": "call on_step() after each batch",
         "losses is not": "average the losses of the batches of each step",
-        "holds the mean loss": "one number for each step, not for each batch",
-        "is one step": "call optimizer.step() once after each `accumulate` batches",
+        "hold the mean loss": "one number for each step, not for each batch",
+        "be one step": "call optimizer.step() once after each `accumulate` batches",
         "a sum and not a mean": (
             "divide each loss by accumulate before backward(), and take the step by scaler.step(optimizer)"
         ),
@@ -207,7 +207,7 @@ def _ended(clock: Observation) -> Verdict:
     # Half of it: batches were skipped, which others see.
     early = seconds is None or seconds < 0.4 * queued
     why = "the clock stops before the results are on the host" if early else ""
-    measured = f"seconds is {shown(seconds)} where the device worked for {queued:.4g} s (scripted)"
+    measured = f"seconds is {shown(seconds)}, but the device worked for {queued:.4g} s (scripted)"
     return verdict(measured, why, "fetch the losses, then read the clock")
 
 

@@ -80,7 +80,7 @@ def work_problem(rows: Sequence[Row]) -> str:
         for column in ("samples", "steps"):
             if row[column] != rows[0][column]:
                 measured = f"{column} of {name} are {row[column]:.6g}, and {rows[0][column]:.6g} in the first row"
-                return f"{measured}: that is different work, so no speedup"
+                return f"{measured}: that is different work"
     return ""
 
 
@@ -88,7 +88,7 @@ def learning_problem(rows: Sequence[Row]) -> str:
     """Say which version does not learn as the first one does: fast, and another training."""
     first = rows[0]["loss"]
     if first > NOT_LEARNT:
-        return f"the loss of {rows[0]['version']} is {first:.4g}: nothing was learnt, so there is nothing to compare"
+        return f"the loss of {rows[0]['version']} is {first:.4g}: nothing was learnt"
     most = first + max(WORSE * first, WORSE)
     worse = next((row for row in rows if row["loss"] > most), None)
     if worse is None:
@@ -104,10 +104,10 @@ def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tu
     if wrong := report.gaps(reflection.text, headings) or report.left_over(reflection.text):
         return f"{written} words", report.listed(wrong)
     if not LEAST <= written <= MOST:
-        return f"{written} words", f"it must have {LEAST} to {MOST}, without tables and code"
+        return f"{written} words", f"{LEAST} to {MOST} are needed, without tables and code"
     named, wrong = report.figures(reflection, table, VERSIONS.units)
     if wrong:
         return f"{many(len(wrong), 'figure')} not in the table", report.listed(wrong)
     measured = f"{written} words, {len(named)} figures of the table"
-    short = f"it names too few figures: {FIGURES_NAMED} or more of the table are needed"
+    short = f"the reflection has too few figures: {FIGURES_NAMED} of the table are needed"
     return measured, short if len(named) < FIGURES_NAMED else ""

@@ -82,31 +82,29 @@ def together(student: Student, rig: Rig) -> Answer:
 LOSSES, HALF_LOSSES = 1e-3, 0.02
 HINTS = {
     "after the figures": "print nothing after the JSON object",
-    "nsys marks no step": "for images, labels in spanned(loader), which is imported from given",
-    "each start of workers": "make one loader, and use it for the warm-up and for all epochs",
+    "loops over the loader": "for images, labels in spanned(loader), which is imported from given",
+    "of workers": "make one loader, and use it for the warm-up and for all epochs",
     "were recorded with": "call given.record after the timed epochs, with the number of an epoch's batches",
     "a different training": (
         "copy.deepcopy the state_dict() of model and optimizer before the warm-up, "
         "and load both back after it, with and without --compile; the loss of an epoch is the mean "
         "over its steps"
     ),
-    "is timed; warm up": "train once with the same modules and shapes before the first timed epoch",
+    "is timed": "train once with the same modules and shapes, compiled alike, before timed epochs",
     "is profiled": "call given.record on one more epoch, after the timed ones",
     "is of one epoch": "add up the seconds of all timed epochs",
-    "are the batches": "count a step of the optimizer for each group of `accumulate` batches",
-    "of one step each": "add up all timed epochs, and nothing of the warm-up",
+    "as steps": "count a step of the optimizer for each group of `accumulate` batches",
     "steps is": "add 1 to steps at each optimizer.step() of a timed epoch",
-    " epochs have ": "train on all samples of each epoch, and add up len(labels) of each batch",
-    "of all timed epochs": "divide the samples of all timed epochs by all of their seconds",
-    "samples of all epochs": "divide the samples of all timed epochs by all of their seconds",
+    "samples is": "train on all samples of each epoch, and add up len(labels) of each batch",
+    "throughput is": "divide the samples of all timed epochs by all of their seconds",
     "the largest that fits": "take what largest_batch returns, and print it as batch_size",
-    "it is called": "print given.device_name(device)",
+    "device must": "print given.device_name(device)",
     "the mean loss of each epoch": "append the mean loss once for each timed epoch",
     "the last of losses": "print losses[-1] as loss",
     "data_wait": "add up the data_wait of all timed epochs, and of nothing else",
-    "only once took": "warm_up_s is the time before the first timed epoch",
-    "one option disables": "look at each option alone, then at both; leave out autocast's dtype",
-    "as it will be trained": "give largest_batch a compiled step under autocast, with its backward pass",
+    "only once took": "print the seconds from the start of the warm-up to its end as warm_up_s",
+    "with --amp": "if computes_in_half_precision fails, fix that first; then look at both together",
+    "attempt must": "begin with the whole step, compiled, under autocast, with its backward pass",
 }
 
 
@@ -117,14 +115,15 @@ def does_the_same_work(whole: Pair) -> Verdict:
     values = whole.student.values
     if values["after"]:
         measured = f"after the figures the program printed {values['after']!r}"
-        why = "the last line of the output is the JSON object"
+        why = "the last line of the output must be the JSON object"
     elif not why and values["recorded"] != values["script"]["batches"]:
         batches = values["script"]["batches"]
         measured = f"{values['recorded']} of {batches} batches were recorded with --profile"
-        why = "--profile asks for one more epoch, after the timed ones"
+        why = "--profile must record one more epoch, after the timed ones"
     elif not why and values["marked"] < EPOCHS * values["script"]["batches"]:
-        measured = f"{values['marked']} batches came from spanned(loader)"
-        why = "nsys marks no step, because train_epoch loops over the loader itself"
+        batches = EPOCHS * values["script"]["batches"]
+        measured = f"{values['marked']} of {batches} batches came from spanned(loader)"
+        why = "train_epoch loops over the loader itself, so nsys marks no step"
     if not why:
         measured, why = judges.paced(whole, EPOCHS)
     return hinted(verdict(measured, why, SAME_WORK), HINTS)
@@ -137,14 +136,12 @@ def points_work_together(together: Pair) -> Verdict:
     values = together.student.values
     if not why and not (values["runs"] and values["half"]):
         measured = f"{values['runs']} passes were compiled, {values['half']} graphs in bfloat16"
-        why = "autocast was off, or had another dtype than bfloat16, which is a CPU's default"
-        if not values["runs"]:
-            why = "one option disables another: nothing was compiled"
+        what = "runs in bfloat16, a CPU's default" if values["runs"] else "is compiled"
+        why = f"nothing {what}, with --amp and --compile"
     if not why and values["largest"] != values["size"]:
-        taken = f"it takes {shown(values['largest'])} samples"
-        measured = f"with --batch-size 0, --amp and --compile {taken}"
-        fits = f"{values['size']} is the first that fits"
-        why = f"{fits}: attempt is one step as it will be trained"
+        taken = f"{shown(values['largest'])}, and {values['size']} is right"
+        measured = f"with --batch-size 0, --amp and --compile batch_size is {taken}"
+        why = "the search must begin at the whole step, and attempt must train as the epochs do"
     if not why:
         measured, why = judges.built_before(together, EPOCHS, BUILDS.values())
     return hinted(verdict(measured, why, SAME_WORK), HINTS)
