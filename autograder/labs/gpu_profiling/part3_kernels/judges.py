@@ -27,7 +27,6 @@ RESULTS = Form(
 
 FIRST = 4  # launches more in the first call of a scripted net
 
-CALLED = "it is called by another operator, or only looks at memory; where there are kernels, only they count"
 Counts = Mapping[str, float | None]
 
 
@@ -42,22 +41,26 @@ def miscounted(reported: Counts, right: Mapping[str, int]) -> tuple[str, str]:
     at = f"{name} is counted {shown(count)} times, and {expected} times is right"
     total = sum(count or 0 for count in reported.values())
     measured = f"{shown(total)} launches where there are {sum(right.values())}; {at}"
-    return measured, _reason(name, count - expected)
+    return measured, _reason(name, count - expected, *right)
 
 
-def _reason(name: str, more: float) -> str:
-    if more < 0 and name.startswith("aten::"):
-        return "each call counts, even if it begins as another one ends, or if another thread is busy then"
-    if more < 0 and "fused" in name:
-        return "a range whose name holds 'fused' is a kernel that the compiler wrote, so it is a launch"
+def _reason(name: str, more: float, *launched: str) -> str:
+    operator = name.startswith("aten::")
+    if more < 0 and operator:
+        return "calls are left out: usually as if inside one that ended, or of another thread"
     if more < 0:
-        return "each event of the category kernel is a launch"
+        fused = "ranges with 'fused' in their names, which the compiler wrote as kernels,"
+        return f"{fused if 'fused' in name else 'events of category kernel'} are left out"
     if name.startswith(("Mem", "cuda")):
-        return "a copy, or a call of the host, is no kernel"
-    if name.startswith("aten::"):
-        idle = f"{name} only looks at memory or allocates it, so it launches nothing"
-        return idle if name in NO_WORK else CALLED
-    return "it is a range around launches, not a launch"
+        return "your code counts copies, or calls of the host, which are no kernels"
+    counts = f"your code counts {name}"
+    if not operator:
+        return f"{counts}, a range around launches"
+    if not any("::" in it or "fused" in it for it in launched):
+        return f"{counts}, an operator of the host, although the trace has kernels"
+    return (
+        f"{counts}{', which launches nothing' if name in NO_WORK else ' inside another operator'}"
+    )
 
 
 def unlike(rows: Sequence[Row], script: Mapping[str, Any], student: Mapping[str, Any]) -> str:
@@ -71,8 +74,8 @@ def unlike(rows: Sequence[Row], script: Mapping[str, Any], student: Mapping[str,
     )
     for row, launches, seconds, own_count, calls in nets:
         slips = [
-            (launches + FIRST, "the first call was recorded, which launches more"),
-            *((n * launches, "several calls were recorded") for n in (2, 3, 4)),
+            (launches + FIRST, "your code records the first call, which launches more"),
+            *((n * launches, "your code records several calls") for n in (2, 3, 4)),
         ]
         problem = RESULTS.mismatch(row, "launches", launches, 0.0, slips)
         if problem and row["launches"] != own_count:

@@ -100,12 +100,12 @@ def launched(student: Student, rig: Rig, net: Any, images: Any) -> Any:
 
 
 LAUNCH_HINTS = {
-    "each call counts": "an operator is inside another only on the same thread, before the other ends",
-    "that the compiler wrote": "without kernels, count each cpu_op range with 'fused' in its name",
-    "of the category kernel": "count the events of category kernel",
-    "a copy, or a call": "count only events of category kernel",
-    "so it launches nothing": "skip operators whose names are in given.NO_WORK",
-    "called by another": "skip operators inside other operators, and those in given.NO_WORK",
+    "calls are left out": "skip an operator only inside one of its own thread that has not ended",
+    "the compiler wrote": "without kernels, count each cpu_op range with 'fused' in its name",
+    "kernels": "if the trace has events of category kernel, count these alone",
+    "events of category": "count all events of category kernel",
+    "launches nothing": "skip operators whose names are in given.NO_WORK",
+    "inside another": "skip operators that lie inside another one of their thread",
     "a range around": "count only ranges with 'fused' in their names",
 }
 
@@ -118,7 +118,7 @@ def counts_launches(counted: Pair) -> Verdict:
     def problem(reported: judges.Counts, case: tuple[str, Mapping[str, int]]) -> tuple[str, str]:
         kind, counts = case
         measured, why = judges.miscounted(reported, counts)
-        return f"a made trace ({kind.replace('_', ' ')}): {measured}", why
+        return f"a made trace ({kind.replace('_', ' a ')}): {measured}", why
 
     passed = ", ".join(f"{sum(counts.values())} launches ({kind})" for kind, counts in expected)
     judged = each(counted.student.values["reported"], expected, problem, LAUNCH, passed)
@@ -126,8 +126,8 @@ def counts_launches(counted: Pair) -> Verdict:
 
 
 COMPARED_HINTS = {
-    "the first call was recorded": "call the net once before you record",
-    "several calls were recorded": "record a single call",
+    "records the first call": "call the net once before you record",
+    "records several calls": "record a single call",
     "the profiler ran": "time the calls after the profiler has stopped",
     "gradients were recorded": "call the net under torch.no_grad()",
     "one slow call": "take statistics.median",

@@ -101,14 +101,14 @@ def choice_problem(words: Sequence[str], measured: Sequence[str], wanted: Sequen
     if problem and not kernel:
         return f"{problem}, so nothing is measured"
     if not kernel and set(measured) != set(wanted):
-        return "without --kernel-name every kernel is measured"
+        return "the line has no --kernel-name, so every kernel is measured"
     missed = [name for name in wanted if name not in measured]
     if missed and not kernel.startswith(REGEX):
-        quotes = "; no shell removes the quotes" if kernel[:1] in ("'", '"') else ""
+        quotes = ": its quotes stay, as no shell removes them" if kernel[:1] in ("'", '"') else ""
         regex = f"--kernel-name {kernel[:60]} does not begin with {REGEX}"
         return f"{regex}, so {missed[0]} is not measured{quotes}"
     if missed:
-        return f"{missed[0]} is not measured"
+        return f"the expression does not match {missed[0]}"
     more = [name for name in measured if name not in wanted]
     return _more_problem(more[0], wanted) if more else ""
 
@@ -116,9 +116,8 @@ def choice_problem(words: Sequence[str], measured: Sequence[str], wanted: Sequen
 def _more_problem(measured: str, wanted: Sequence[str]) -> str:
     for name in wanted:
         if re.fullmatch(name, measured):
-            why = f"the dot in {name} matches any character, so re.escape it"
-            return f"{measured} is measured, too: {why}"
-    return f"{measured} is measured, too: an expression matches anywhere in a name"
+            return f"{measured} is measured, too: the dot in {name} matches any character"
+    return f"{measured} is measured, too: the expression may match anywhere in a name"
 
 
 # --- what was read out of a report ------------------------------------------------------------------------------------
@@ -147,6 +146,6 @@ def holds_kernels(report: Text, *, try_: str) -> Verdict:
     if trace.tool != "ncu" or None in throughputs:
         measured = f"{report.file} is of {trace.tool}, without throughput of SMs and memory"
         again = f"ncu --import kernels.ncu-rep --csv --page details; {try_}"
-        return Failed(measured, "it is not the details page of an ncu report", again)
+        return Failed(measured, "the file must be the details page of an ncu report", again)
     kernels = trace.rows("kernels")
     return Passed(f"{sum(row.count for row in kernels)} launches of {len(kernels)} kernels")

@@ -61,9 +61,9 @@ def network(student: Student, rig: Rig) -> Answer:
         images = rig.tensor(rig.random.normal(size=(batch, 3, side, side))).requires_grad_(wanted)
         before = images.detach().clone()
         output = net.train(mode == "train")(images)
-        case = f"{batch} images of {side} pixels, width {width}"
+        case = f"images ({batch}, 3, {side}, {side}), width {width}"
         answers.add(f"logits of {case}", output)
-        answers.add(f"what the pass added to the images, {case}", images.detach() - before)
+        answers.add(f"change of the images, {case}", images.detach() - before)
         output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
         for name, parameter in weights:
             answers.add(f"gradient of {name}, {case}", getattr(parameter, "grad", None))
@@ -94,11 +94,11 @@ def traffic(student: Student, rig: Rig) -> Answer:
 
 CONVOLUTIONS = 3
 UNUSED = (
-    "no parameter that is used holds this weight: map_weights put something else in its place",
+    "no parameter that forward uses holds this weight: usually map_weights renames or changes it",
     "give each tensor of SimpleNet the name of the same layer in OptimizedNet",
 )
 DETACHED = (
-    "no convolution has one: the features are cut off from autograd",
+    "no convolution gets a gradient: forward cuts the features off from autograd",
     "take detach() and no_grad() out of forward",
 )
 SAME = 2e-5  # of the largest number; right work in other orders of the same sums was within 1e-6
@@ -108,10 +108,11 @@ SAME = 2e-5  # of the largest number; right work in other orders of the same sum
 def answers_alike(network: Pair) -> Verdict:
     """OptimizedNet with mapped weights gives SimpleNet's logits and gradients, and leaves the images as they were."""
     why = {
-        "logits": "a different function: a ReLU is missing or on the wrong side of an average, a weight "
-        "is in the wrong place, or forward changes the images",
-        "gradient": "logits are right, but not the gradients: a weight is not the one that is used, or is used twice",
-        "what the pass": "an operation in place wrote into the caller's images",
+        "logits": "a different function: usually a ReLU is missing or after an average, "
+        "a weight is in the wrong place, or forward changes the images",
+        "gradient": "the logits are right, but the backward pass is another: usually "
+        "a layer or a weight is used twice",
+        "change of": "forward changes the caller's images in place",
     }
     try_ = "compare block by block with given.SimpleNet"
     without = [it["case"] for it in network.student.values["cases"] if it["dtype"] == "nothing"]
@@ -121,7 +122,7 @@ def answers_alike(network: Pair) -> Verdict:
         words = DETACHED if cut == CONVOLUTIONS else UNUSED
         return Failed(f"no {without[0]}", *words)
     hints = {
-        "what the pass": "nn.ReLU(inplace=True) only after a layer of your own",
+        "change of": "nn.ReLU(inplace=True) only after a layer of your own",
         "gradient": "give each tensor one new name, and use each layer's result once, as it is",
     }
     return hinted(outputs.same(network, SAME, why=why, try_=try_), hints)
@@ -134,7 +135,7 @@ def leaves_the_state_alone(state_after: Observation) -> Verdict:
     try_ = "fill a new dict instead of pop and item assignment"
     if gone:
         measured = f"missing afterwards: {', '.join(gone[:3])}"
-        return Failed(measured, "they were taken out of the caller's dict", try_)
+        return Failed(measured, "map_weights takes weights out of the caller's dict", try_)
     return outputs.unchanged(state_after.values["changed"], try_=try_)
 
 
@@ -147,13 +148,14 @@ def moves_fewer_bytes(traffic: Pair) -> Verdict:
     share = moved / theirs.values["bytes"]
     measured = f"{moved / 1e6:.2f} MB in {operators} operators, {share:.0%} of SimpleNet's"
     if not apart <= SAME:
-        apart_too = f"{measured}; logits off by {apart:.1e}"
-        return Failed(apart_too, "logits differ for larger images", "do not fix sizes")
+        apart_too = f"logits of images of 96 x 96 pixels are off by {apart:.1e} (allowed {SAME})"
+        why = "OptimizedNet must compute the same as SimpleNet for images of any size"
+        return Failed(apart_too, why, "let forward do the same for all sizes of images")
     if not operators:
-        why = "it computes where no operator is seen: in another thread or process"
+        why = "forward computes where no operator is seen, in another thread or process"
         return Failed(measured, why, "compute in forward, in the thread that calls it")
-    why = "each ReLU reads all numbers of its convolution, but the pool keeps only one of four"
-    return verdict(measured, "" if share <= LESS else why, "nn.MaxPool2d first, then nn.ReLU")
+    why = "usually a ReLU runs before a pool, and so reads four times as many numbers"
+    return verdict(measured, "" if share <= LESS else why, "put nn.MaxPool2d before nn.ReLU")
 
 
 compiled = Compiled(

@@ -94,29 +94,27 @@ def reports(student: Student, rig: Rig) -> Answer:
                 f"{right['sm_percent']} % of the SMs, {right['memory_percent']} % of the memory"
             )
             for name in (*FIGURES, "bound"):
-                more = f" ({shares})" if name == "bound" else ""
-                case = f"{name} of launch {at} in report {number}{more}"
+                more = {"bound": f" ({shares})", "duration_us": f" ({made.printed(right)})"}
+                case = f"{name} of launch {at} in report {number}{more.get(name, '')}"
                 answers.add(case, (row or {}).get(name))
     return answers.values()
 
 
 COMMAND_HINTS = {
+    "and no text": "make each word a text: str(launches), str(skipped)",
     "one word of the list": "return a list such as ['ncu', '--set', 'full', ...]",
     "it begins with": 'the first word is "ncu"',
-    "it runs": "end the list with python and the script",
+    "it runs": "end the list with python and the script, after all options",
     "--set is": "add --set full",
     "the report goes to": "--export and the name in report",
     "--launch-skip is": "--launch-skip and the number in skipped; leave it out for 0",
     "--launch-count is": "--launch-count and the number in launches",
     "has no option": "take the option that ncu has",
 }
+EXPRESSION = "pass --kernel-name regex:^(one|another)$, made of the names by re.escape"
 NAME_HINTS = {
-    "every kernel": "add --kernel-name",
     "quotes": "leave the quotes out",
     "does not begin with": "write regex: before the expression",
-    "re.escape it": "re.escape each name",
-    "matches anywhere": "enclose the names: regex:^(one|another)$",
-    "is not measured": "make the expression of the argument: regex:^(one|another)$, each name by re.escape",
 }
 
 
@@ -148,21 +146,22 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
     lines = list(zip_longest(values["commands"], values["measured"], fillvalue=()))
     asked = commands.baseline.values["asked"]
     passed = f"{len(asked[0]['kernels'])} kernels of each profile"
-    return hinted(each(lines, asked, problem, NAMES, passed), NAME_HINTS)
+    return hinted(each(lines, asked, problem, EXPRESSION, passed), NAME_HINTS)
 
 
 @part.check(basis="scripted")
 def reads_reports(reports: Pair) -> Verdict:
     """read_ncu finds each launch of a report, with durations in microseconds, throughput and occupancy."""
     why = {
-        "launches": "each ID is one launch, and so one row",
-        "kernel": "it must be the Kernel Name of that ID, unchanged",
-        "duration_us": "the unit in its row was ignored, or a number such as 12,319,469 was cut at a comma",
-        "": "another metric, or the same metric in another unit, was read",
+        "launches": "each ID must give one row: it is one launch",
+        "kernel": "rows must go by IDs as numbers, 2 before 10, with the Kernel Name of each ID",
+        "duration_us": "your code ignores the printed unit, or cuts the number at its comma",
+        "": "your code reads another metric, or the same metric in another unit",
     }
     hints = {
-        "launches": "begin a new dict at each ID",
-        "duration_us": "convert by the unit in its row, after you remove the commas",
+        "launches": "begin a new row at each new ID",
+        "duration_us": "remove the commas, then convert by Metric Unit: ns or nsecond, us, ms ...",
+        "kernel of": "keep the order of the file, and copy Kernel Name",
         "_percent": "compare the whole name of the metric, and its unit",
     }
     judged = outputs.same(reports, EXACT, why=why, try_=REPORT, without=["bound"])
@@ -172,7 +171,7 @@ def reads_reports(reports: Pair) -> Verdict:
 @part.check(basis="scripted", needs=[reads_reports])
 def says_what_limits(reports: Pair) -> Verdict:
     """read_ncu says what limits each kernel: compute, memory, or latency where neither is busy."""
-    why = "it is latency if both shares are below 60, else the higher one, and compute on a tie"
+    why = "bound must be latency if both shares are below 60, else the higher; compute if equal"
     try_ = "compare both throughputs with 60, then with each other"
     without = [f"{name} " for name in ("launches", *FIGURES)]
     return outputs.same(reports, EXACT, why=why, try_=try_, without=without)

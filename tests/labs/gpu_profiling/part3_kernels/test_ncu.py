@@ -113,7 +113,7 @@ def test_without_a_name_every_kernel_is_measured():
         pytest.param(
             ["ncu", "python"],
             ["conv", "gemm"],
-            "without --kernel-name every kernel is measured",
+            "the line has no --kernel-name, so every kernel is measured",
             id="none",
         ),
         pytest.param(
@@ -126,13 +126,13 @@ def test_without_a_name_every_kernel_is_measured():
         pytest.param(
             ["ncu", "-k", "regex:conv"],
             ["conv.1", "my_conv"],
-            "my_conv is measured, too: an expression matches anywhere in a name",
+            "my_conv is measured, too: the expression may match anywhere in a name",
             id="within a name",
         ),
         pytest.param(
             ["ncu", "-k", "regex:^conv.1$"],
             ["conv.1", "conv_1"],
-            "conv_1 is measured, too: the dot in conv.1 matches any character, so re.escape it",
+            "conv_1 is measured, too: the dot in conv.1 matches any character",
             id="a dot",
         ),
     ],

@@ -64,6 +64,10 @@ class Report:
                 }
             )
 
+    def printed(self, row: dict[str, Any]) -> str:
+        """Say how its duration is printed."""
+        return f"printed as {row['duration_us'] * UNITS[self._unit]:,.6f} {self._unit}"
+
     def text(self) -> str:
         """Return what was printed: the program's own lines first, numbers with thousands separators, rules between."""
         lines = [TALK, HEADER]
