@@ -25,7 +25,6 @@ BATCH, SIDE = 6, 32  # samples, pixels: so many that shrink has something to ave
 MOMENTUM = 0.9
 LARGE = {"width": 8, "batch": 64, "side": 128}  # so large that activations outweigh the process
 BLOCKS = 'see "What a checkpoint does" in the part 4 handout'
-WRONG = 'see "What usually goes wrong" in the part 4 handout'
 
 
 @part.outputs
@@ -38,7 +37,7 @@ def network(student: Student, rig: Rig) -> Answer:
         for turn in (1, 2):
             images = rig.tensor(rig.random.normal(size=(BATCH, 3, SIDE, SIDE)))
             output = net(images.requires_grad_(wants))
-            case = f"pass {turn} in {mode}(), images {'with' if wants else 'without'} a gradient"
+            case = f"pass {turn} in {mode}(), images with requires_grad={wants}"
             answers.add(f"logits of {case}", output)
             output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
             for name, parameter in simple.named_parameters():
@@ -128,33 +127,29 @@ WITHOUT = "leave out requires_grad_(): checkpoint(..., use_reentrant=False) work
 
 
 ORDER = (
-    "each block is a convolution, then ReLU, then the pool; the third one ends with shrink; "
-    "after them come fc1, ReLU and fc2"
+    "let each block call its convolution, ReLU and the pool, the third one shrink as well; "
+    "then call fc1, ReLU and fc2"
 )
 
 
-def _unused(without: Sequence[str], *, always: bool | None = None) -> tuple[str, str]:
-    """Say why weights have no gradient, and what to try: of these the classifier's never are a checkpoint's doing.
+def _unused(without: Sequence[str]) -> tuple[str, str]:
+    """Say why these cases have no gradient, and what to try.
 
-    Whether they *always* lack it, if that is known, tells no_grad() from a checkpoint that is reentrant.
+    The classifier's never are a checkpoint's doing, nor are those of images that need a gradient.
     """
     if any("fc" in name for name in without):
         return (
-            "copies run instead of the SimpleNet's own layers",
-            "use simple.conv1 and the other layers themselves",
+            "usually copies run instead of SimpleNet's own layers, or forward detaches a result",
+            "call simple.conv1 and the other layers themselves, and detach nothing",
         )
-    unrecorded = "the block ran under no_grad()"
-    if always:
-        why = f"also where the images need a gradient, so {unrecorded}, or its result is detached"
+    if any("requires_grad=True" in name for name in without):
+        why = "a block runs under no_grad(), or its result is detached"
         return why, "take no_grad() and detach() out of forward"
-    reentrant = (
-        "the reentrant variant gives no gradient to a block whose input needs none, "
-        "and images need none"
+    why = (
+        "your code checkpoints with use_reentrant=True, which gives no gradient to a block "
+        "whose input needs none, and images need none"
     )
-    try_ = "checkpoint(block, x, use_reentrant=False)"
-    if always is None:
-        return f"{reentrant}; or {unrecorded}", f"{try_}, without no_grad() around it"
-    return reentrant, try_
+    return why, "checkpoint(block, x, use_reentrant=False)"
 
 
 @part.check(basis="outputs")
@@ -165,25 +160,26 @@ def gradients_match(network: Pair) -> Verdict:
     without = [case["case"] for case in cases if case["dtype"] == "nothing"]
     for case in cases:
         if case["case"] not in asked:
-            return Failed(case["case"], UNWANTED, WITHOUT)
+            return Failed(f"there is a {case['case']}", UNWANTED, WITHOUT)
         if case["case"] in without:
-            always = any("images with a gradient" in name for name in without)
-            return Failed(f"no {case['case']}", *_unused(without, always=always))
+            return Failed(f"no {case['case']}", *_unused(without))
     why = {
-        "logits": "a different function from SimpleNet's",
-        "gradient": "a block runs twice in one pass, or something else than SimpleNet is computed backward",
+        "logits": "a different function: usually a layer is missing, used twice or out of order",
+        "gradient": "the logits are right, but the backward pass is another: usually "
+        "a block runs twice in one pass, or results are rounded",
     }
     hints = {
+        "gradient of": "call checkpoint(block, x, use_reentrant=False) once for each block",
         "logits": ORDER,
-        "gradient": "call checkpoint(block, x, use_reentrant=False) once for each block",
     }
     return hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints)
 
 
+FIRST = "if gradients_match fails, fix that first"
 STILL = {
     "no weight moved": (
         "no weight moved, though the check calls optimizer.step(): all gradients are 0",
-        "return the logits as they are, and detach nothing",
+        f"{FIRST}; detach nothing",
     )
 }
 
@@ -197,9 +193,9 @@ def every_weight_trains(training: Pair) -> Verdict:
         more = f" and {len(without) - 3} more" * (len(without) > 3)
         listed = ", ".join(without[:3]) + more
         missing = f"{len(without)} of {count} weights have no gradient: {listed}"
-        return Failed(missing, *_unused(without))
-    why = "gradients or logits differ from SimpleNet's"
-    judged = numerics.same_update(training, APART, why=why, try_=ORDER)
+        return Failed(missing, "each weight must get one, as in gradients_match", FIRST)
+    why = "gradients or logits are not SimpleNet's"
+    judged = numerics.same_update(training, APART, why=why, try_=f"{FIRST}; {ORDER}")
     return hinted(judged, STILL)
 
 
@@ -209,9 +205,9 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
     saved, classified = (kept.student.values[name] for name in ("saved", "classified"))
     inputs, whole = (kept.baseline.values[name] for name in ("inputs", "saved"))
     if classified > 1:
-        why = "the classifier is checkpointed, too: it keeps little, but runs twice for it"
+        why = "your code checkpoints the classifier, too, which keeps little"
         return Failed(
-            f"fc1 ran {classified} times in a step",
+            f"fc1 ran {classified} times in a step, and once is right",
             why,
             "checkpoint the three blocks only",
         )
@@ -221,9 +217,9 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
             *(size / 1e6 for size in (saved, whole, allowed))
         )
     )
-    none = "no block is checkpointed, so all three keep what is inside them"
-    why = none if saved >= whole else "a block that is not checkpointed keeps what is inside it"
-    try_ = "checkpoint each of the three blocks"
+    which = "no block" if saved >= whole else "not every block"
+    why = f"usually {which} is checkpointed: the others keep what is inside them"
+    try_ = "call checkpoint(...) for each of the three blocks"
     return verdict(measured, "" if saved <= allowed else why, try_)
 
 
@@ -232,7 +228,10 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     """The peak of a step with a large batch, as the grader measures it, is at most 68 % of SimpleNet's."""
     both = (large_step.student, large_step.baseline)
     apart = outputs.furthest(*(side.arrays["numbers"] for side in both))
-    why = "blocks keep what is inside them, or one block is the whole network, and recomputing it needs all its memory"
+    why = (
+        "if keeps_only_the_inputs fails, blocks keep what is inside them; "
+        "else one checkpoint usually holds all blocks"
+    )
     return memory.leaner(
         large_step,
         idle,
@@ -240,5 +239,5 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
         apart,
         APART,
         why,
-        "three checkpoints, one for each block",
+        "call checkpoint(...) three times, once for each block",
     )

@@ -52,13 +52,13 @@ def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
         (row["net"], row["batch_size"], row["precision"]): row["saved_mb"] for row in rows
     }
     if len(rows) > len(kept):
-        return f"it holds {len(rows)} rows for {len(kept)} measurements: some are there twice"
+        return f"{len(rows)} rows are of {len(kept)} measurements: some are there twice"
     measured = sorted({size for _, size, _ in kept})
     missing = [place for place in product(nets, measured, PRECISIONS) if place not in kept]
     if missing or len(measured) < sizes:
         lacks = f"{' '.join(map(_plain, missing[0]))} is missing; " if missing else ""
-        held = f"{lacks}it has {len(measured)} batch sizes"
-        return f"{held}; it needs {sizes}, each with both nets and precisions"
+        held = f"{lacks}the table has {len(measured)} batch sizes"
+        return f"{held}; {sizes} are needed, each with both nets and precisions"
     for net, mode in product(nets, PRECISIONS):
         series = [kept[net, size, mode] for size in measured]
         if sorted(set(series)) != series:
@@ -89,7 +89,9 @@ def figure_problem(rows: Sequence[Row], scripted: Mapping[str, Any], *, on_gpu: 
     saved = list(scripted["saved"]) * len(scripted["nets"])
     scripts = [own for own in scripted["script"] for _ in scripted["saved"]]
     for number, (row, right, script) in enumerate(zip(rows, saved, scripts, strict=True)):
-        plain = [(saved[number - number % 2], "that is FP32's; use autocast")]
+        plain = [
+            (saved[number - number % 2], "that is FP32's: saved_mb was called without autocast")
+        ]
         problem = RESULTS.mismatch(row, "saved_mb", right, EXACT, plain)
         problem = problem or _pace_problem(row, script, scripted["steps"])
         if problem:
@@ -104,13 +106,13 @@ def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
     size, back, step = row["batch_size"], script["backward"], script["step"]
     whole = forward + back + step
     forward_only = "the backward pass is left out"
-    again = "the model was used before, at another size or precision"
-    late = "it includes a slow first step: warm up with two"
+    again = "your code used the model before, at another size or precision"
+    late = "the time includes a slow first step"
     slips = [
         *((size / took, forward_only) for took in (forward, forward + step, other, other + step)),
         (size / (forward + back), "the optimizer's step is left out"),
-        (size / (other + back + step), f"it is the pace of {another}"),
-        (1 / whole, "it counts steps, not images"),
+        (size / (other + back + step), f"that is the pace of {another}"),
+        (1 / whole, "your code counts steps, not images"),
         *((size / (whole + n * script["cold"] / steps), late) for n in (1, 2, 3)),
         *((size / (whole + n * step), again) for n in (1, 2, 3)),
     ]

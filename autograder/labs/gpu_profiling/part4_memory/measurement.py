@@ -26,6 +26,7 @@ from autograder.labs.gpu_profiling.part4_memory.part import part
 
 STEPS = 'see "What is measured" in the part 4 handout'
 WARM_UP = 2  # steps, at least
+NOTED = ("batches", "models", "warm", "stale")
 SMALLER = 64  # times is a loss, so that no scaler that begins high skips a step, whose seconds would be missed
 
 
@@ -81,10 +82,7 @@ def scripted(
         "saved": list_of(NUMBER),
         "script": list_of(map_of(NUMBER)),
         "steps": INTEGER,
-        "batches": INTEGER,
-        "models": INTEGER,
-        "warm": INTEGER,
-        "stale": INTEGER,
+        **dict.fromkeys(NOTED, INTEGER),
         "device": TEXT,
     },
 )
@@ -144,42 +142,54 @@ def saved_by_size(rig: Rig, sizes: Sequence[int]) -> list[float]:
 
 
 HINTS = {
-    "MiB": "return what given.saved_mb returns as it is: that is in MB",
     "that is FP32's": "call given.saved_mb under autocast if use_amp",
-    "which zero_grad clears": "call optimizer.zero_grad() in each step",
     "is left out": "time zero_grad, forward, loss, backward and the optimizer's step",
-    "it is the pace of": "use autocast if use_amp, and only then",
-    "it counts steps": "throughput is batch_size * steps / seconds",
+    "the pace of": "use autocast if use_amp, and only then",
+    "counts steps": "throughput is batch_size * steps / seconds",
     "slow first step": "take two complete steps before the clock starts",
-    "used before": "call make_training for each measurement",
-    "making one is timed": "make one batch before the clock starts",
-    "make another model": "call make_training again for saved_mb",
-    "the warm-up trained": "warm up the model that you measure",
+    "used the model": "call make_training for each measurement",
     "saved_mb of": "put the number that given.saved_mb(model, images) returns into the row",
     "throughput of": "time the steps of each row, and divide batch_size * steps by their seconds",
 }
 
 
-def _measured(measured: Pair, device: Device) -> str | tuple[str, str]:
-    return caused(_problem(measured, device), HINTS)
-
-
-def _problem(measured: Pair, device: Device) -> str:
+def _measured(measured: Pair, device: Device) -> str | tuple[str, ...]:
     values, script = measured.student.values, measured.baseline.values
     rows = values["rows"]
     on_gpu = device.kind == "cuda"
-    problem = judges.unit_problem(rows) or judges.figure_problem(rows, script, on_gpu=on_gpu)
-    if problem:
-        return problem
-    if values["batches"] > 1:
-        return f"{script['steps']} timed steps had {values['batches']} batches, so making one is timed, too"
-    if values["models"] < 2 * len(rows):
-        return "saved_mb was measured on the model that is trained later: make another model for it"
-    if values["warm"] < len(rows):
-        return "the warm-up trained a different model from the one that is measured"
-    if values["stale"]:
-        return f"{values['stale']} backward passes added to gradients of the step before, which zero_grad clears"
-    return ""
+    if unit := judges.unit_problem(rows):
+        why = "your code divides by 1048576: MB are 1e6 bytes"
+        return why, "return what given.saved_mb returns, as it is", unit
+    if problem := judges.figure_problem(rows, script, on_gpu=on_gpu):
+        return caused(problem, HINTS)
+    count, (batches, models, warm, stale) = len(rows), (values[name] for name in NOTED)
+    wrong = (
+        (
+            batches > 1,
+            "your code makes batches while it times",
+            "make one batch before the clock starts",
+            f"{script['steps']} timed steps had {batches} batches, and 1 is right",
+        ),
+        (
+            models < 2 * count,
+            "your code measures saved_mb on the model that it trains",
+            "call make_training again for saved_mb",
+            f"{models} models were made for {count} rows, and {2 * count} are right",
+        ),
+        (
+            warm < count,
+            "the warm-up must train the model that is timed",
+            "warm up the model that you measure",
+            f"{warm} of {count} models took {WARM_UP} steps before those that are timed",
+        ),
+        (
+            stale > 0,
+            "your code does not clear gradients in each step",
+            "call optimizer.zero_grad() in each step",
+            f"{stale} backward passes found gradients of the step before",
+        ),
+    )
+    return next((words[1:] for words in wrong if words[0]), "")
 
 
 def _expected(script: Mapping[str, Any]) -> list[tuple[str, int, str]]:
@@ -205,4 +215,6 @@ study.is_consistent(
     ),
     says="The submitted memory_results.csv has both nets at four batch sizes in FP32 and AMP; "
     "MemoryEfficientNet keeps less memory than SimpleNet.",
+    try_="if measures_training_steps fails, fix that first; then run part4_memory.py with the "
+    "template's sizes, and submit its table",
 )

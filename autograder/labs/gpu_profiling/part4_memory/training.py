@@ -12,7 +12,6 @@ from autograder.lab import Pair, Student, Tolerance, Window
 from autograder.labs.gpu_profiling.part4_memory.part import part
 
 WHERE = 'see "Where autocast goes" in the part 4 handout'
-WRONG = 'see "What usually goes wrong" in the part 4 handout'
 
 
 def train(student: Student, window: Window, *, with_scaler: bool = True) -> Any:

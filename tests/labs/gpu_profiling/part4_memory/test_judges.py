@@ -65,12 +65,12 @@ def test_rows_are_those_that_were_asked_for():
     ("rows", "sizes", "words"),
     [
         pytest.param(table(), 2, "", id="whole"),
-        pytest.param(table(), 4, "it has 2 batch sizes", id="too few sizes"),
+        pytest.param(table(), 4, "the table has 2 batch sizes", id="too few sizes"),
         pytest.param(table()[:-1], 2, "Lean 8 AMP is missing", id="one missing"),
         pytest.param(
             table() * 2,
             2,
-            "16 rows for 8 measurements: some are there twice",
+            "16 rows are of 8 measurements: some are there twice",
             id="two runs in one file",
         ),
         pytest.param(
