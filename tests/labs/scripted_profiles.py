@@ -238,15 +238,15 @@ def without_one() -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
             told("The loader is slow, the batches are small, and there are too many waits.\n"),
         ),
         "names_every_line": (
-            "cheat", "each bottleneck is the whole script", {"names_planted_faults": "name the one that must change"},
+            "cheat", "each bottleneck is the whole script", {"names_planted_faults": "at most 6 may be named"},
             told(report(share, waited, *[f"lines {n}-{n + 19}: slow" for n in (30, 50, 70)])),
         ),
         "names_innocent_lines": (
-            "wrong", "the forward pass as a bottleneck", {"names_planted_faults": "nothing in line"},
+            "wrong", "the forward pass as a bottleneck", {"names_planted_faults": "where no planted fault stands"},
             told(report(share, waited, faults()[0], f"line {line('model(images)')}: the network", faults()[2])),
         ),
         "names_one_fault_thrice": (
-            "wrong", "three lines of one fault", {"names_planted_faults": "the lines hold 1 fault"},
+            "wrong", "three lines of one fault", {"names_planted_faults": "1 fault named (one process loads); 3 different"},
             told(report(share, waited, f"line {loader}: no workers", f"line {line('return DataLoader')}: the loader",
                         f"line {line('spanned(loader)')}: its wait")),
         ),

@@ -102,7 +102,7 @@ def test_any_real_profile_is_read_and_told_apart(file):
     trace = checks.read((SAMPLES / file).read_bytes(), "baseline_profile.gz")
     told = Text("answers.json", json.dumps(answers(trace)))
 
-    assert FOREIGN[file] in part.checks["profile_is_of_the_script"].judge(trace).why
+    assert FOREIGN[file] in part.checks["profile_is_of_the_script"].judge(trace).measured
     for name in (
         "answers_know_the_gaps",
         "answers_know_the_data",
@@ -121,7 +121,7 @@ def test_a_profile_without_a_wait_or_without_kernels_is_said(tmp_path):
 
     assert (
         "no wait for a DataLoader"
-        in part.checks["profile_is_of_the_script"].judge(without_loader).why
+        in part.checks["profile_is_of_the_script"].judge(without_loader).measured
     )
     assert (
         "the work of the GPU was not recorded"

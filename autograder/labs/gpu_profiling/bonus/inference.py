@@ -27,39 +27,39 @@ def folded(student: Student, rig: Rig) -> Answer:
         if rig.side == "student":
             merged = student.fold_norm(conv, norm)
             output, weight, after = merged(images), merged.weight, norm(conv(images))
-        answers.add(f"{kind}: its weight", weight)
-        answers.add(f"{kind}: one convolution", output)
-        answers.add(f"{kind}: what the two give afterwards", after)
+        answers.add(f"conv {kind}: weight of fold_norm(conv, norm)", weight)
+        answers.add(f"conv {kind}: fold_norm(conv, norm)(x)", output)
+        answers.add(f"conv {kind}: norm(conv(x)) after fold_norm", after)
     return answers.values()
 
 
 RIGHT = "right"
 FACTS = {
-    "gradients": (
-        "a pass was recorded for a backward pass: memory is kept for nothing",
+    "a pass of the model": (
+        "predict runs the model without inference_mode() or no_grad()",
         "run the model under torch.inference_mode()",
     ),
-    "fetches": (
-        "results were fetched in each batch, so the host waits for the device each time",
+    "results": (
+        "predict fetches results in each batch, so the host waits for the device each time",
         "keep results on the device, and move them once, after the loop",
     ),
-    "settings": (
-        "predict must leave the model as it was: the caller's next epoch would use it",
+    "the model after predict": (
+        "predict must put each module back into its mode, after an exception as well",
         "restore module.training of each module in a finally clause",
     ),
-    "exceptions": (
-        "the loader's exception did not reach the caller, who takes a part of the classes for all of them",
+    "an exception of the loader": (
+        "predict catches the exception, so the caller takes a part of the classes for all",
         "let exceptions out: try and finally, without except",
     ),
 }
 """What is noted of a prediction: right, or what is wrong; why that matters, and what to try."""
 LEFT = {
     "was in eval()": (
-        "model.train() reaches frozen blocks as well, and the caller's next epoch would train them",
+        "predict must put each module back into its mode: model.train() reaches frozen blocks, too",
         "note module.training of each module before, and restore it afterwards",
     ),
     "requires_grad": (
-        "the caller's next epoch would not train these parameters, or train frozen ones",
+        "predict changes requires_grad, so the caller's next epoch trains other parameters",
         "leave requires_grad alone: torch.inference_mode() records nothing anyway",
     ),
 }
@@ -95,10 +95,11 @@ def predicted(student: Student, rig: Rig) -> Answer:
         if not left and (late := broken.left(before)):
             left = f"{late}, where the loader raised an exception"
         wrong = {
-            "gradients": "recorded" * any(model.recorded),
-            "fetches": "in each batch" * any(len(wait["batches"]) > 1 for wait in waits.values()),
-            "settings": left,
-            "exceptions": "" if survived else "one of the loader was kept from the caller",
+            "a pass of the model": "recorded for a backward pass" * any(model.recorded),
+            "results": "fetched in each batch"
+            * any(len(wait["batches"]) > 1 for wait in waits.values()),
+            "the model after predict": left,
+            "an exception of the loader": "" if survived else "did not reach the caller",
         }
         facts |= {fact: words for fact, words in wrong.items() if words}
     for fact, words in facts.items():
@@ -115,7 +116,7 @@ def latencies(student: Student, rig: Rig) -> Answer:
     """Calls on a clock that the grader moves, with and without work that the device still has to do."""
     rig.clock.freeze()
     answers = rig.answers()
-    for case, queued in (("a CPU", 0.0), ("a device that works on", 0.8)):
+    for case, queued in (("a CPU", 0.0), ("a GPU that still works", 0.8)):
         warmup = rig.integer(3, 9)
         repeats = rig.integer(60, 90)
         seconds = [*rig.seconds(0.01, 0.03, repeats - 4), *rig.seconds(0.1, 0.5, 4)]
@@ -136,14 +137,14 @@ def latencies(student: Student, rig: Rig) -> Answer:
 def folds_the_norm(folded: Pair) -> Verdict:
     """fold_norm gives one convolution that answers as convolution and batch norm do, and changes neither."""
     why = {
-        "afterwards": ("the caller's layers were changed", "write into a new nn.Conv2d only"),
-        "its weight": (
-            "the weight must be that of the convolution times a factor for each output channel",
+        "after fold_norm": ("fold_norm changes conv or norm", "write into a new nn.Conv2d only"),
+        "weight of": (
+            "the weight must be that of conv times a factor for each output channel",
             "factor = norm.weight / sqrt(running_var + eps)",
         ),
         "": (
             "the new weight is right, so the new bias is not",
-            "(bias - running_mean) * factor + norm.bias, with 0 for a bias that is missing",
+            "bias = (conv.bias - running_mean) * factor + norm.bias; a missing conv.bias is 0",
         ),
     }
     hints = {
@@ -156,9 +157,12 @@ def folds_the_norm(folded: Pair) -> Verdict:
 def predicts_the_classes(predicted: Pair) -> Verdict:
     """predict returns the class of each image, in order, as int64, as the model in eval() gives it."""
     *_, got, want = next(outputs.paired(predicted))
-    words = "dropout or batch norm was in train()", "call model.eval() before the first batch"
+    words = (
+        "usually dropout or batch norm is in train()",
+        "call model.eval() before the first batch",
+    )
     if got is not None and sorted(got) == sorted(want):
-        words = "the classes are right, but in another order", "keep the order of the batches"
+        words = "your code returns the classes in another order", "keep the order of the batches"
     return outputs.same(predicted, 0.0, why={"": words}, try_=words[1], without=FACTS)
 
 
@@ -174,20 +178,20 @@ def latency_is_honest(latencies: Pair) -> Verdict:
     """measure_latency gives percentiles of single calls after a warm-up, with the device's work."""
     why = {
         "per_second": (
-            "it must be the number of calls / the sum of their times",
+            "per_second must be the number of calls / the sum of their times",
             "repeats / sum of the seconds",
         ),
-        "works on": (
-            "on a CPU it is right, so the device's work is left out",
+        "a GPU": (
+            "the figures of a CPU are right, so your code leaves out the device's work",
             "call synchronize() before each reading of the clock",
         ),
         "": (
-            "a percentile is not numpy's, or not of single calls in milliseconds",
+            "usually a percentile is not numpy's, or not of single calls in milliseconds",
             "time each call alone, and take numpy.percentile of these times",
         ),
     }
     longest = (got for _, case, got, _ in outputs.paired(latencies) if case["case"] == LONGEST)
     if (got := next(longest)) is not None and got[0] > SLOW_MS:
-        cold = "the slow first calls are among those that are timed"
+        cold = "your code times the slow first calls, too"
         why = {"": (cold, "make `warmup` calls before the clock is read for the first time")}
     return outputs.same(latencies, 0.01, why=why, try_=TYPES)

@@ -19,12 +19,12 @@ NESTED = 1.5  # times as much is counted where the half of a range that lies wit
 NAMES = ("before_ms", "after_ms", "change_ms")
 
 
-def each(pair: Pair, problem: Callable[[Report, Report], str], try_: str) -> Verdict:
+def each(pair: Pair, problem: Callable[[Report, Report], str], why: str, try_: str) -> Verdict:
     """Pass when there is a report for each pair of profiles, and no problem with any."""
     reported, expected = pair.student.values["reports"], pair.baseline.values["reports"]
     for number, (report, right) in enumerate(zip(reported, expected, strict=True), 1):
-        if why := problem(report, right):
-            return Failed(f"made profiles {number}: {_listed(report)}", why, try_)
+        if wrong := problem(report, right):
+            return Failed(f"made profiles {number}: {wrong}", why, try_)
     return Passed(f"{len(expected)} pairs of made profiles")
 
 
@@ -33,15 +33,15 @@ def row_problem(report: Report, expected: Report) -> str:
     right = {row["range"]: (row["before_ms"], row["after_ms"]) for row in expected["rows"]}
     named = sorted(str(row.get("range")) for row in report["rows"])
     if missing := sorted({*right} - {*named}):
-        return f"a range of either profile has a row, and {', '.join(missing)} has none"
+        return f"no row is of {', '.join(missing)}"
     if named != sorted(right):
-        return f"the ranges of both profiles, each once, are {', '.join(sorted(right))}"
+        return f"rows are of {', '.join(named)[:200]}; right: {', '.join(sorted(right))}"
     for row in report["rows"]:
         if problem := _figure_problem(row, *right[row["range"]]):
             return problem
     changes = [abs(row["change_ms"]) for row in report["rows"]]
     if changes != sorted(changes, reverse=True):
-        return "the largest change, up or down, comes first"
+        return f"abs(change_ms) is {', '.join(map(shown, changes))} in the rows, from the first on"
     return ""
 
 
@@ -49,23 +49,24 @@ def _figure_problem(row: Report, before: float, after: float) -> str:
     for name, expected in zip(NAMES, (before, after, after - before), strict=True):
         figure = row.get(name)
         if not _alike(figure, expected):
-            nested = _alike(figure, NESTED * expected)
-            twice = ": a range within one of its own name counts once" if nested else ""
+            twice = ": ranges count twice" if _alike(figure, NESTED * expected) else ""
             reported = f"{name} of '{row['range']}' is {shown(figure)}"
-            return f"{reported}, and it is {expected:.4g} per step{twice}"
+            return f"{reported}, and {expected:.4g} is right{twice}"
     return ""
 
 
 def page_problem(report: Report, _: Report) -> str:
     """Say which row is not on the page as it was returned, or that no verdict is."""
     rows, page = report["rows"], report["page"]
+    if not page:
+        return "profile_report.md is missing or empty in folder"
     lines = [line.strip() for line in page.splitlines() if "|" in line][2:]
     if len(lines) != len(rows):
         return f"{len(lines)} rows in profile_report.md, and {len(rows)} were returned"
     for line, row in zip(lines, rows, strict=True):
         if not _is_row(line, row):
-            other = f"that is not the row of '{row['range']}'"
-            return f"profile_report.md has {line[:100]}, and {other}"
+            cells = " | ".join(shown(row.get(name)) for name in NAMES)
+            return f"the page has {line[:100]}; {row['range']} | {cells} was returned"
     return _verdict_problem(re.sub(r"[*_`]", "", page.lower()), slower=report["slower"])
 
 
@@ -79,7 +80,7 @@ def _is_row(line: str, row: Report) -> bool:
 
 def _verdict_problem(page: str, *, slower: bool | None) -> str:
     if "slower" not in page:
-        return "profile_report.md does not say: slower, or not slower"
+        return "profile_report.md does not say whether the step is slower"
     if slower:
         if "not slower" in page:
             return f"profile_report.md says not slower, and slower is {slower}"
@@ -97,11 +98,3 @@ def _alike(figure: Any, expected: float) -> bool:
     if not isinstance(figure, float | int) or not math.isfinite(figure):
         return False
     return abs(figure - expected) <= 1e-3 * abs(expected) + 1e-3
-
-
-def _listed(report: Report) -> str:
-    rows = report["rows"][:4]
-    shortly = (
-        f"{str(row.get('range'))[:30]} with change_ms {shown(row.get('change_ms'))}" for row in rows
-    )
-    return "; ".join(shortly) or "no rows"

@@ -20,8 +20,6 @@ from autograder.lab import (
 from autograder.labs.gpu_profiling.bonus.part import Rig, part
 from autograder.model import verdict
 
-FUSED = 'see "One kernel" in the bonus handout'
-CUDA = 'see "The same in CUDA" in the bonus handout'
 SAME = 1e-5  # of the largest number: sums of some dozen products in another order
 
 
@@ -85,16 +83,16 @@ def cubin(student: Student, rig: Rig) -> Answer:
 def fused_answers_alike(fused: Pair, tools: Pair) -> Verdict:
     """conv_relu_pool gives what a convolution, a ReLU and a pool give, at any size; owed where there is no Triton."""
     why = {
-        "odd": "the last row or column has no partner: the pool leaves it out",
-        "transposed": "a kernel sees only addresses, and these tensors are not contiguous",
-        "block": "programs after the first begin elsewhere, or the last one's mask is wrong",
-        "": "a different function: a border, the order of the axes, or where a window begins",
+        "odd": "the last row or column has no partner, and must be left out",
+        "transposed": "your kernel reads these tensors as if they were contiguous",
+        "block": "usually programs begin at a wrong number, or the last one's mask is wrong",
+        "": "usually ReLU, a border, the order of the axes, or the start of a window is wrong",
     }
     try_ = (
         "print where your numbers and torch's differ: only at a border means that its mask is wrong"
     )
     hints = {
-        "odd": "height // 2 rows and width // 2 columns",
+        "odd": "compute height // 2 rows and width // 2 columns",
         "transposed": "call .contiguous() on each tensor before the launch",
         "block": "number the outputs by program_id * BLOCK + arange, and mask the last ones",
     }
@@ -113,11 +111,11 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     """Run on the CPU, one thread at a time, the CUDA kernel gives the right result and writes nothing beside it."""
     strayed = threads.student.values["strayed"]
     if strayed:
-        why = "the last block has threads without a number, which must return; odd heights and widths are rounded down"
-        return Failed(
-            f"{strayed[0]}: written beside the result", why, "return if there is no number"
-        )
-    why = "the kernel computes a different function, or a thread computes another's number"
+        why = "threads without a number must return, and odd heights and widths are rounded down"
+        measured = f'case "{strayed[0]}": numbers were written outside of the result'
+        try_ = "return if the thread's number is not below the size of out"
+        return Failed(measured, why, try_)
+    why = "usually the kernel is a different function, or a thread computes another's number"
     try_ = "compute one window of 2 x 2 by hand: products, bias, ReLU, maximum"
     return tiles.without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=try_)
 
@@ -129,12 +127,11 @@ def cuda_compiles(cubin: Observation, tools: Pair) -> Verdict:
     if owed:
         return owed
     if values["error"]:
-        return Failed(values["error"], "nvcc refuses the source", "correct the line that it names")
-    measured = (
-        f"kernels: {', '.join(values['entries']) or 'none'}; {values['spilled']} bytes spilled"
-    )
+        return Failed(values["error"], "the source is no CUDA for nvcc", "correct the named line")
     if "conv_relu_pool" not in values["entries"]:
-        why = "a loader looks for conv_relu_pool, but C++ gives it a longer name"
-        return Failed(measured, why, 'extern "C"')
-    why = "what does not fit into registers goes to memory and back"
+        kernels = f"kernels: {', '.join(values['entries']) or 'none'}; conv_relu_pool is right"
+        why = "no kernel has this name: C++ makes names longer without extern C"
+        return Failed(kernels, why, 'extern "C" __global__ void conv_relu_pool(...)')
+    why = "the kernel has more values than registers, so some go to memory and back"
+    measured = f"{values['spilled']} bytes spilled from registers"
     return verdict(measured, why if values["spilled"] else "", "keep fewer values at once")

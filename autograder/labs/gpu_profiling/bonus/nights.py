@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.checks import outputs
-from autograder.checks.hints import hinted
+from autograder.checks.hints import Causes, hinted
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -74,7 +74,8 @@ def nights(student: Student, rig: Rig) -> Answer:
         slower = report["slower"] if isinstance(report["slower"], bool) else None
         for name in ("before_ms", "after_ms"):
             answers.add(f"profiles {number}: {name}", rig.number(report[name]))
-        answers.add(f"profiles {number}: slower", slower)
+        known = f"{before.step_ms:.4g} ms, then {after.step_ms:.4g} ms, allowed={allowed}"
+        answers.add(f"profiles {number} ({known}): slower", slower)
         rows = rig.rows(report["rows"], "compare_profiles")
         reports.append({"slower": slower, "page": page, "rows": rows})
     return {**answers.values(), "reports": reports}
@@ -88,35 +89,52 @@ def records_the_steps(recorded: Observation) -> Verdict:
     calls = f"{values['calls']} calls, {values['early']} of the first two recorded"
     measured = f"{calls}; in the trace {counts or 'nothing'}"
     if not values["file"]:
-        return verdict(measured, "no Chrome trace was written", "prof.export_chrome_trace(file)")
+        return verdict(
+            measured, "your code writes no Chrome trace to file", "prof.export_chrome_trace(file)"
+        )
     if values["calls"] != steps + 2:
-        why = f"expected {steps + 2} calls: two before the recording, then {steps} recorded steps"
+        why = (
+            f"step must be called {steps + 2} times: twice before the recording, then {steps} times"
+        )
         return verdict(measured, why, "call step() steps + 2 times")
     wrong = values["early"] or any(count != steps for count in values["ranges"].values())
-    why = f"there should be {steps} of each: none of the first two calls, which are slow, and all of the others"
-    try_ = "schedule(wait=1, warmup=1, active=steps)"
+    why = f"the trace must have {steps} of each: none of the first two calls, and all others"
+    try_ = "schedule(wait=1, warmup=1, active=steps), and prof.step() after each call"
     return verdict(measured, why if wrong else "", try_)
 
 
 @part.check(basis="scripted")
 def finds_what_changed(nights: Pair) -> Verdict:
     """compare_profiles gives milliseconds per step of each range in both profiles, the largest change first."""
-    hints = {
-        "a range within one": "given.covered counts overlaps once",
-        "per step": "divide by the number of ProfilerStep ranges of that trace",
-        "comes first": "sort by abs(change_ms), the largest first",
-        "has a row, and": "give each range of either trace a row, with 0 ms where a trace lacks it",
-        "the ranges of both": "take the names of both traces, without ProfilerStep",
+    hints: Causes = {
+        "count twice": (
+            "your code adds up a range and a range of the same name inside it",
+            "use given.covered, which counts overlaps once",
+        ),
+        "_ms of": "divide by the number of ProfilerStep ranges of that trace",
+        "abs(change_ms)": (
+            "rows must go from the largest change to the smallest, up or down",
+            "sort by abs(change_ms), the largest first",
+        ),
+        "no row is": (
+            "each range of either profile must have a row",
+            "give each range of either trace a row, with 0 ms where a trace lacks it",
+        ),
+        "rows are of": (
+            "each range must have one row, and nothing else",
+            "take each range of both traces once, without ProfilerStep",
+        ),
     }
-    return hinted(judges.each(nights, judges.row_problem, NIGHT), hints)
+    why = "the time of a range must be divided by the steps of its own trace"
+    return hinted(judges.each(nights, judges.row_problem, why, NIGHT), hints)
 
 
 @part.check(basis="scripted")
 def says_whether_slower(nights: Pair) -> Verdict:
     """compare_profiles gives the milliseconds of a step, and says whether it became slower than allowed."""
     why = {
-        "slower": "slower says whether a step takes longer than before by more than allowed",
-        "": "it must be the mean length of ProfilerStep",
+        "slower": "slower must say whether after_ms is above before_ms by more than allowed",
+        "": "before_ms and after_ms must be the mean length of ProfilerStep",
     }
     hints = {
         "slower": "a bool: after_ms > before_ms * (1 + allowed)",
@@ -129,8 +147,10 @@ def says_whether_slower(nights: Pair) -> Verdict:
 def page_holds_the_rows(nights: Pair) -> Verdict:
     """compare_profiles writes profile_report.md: a verdict, and each range with its milliseconds, in order."""
     hints = {
-        "were returned": "one line of the table for each row, after a header and a line of dashes",
-        "that is not the row": "write the four columns in order, with two decimals or more",
+        "missing or": "write the page to Path(folder) / 'profile_report.md'",
+        "were returned": "write a line for each row, after a header and a line of dashes",
+        "the page has": "write the four columns in order, with two decimals or more",
         "slower": "write 'slower' or 'not slower', as the dict says",
     }
-    return hinted(judges.each(nights, judges.page_problem, NIGHT), hints)
+    why = "the page must hold the rows and the verdict that are returned"
+    return hinted(judges.each(nights, judges.page_problem, why, NIGHT), hints)

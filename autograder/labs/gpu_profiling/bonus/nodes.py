@@ -65,13 +65,14 @@ def means(student: Student, rig: Rig) -> Answer:
 
 
 START_HINTS = {
+    "and no text": "make each word a text: str(port), str(nodes)",
     "it begins with": 'the first word is "torchrun"',
-    "it runs": "end each line with the script",
-    "--nnodes is": "--nnodes is the number of nodes",
-    "--nproc-per-node is": "--nproc-per-node is the number of processes on each node",
+    "it runs": "end each line with the script, after all options",
+    "--nnodes is": "write --nnodes and the number in nodes",
+    "--nproc-per-node is": "write --nproc-per-node and the number in processes",
     "--standalone": "leave --standalone out",
-    "nodes meet at": "--master-addr address and --master-port port on each node",
-    "--node-rank": "--node-rank 0 for the first node, 1 for the next one",
+    "nodes meet at": "write --master-addr address and --master-port port on each node",
+    "--node-rank": "write --node-rank 0 for the first node, 1 for the next one",
     "command lines for": "return one line for each node",
 }
 
@@ -83,7 +84,8 @@ def starts_each_node(commands: Pair) -> Verdict:
     for lines, call in zip(written, asked, strict=False):
         why = torchrun.problem(lines, torchrun.Wanted(**call))
         if why:
-            line = " ".join(lines[0])[:200] if lines else "no command lines"
+            at = int(why[5]) if why.startswith("node ") else 0
+            line = " ".join(lines[at])[:200] if lines else "no command lines"
             return hinted(Failed(line, why, NODE), START_HINTS)
     return Passed(" ".join(written[0][0])[:200])
 
@@ -96,11 +98,11 @@ def averages_over_nodes(means: Pair) -> Verdict:
     if apart <= SAME:
         return Passed(f"off by {apart:.1e}")
     times = outputs.multiple(got, want, SAME)
-    measured = f"off by {apart:.1e}" if times is None else f"{times:.3g} times the mean"
+    measured = f"means off by {apart:.1e}" if times is None else f"{times:.3g} times the mean"
     if times is not None:
-        why = "the sum of all processes is divided by the wrong number"
+        why = "your code divides the sum of all processes by the wrong number"
         return Failed(measured, why, "divide by dist.get_world_size(), the processes of all nodes")
-    why = "a node is left out or counts twice, or its processes do not get the result in their own tensors"
+    why = "usually a node is left out or counts twice, or a process's own tensors do not change"
     try_ = "reduce in each node, all_reduce between, broadcast in each node, and write into the given tensors"
     return Failed(measured, why, try_)
 
@@ -109,15 +111,15 @@ def averages_over_nodes(means: Pair) -> Verdict:
 def one_of_a_node_talks(means: Pair) -> Verdict:
     """Only the first process of a node joins calls between nodes: at most two for an average, each of one tensor."""
     across = [torchrun.crossing(own, processes=2) for own in means.student.values["calls"]]
-    counts = ", ".join(str(len(calls)) for calls in across)
+    counts = ", ".join(f"{len(calls)} of rank {rank}" for rank, calls in enumerate(across))
     why = torchrun.talk_problem(across, TURNS, means.baseline.values["numbers"])
     hints = {
-        "no collective call": "dist.all_reduce in the group between",
-        "take part": "only the first process of each node calls between nodes",
-        "waits for the network": "torch.cat before anything leaves the node",
+        "no collective call": "call dist.all_reduce in the group between",
+        "ranks 0 and 2": "use between only if LOCAL_RANK is 0, and node for the other calls",
+        "waits for the network": "torch.cat all tensors before anything leaves the node",
         "a call takes": "send each number once",
     }
-    judged = verdict(f"calls between nodes by rank: {counts}", why, NODE)
+    judged = verdict(f"calls between nodes: {counts}", why, NODE)
     return hinted(judged, hints)
 
 

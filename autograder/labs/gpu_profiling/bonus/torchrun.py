@@ -71,7 +71,7 @@ def _line_problem(line: Line, wanted: Wanted) -> str:
     if wrong:
         return wrong
     if "--standalone" in line.options:
-        return "--standalone is for one node: each of these would train alone"
+        return "--standalone is for one node: each node would train alone"
     return _place_problem(line, wanted)
 
 
@@ -115,12 +115,12 @@ def talk_problem(across: Sequence[Calls], turns: int, numbers: int) -> str:
     if not talkers:
         return "no collective call between the nodes was seen"
     if any(rank % 2 for rank in talkers):
-        return f"only ranks 0 and 2, each the first of its node, may call; {', '.join(map(str, talkers))} take part"
+        return f"ranks {', '.join(map(str, talkers))} call between nodes; only ranks 0 and 2 may"
     often = max(map(len, across))
     if often > 2 * turns:
-        return f"{often} calls for {turns} averages: each waits for the network again"
+        return f"a rank makes {often} calls for {turns} averages: each waits for the network again"
     most = max(call["numbers"] for calls in across for call in calls)
-    return f"a call takes {most} numbers, but there are only {numbers}" if most > numbers else ""
+    return f"a call takes {most} numbers, and the tensors have {numbers}" if most > numbers else ""
 
 
 NODES = Form(

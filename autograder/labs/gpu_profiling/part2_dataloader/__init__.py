@@ -352,7 +352,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
         choices.student.values["chosen"],
         asked,
         lambda row, rows: (f"{dict(row)}"[:200], judges.choice_problem(judges.choice(row), rows)),
-        'max(rows, key=lambda row: row["throughput"])',
+        'return max(rows, key=lambda row: row["throughput"])',
         f"{len(asked)} tables",
     )
 

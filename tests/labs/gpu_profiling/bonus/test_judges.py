@@ -30,22 +30,24 @@ def row(number, **change):
     ("told", "words"),
     [
         pytest.param(TOLD, "", id="right"),
-        pytest.param({**TOLD, "rows": ROWS[:1]}, "and forward has none", id="a range is missing"),
+        pytest.param({**TOLD, "rows": ROWS[:1]}, "no row is of forward", id="a range is missing"),
         pytest.param(
             {**TOLD, "rows": [*ROWS, ROWS[0]]},
-            "each once, are forward, load",
+            "are of forward, load, load; right: forward, load",
             id="a range comes twice",
         ),
         pytest.param(
             row(0, before_ms=30.0),
-            "before_ms of 'load' is 30, and it is 10",
+            "before_ms of 'load' is 30, and 10 is right",
             id="three steps in one",
         ),
         pytest.param(row(0, after_ms=None), "after_ms of 'load' is None", id="nothing"),
         pytest.param(
-            row(1, change_ms=-1.0), "change_ms of 'forward' is -1, and it is 1", id="the wrong way"
+            row(1, change_ms=-1.0),
+            "change_ms of 'forward' is -1, and 1 is right",
+            id="the wrong way",
         ),
-        pytest.param({**TOLD, "rows": ROWS[::-1]}, "the largest change", id="another order"),
+        pytest.param({**TOLD, "rows": ROWS[::-1]}, "abs(change_ms) is 1, 6", id="another order"),
     ],
 )
 def test_rows(told, words):
@@ -65,18 +67,26 @@ def test_rows(told, words):
             "says slower, and slower is False",
             id="another verdict",
         ),
-        pytest.param("", "0 rows in profile_report.md", id="no page"),
+        pytest.param("", "profile_report.md is missing", id="no page"),
         pytest.param(
-            PAGE.replace("Not slower", "A comparison"), "does not say: slower", id="no verdict"
-        ),
-        pytest.param(PAGE.replace("| load", "| wait"), "not the row of 'load'", id="another name"),
-        pytest.param(
-            PAGE.replace("21.00", "23.00"), "not the row of 'forward'", id="another number"
+            PAGE.replace("Not slower", "A comparison"), "does not say whether", id="no verdict"
         ),
         pytest.param(
-            PAGE.replace(" -6.00 |", ""), "not the row of 'load'", id="a column is missing"
+            PAGE.replace("| load", "| wait"), "; load | 10 | 4 | -6 was returned", id="another name"
         ),
-        pytest.param(PAGE.replace("-6.00", "less"), "not the row of 'load'", id="words"),
+        pytest.param(
+            PAGE.replace("21.00", "23.00"),
+            "; forward | 20 | 21 | 1 was returned",
+            id="another number",
+        ),
+        pytest.param(
+            PAGE.replace(" -6.00 |", ""),
+            "; load | 10 | 4 | -6 was returned",
+            id="a column is missing",
+        ),
+        pytest.param(
+            PAGE.replace("-6.00", "less"), "; load | 10 | 4 | -6 was returned", id="words"
+        ),
     ],
 )
 def test_pages(page, words):
@@ -90,7 +100,7 @@ def test_pages(page, words):
         pytest.param(
             [TOLD, row(0, before_ms=1.0)],
             Failed,
-            "made profiles 2: load",
+            "made profiles 2: before_ms of 'load' is 1",
             id="the second",
         ),
     ],
@@ -98,7 +108,7 @@ def test_pages(page, words):
 def test_each_pair_of_profiles_is_judged(told, kind, words):
     run = Pair(*(Observation("nights", "ok", {"reports": it}) for it in (told, [KNOWN, KNOWN])))
 
-    found = judges.each(run, judges.row_problem, "try")
+    found = judges.each(run, judges.row_problem, "why", "try")
 
     assert isinstance(found, kind)
     assert words in found.measured

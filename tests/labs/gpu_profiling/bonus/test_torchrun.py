@@ -91,7 +91,9 @@ INSIDE, ACROSS = call(0, 1), call(0, 2)
     [
         pytest.param([[INSIDE, ACROSS], [INSIDE], [ACROSS], []], "", id="the first ones"),
         pytest.param([[INSIDE], [INSIDE], [], []], "no collective call", id="nobody"),
-        pytest.param([[call(0, 1, 2, 3)]] * 4, "0, 1, 2, 3 take part", id="everybody"),
+        pytest.param(
+            [[call(0, 1, 2, 3)]] * 4, "ranks 0, 1, 2, 3 call between nodes", id="everybody"
+        ),
         pytest.param(
             [[ACROSS] * 3, [], [ACROSS] * 3, []], "3 calls for 1 averages", id="one after another"
         ),

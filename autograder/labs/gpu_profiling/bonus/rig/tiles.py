@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-BIASES = {"a single window": 20.0, "nothing above zero": -100.0}
+BIASES = {"images of 2 x 3 pixels": 20.0, "nothing above zero": -100.0}
 """So that the only number is none that rounding makes much of, and that ReLU has something to do."""
 Layer = tuple[Any, Any, Any]
 """Images, weight, bias."""
@@ -24,8 +24,8 @@ def layers(random: np.random.Generator) -> dict[str, Layer]:
     """Draw images of several sizes, and what is to be computed of them; the largest needs more than one block."""
     low, high = int(2 * random.integers(2, 4) + 1), int(2 * random.integers(4, 6) + 1)
     shapes = {  # batch, channels, filters, height, width; small: the interpreter takes milliseconds for a pixel's load
-        "a single window": (1, 1, 1, 2, 3),
-        "two of everything": (2, 2, 2, 8, int(2 * random.integers(5, 7))),
+        "images of 2 x 3 pixels": (1, 1, 1, 2, 3),
+        "2 images of 2 channels, 2 filters": (2, 2, 2, 8, int(2 * random.integers(5, 7))),
         "odd sizes": (1, 1, 1, low, high),
         "more numbers than a block has": (3, 1, 1, 20, 22),
         "nothing above zero": (1, 1, 1, 6, 6),
