@@ -287,8 +287,7 @@ def counts_what_it_times(counted: Pair) -> Verdict:
     def problem(case: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[str, str]:
         stream = judges.Stream(**{name: right[name] for name in CASE}, batch_size=BATCH, cold=COLD)
         asked = f"warm_up={right['warm_up']}, batches={right['batches']}"
-        batches = -(-right["samples"] // BATCH)
-        measured = f"a loader of {batches} batches, {asked}"
+        measured = f"a loader of {-(-right['samples'] // BATCH)} batches, {asked}"
         figure, why = parted(judges.figure_problem(case["reported"], stream))
         return f"{measured}: {figure}", why or figure
 
@@ -319,8 +318,7 @@ def _measured(benchmark: Pair) -> str | tuple[str, ...]:
     rows, script = benchmark.student.values["rows"], benchmark.baseline.values
     if (begun := benchmark.student.values["begun"]) > len(rows):
         why = "your code measures a row more than once: the best of several is no fair figure"
-        measured = f"{begun} measurements were begun for {len(rows)} rows"
-        return why, "call measure_loader once for each row", measured
+        return why, "call measure_loader once a row", f"{begun} measurements for {len(rows)} rows"
     problem = judges.paces_problem(rows, _streams(script), script["device"])
     hints = {**COUNTED_HINTS, "the figure of": "make a new loader, with the row's own options"}
     return caused(problem, hints)
@@ -375,6 +373,7 @@ def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text)
     return verdict(measured, why, f"if best_is_the_fastest fails, fix that first; {AGAIN}")
 
 
+OF_BOTH = "before_profile.gz must be of the script, after_profile.gz of your training with workers"
 PROFILE_HINTS = {
     "has no workers": "record train_epoch_optimized with a loader of num_workers above 0",
     "has workers": "record the script before any change, as part2_dataloader.py does",
@@ -385,20 +384,17 @@ PROFILE_HINTS = {
 @part.check(basis="artefact")
 def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict:
     """before_profile.gz shows the unchanged script, after_profile.gz your training with workers; both have ranges."""
-    measured = f"steps before: {len(before_profile.steps)}, after: {len(after_profile.steps)}"
     for trace, workers in ((before_profile, False), (after_profile, True)):
         if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
-            must = "your training with workers" if workers else "the script as it is"
-            judged = Failed(f"{trace.file}: {why}", f"the file must be a profile of {must}", AGAIN)
-            return hinted(judged, PROFILE_HINTS)
-    return Passed(measured)
+            return hinted(Failed(f"{trace.file}: {why}", OF_BOTH, AGAIN), PROFILE_HINTS)
+    return Passed(f"steps before: {len(before_profile.steps)}, after: {len(after_profile.steps)}")
 
 
 @part.check(basis="artefact", needs=[profiles_are_of_both])
 def waits_less_for_data(before_profile: Trace, after_profile: Trace) -> Verdict:
     """The share of the steps' time that is spent waiting for data is smaller after than before."""
-    profiles = (before_profile, after_profile)
-    before, after = (trace.figure("dataloader", "steps") or 0.0 for trace in profiles)
+    both = (before_profile, after_profile)
+    before, after = (trace.figure("dataloader", "steps") or 0.0 for trace in both)
     measured = f"{before:.1f} % of the steps before, {after:.1f} % after"
-    why = "usually the workers do not keep up, or the two files are swapped"
-    return verdict(measured, "" if after < before else why, f"use more workers; {AGAIN}")
+    why = "usually the workers do not keep up, or the files are swapped" * (after >= before)
+    return verdict(measured, why, f"use more workers; {AGAIN}")
