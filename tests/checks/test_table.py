@@ -38,7 +38,9 @@ def test_a_table_is_its_header_and_rows(data):
         pytest.param(b"", "r.csv: is empty", id="empty"),
         pytest.param(b"\n \n", "r.csv: is empty", id="blank"),
         pytest.param(
-            b"a,b\n1\n", "r.csv, line 2: 1 cells, but the first line names 2 columns", id="short row"
+            b"a,b\n1\n",
+            "r.csv, line 2: 1 cells, but the first line names 2 columns",
+            id="short row",
         ),
         pytest.param(b"a,a\n", "r.csv: column 'a' appears twice", id="twice"),
         pytest.param(
