@@ -131,8 +131,8 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
         why = "the model came in eval(), where BatchNorm and dropout do not train"
         return Failed("it trained in eval()", why, "model.train() before the first batch")
     ratio = numerics.update(groups, "even_weights", "even_start").ratio
-    why = "usually gradients are not cleared before the epoch and after each step, or not all averaged"
-    try_ = "optimizer.zero_grad() first and after each step, one divisor for all gradients"
+    why = "usually gradients are not cleared before the epoch and after each step"
+    try_ = "optimizer.zero_grad() first and after each step"
     if ratio > 2:
         why = "usually gradients are added up, and not averaged over the group"
         try_ = "divide each loss by the batches of its group, or by its samples"

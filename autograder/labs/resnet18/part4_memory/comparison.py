@@ -152,7 +152,10 @@ CAUSES = {  # words of what is wrong with the rows -> why, if a figure does not 
     ),
     **{words: (MISSHAPEN, USUAL[words]) for words in ("no GPU was there to ask", "the device is")},
     "second time": ("", KEEPS),
-    "": ("", "fix honest_throughput first if it fails; then time one whole epoch after a warm-up"),
+    "": (
+        "",
+        "fix honest_throughput and keeps_only_the_boundaries first; then time an epoch after a warm-up",
+    ),
 }
 
 
