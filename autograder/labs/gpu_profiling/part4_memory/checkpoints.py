@@ -218,7 +218,7 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
         )
     )
     which = "no block" if saved >= whole else "not every block"
-    why = f"usually {which} is checkpointed: the others keep what is inside them"
+    why = f"usually {which} is checkpointed, so blocks keep what is inside them"
     try_ = "call checkpoint(...) for each of the three blocks"
     return verdict(measured, "" if saved <= allowed else why, try_)
 
