@@ -214,7 +214,7 @@ def captured(student: Student, rig: Rig) -> Any:
 def flex_is_reached(captured: Observation) -> Verdict:
     """Inside torch.compile, windowed_attention is one graph with one call of flex_attention, which gets the mask."""
     graphs, calls, masked = (captured.values[name] for name in ("graphs", "calls", "masked"))
-    measured = f"{calls} calls of flex_attention in {graphs} graphs, {masked} of them with a mask"
+    measured = f"{calls} calls of flex_attention in {graphs} graphs, {masked} of them with a mask; one of each is right"
     if not calls:
         why = "no flex_attention in the graph: something else computes attention"
         return Failed(measured, why, "call flex_attention itself")
