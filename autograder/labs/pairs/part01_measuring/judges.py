@@ -33,11 +33,11 @@ TIMES: Hints = {
     "divides by n": "divide by n - 1, as statistics.stdev does",
     "error of the mean": "leave the deviation as it is, and do not divide it by the root of n",
     "queued before": "synchronize() before the first reading of the clock as well",
-    "queued work": "synchronize(), t = time.perf_counter(), fn(), synchronize(), perf_counter() - t",
+    "queued work": "synchronize(), read time.perf_counter(), fn(), synchronize(), read it again",
 }
 PEAKS: Hints = {
-    "nothing is subtracted, and": "after the warm-up: reset_peak(), and read allocated(), to be subtracted",
-    "cold call": "if times_each_call fails, fix it; else reset the peak between warm-up and timed calls",
+    "nothing is subtracted, and": "after the warm-up, reset_peak() and subtract allocated()",
+    "cold call": "fix times_each_call first if it fails; else reset the peak after the warm-up",
     "last call": "reset the peak once, before all timed calls, and not in the loop",
     "not subtracted": "subtract allocated(), read right before the timed calls",
     "warm-up kept": "read allocated() after the warm-up",

@@ -239,7 +239,7 @@ WAY = record(peak=INTEGER, kept=INTEGER, sum=INTEGER, left=INTEGER, operators=ma
 PEAK_HINTS = {
     "a variable keeps": "model(inputs).float().square().mean().backward(), as one expression",
     "kilobytes": "return bytes: leave out the division",
-    "of all [memory]": "record model(inputs).float().square().mean().backward(), and all its events",
+    "of all [memory]": "record model(inputs).float().square().mean().backward() as a whole",
     **dict.fromkeys(
         ("self_bytes includes", "the operator itself"),
         "take self_cpu_memory_usage, and not cpu_memory_usage, into self_bytes",

@@ -169,7 +169,7 @@ def stack_answers_alike(stacks: Pair) -> Verdict:
     why: Causes = {
         **WHY,
         "gradient": (
-            "the result is right, and usually the wrong layers are computed again: a lambda in a loop calls the last",
+            "usually the wrong layers are computed again: a lambda in a loop calls the last",
             "checkpoint(self.layers[first:last], x, use_reentrant=False), without a lambda",
         ),
         "": (

@@ -43,7 +43,7 @@ APART = {
 KEPT: Causes = {
     "batch norm": ("buffers must not count: they are there anyway", NOT_KEPT),
     "halves": (
-        "two views of one storage are kept: the storage must count once, with its own address and size",
+        "two views of one storage are kept: it must count once, with its own address and size",
         STORAGE,
     ),
     "autocast": (

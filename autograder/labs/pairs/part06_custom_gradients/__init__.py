@@ -88,8 +88,8 @@ swiglu.same(
         ),
         "gradient of gate": (
             (
-                "the gradient of gate must be s * (1 + gate * (1 - s)), s = sigmoid(gate), times up, "
-                "times the gradient of the result"
+                "the gradient of gate must be s * (1 + gate * (1 - s)), s = sigmoid(gate), times "
+                "up, times the gradient of the result"
             ),
             "multiply both gradients, of gate and of up, by the one that backward gets",
         ),

@@ -214,7 +214,8 @@ def captured(student: Student, rig: Rig) -> Any:
 def flex_is_reached(captured: Observation) -> Verdict:
     """Inside torch.compile, windowed_attention is one graph with one call of flex_attention, which gets the mask."""
     graphs, calls, masked = (captured.values[name] for name in ("graphs", "calls", "masked"))
-    measured = f"{calls} calls of flex_attention in {graphs} graphs, {masked} of them with a mask; one of each is right"
+    measured = f"{calls} calls of flex_attention in {graphs} graphs, {masked} of them with a mask"
+    measured += "; one of each is right"
     if not calls:
         why = "no flex_attention in the graph: something else computes attention"
         return Failed(measured, why, "call flex_attention itself")
@@ -288,8 +289,8 @@ banded.same(
     why={
         "gradient": (
             (
-                "the result is right, and a gradient is not: usually keys that two blocks of rows share "
-                "get only one of two shares"
+                "the result is right, and a gradient is not: usually keys that two blocks of rows "
+                "share get only one of two shares"
             ),
             "use the slices of q, k and v as they are, without detach() or .data",
         ),

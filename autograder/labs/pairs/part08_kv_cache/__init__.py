@@ -75,8 +75,8 @@ cache.calls(
             "add keys.shape[2] in each append",
         ),
         "": (
-            "append must return keys and values of all positions so far, of the sequences kept, in order",
-            "keep the buffer in self; buffer[:, :, start:start + n] = keys; return buffer[:, :, :start + n]",
+            "append must return keys and values of all positions so far, by sequence, in order",
+            "in self: buffer[:, :, start:start + n] = keys; return buffer[:, :, :start + n]",
         ),
     },
     hints={
@@ -231,7 +231,7 @@ HINTS: Causes = {
         "call neither model.eval() nor model.train()",
     ),
     f"{CALLS}, number of entries": (
-        "the model must be called `count` times in all: the first call gets the prompt and chooses the first token",
+        "the model must be called `count` times: the first call, of the prompt, gives a token",
         "for _ in range(count): one call, one new token",
     ),
     CALLS: (

@@ -61,7 +61,7 @@ advance.same(
     name="advance_matches",
     says="advance returns the particles after all steps, for any number of particles and steps.",
     slips={OLD: by_old_position},
-    why="a step must be position += dt * velocity, then velocity -= dt * position ** 3, and no more",
+    why="a step must be position += dt * velocity, then velocity -= dt * position ** 3",
     hints={
         OLD: "change all positions first, and then the velocities",
         "changed: particles": "clone before the loop: contiguous() may return the caller's memory",
@@ -169,7 +169,7 @@ roof.same(
             "keep the result of the call inside of FlopCounterMode",
         ),
         "flops": (
-            "flops must be what FlopCounterMode counts: 2 for each multiply-add, 0 for elementwise work",
+            "FlopCounterMode must count: 2 for each multiply-add, 0 for elementwise work",
             "make the call under FlopCounterMode(display=False), and ask it for get_total_flops()",
         ),
         "twice, bytes": ("a tensor that is passed twice must count once", STORAGES),

@@ -105,7 +105,7 @@ ROW_HINTS: Causes = {
         "take both by the same list: self.features[indices] and self.labels[indices]",
     ),
     "a batch, result": (
-        "a batch must have the rows and labels of its indices, in their order, an index twice as well",
+        "a batch must have rows and labels of its indices in their order, one twice as well",
         "self.transform(self.features[indices]), self.labels[indices]",
     ),
     'result 2": int64 (1,)': ("the label is a tensor of one number", "self.labels[index]"),
@@ -123,7 +123,7 @@ def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
     why = {
         "length": "the length must be the number of rows",
         "changed": "your code keeps what an earlier transform returned",
-        "": "one row must go through transform as a batch of one, of which the first row is returned",
+        "": "one row must go through transform as a batch of one, and come back alone",
     }
     try_ = "self.transform(self.features[index : index + 1])[0], self.labels[index]"
     return hinted(outputs.same(rows_one_by_one, 1e-6, why=why, try_=try_), ROW_HINTS)

@@ -46,7 +46,7 @@ HINTS: Causes = {
         "pop a block from its list when you hand it out",
     ),
     "nothing at address": (
-        "a block goes back that this arena does not hold: a second time, or from another pool's list",
+        "a block goes back that this arena does not hold: twice, or from another pool's list",
         "fix follows_the_script first if it fails; else clear the lists in trim",
     ),
     "raised KeyError": IN_USE,
@@ -263,7 +263,7 @@ pool.calls(
             "fix refuses_misuse first if it fails; else forget the addresses that go back",
         ),
         EXACT: (
-            "the limit of this pool is just what the blocks for these sizes take, and that is allowed",
+            "the limit is just what the blocks for these sizes take, and that is allowed",
             "refuse only if held + the rounded size > limit",
         ),
         REST: (
@@ -284,7 +284,7 @@ pool.calls(
             "add a block only after its raw allocation",
         ),
         "a limit": (
-            "the pool must trim before it goes above the limit, and raise MemoryError if that is too little",
+            "the pool must trim before it goes above the limit, and else raise MemoryError",
             "before a raw allocation: if held + block > limit, trim, compare again, and raise if it is still above",
         ),
         "": "allocate must return an address that a raw allocation returned",

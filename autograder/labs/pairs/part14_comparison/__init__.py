@@ -217,8 +217,8 @@ tables.same(
         ),
         "": (
             (
-                "optimized_ms must decide for time and optimized_mb for memory, and no figure of the "
-                "baseline, with a tolerance of 0.05 if none is given"
+                "optimized_ms must decide for time and optimized_mb for memory, and no figure of "
+                "the baseline, with a tolerance of 0.05 if none is given"
             ),
             "after > before * (1 + tolerance), for the column of the goal",
         ),
@@ -231,7 +231,7 @@ tables.same(
 consistent = study.is_consistent(
     judges.verdict_problem,
     says="pairs.csv has the form, ratios that follow from their columns, verdicts about the goal, and one device.",
-    try_="fix compares_both first if it fails; then run python part14_comparison.py, and submit its file",
+    try_="fix compares_both first if it fails; then run part14_comparison.py, and submit its file",
 )
 
 
