@@ -125,7 +125,7 @@ def regions_keep_names(regions: Pair) -> Verdict:
     try_ = f"{REGION}: a module compiles itself in place"
     if wrong or names != expected:
         measured = f"state_dict has {wrong}" if wrong else f"{len(names)} names in state_dict"
-        why = f"torch.compile(module) wraps the module; checkpoints need {expected[-1]} and others"
+        why = "torch.compile(module) wraps the module, so names of weights change"
         return Failed(measured, why, try_)
     if regions.student.values["nothing"]:
         why = "the model was compiled in place, and the function has no return"
