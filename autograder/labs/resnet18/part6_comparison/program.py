@@ -222,7 +222,7 @@ def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: P
 
 @part.check(basis="outputs")
 def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
-    """Options that cannot work are a usage error: status 2, before anything is trained. All others work together."""
+    """Options that cannot work are a usage error: status 2, before any training. All other options work together."""
     for at, options in enumerate((*REFUSED, *TAKEN)):
         refused, ended = at < len(REFUSED), refusals.values["statuses"][at] == 2
         if ended and not refused:
