@@ -25,10 +25,10 @@ FIRST = "first "
 """Before a column in a ratio: that of the first row."""
 ROUNDED = 0.0051  # half of the last of two decimals: an epoch on a GPU may take 0.02 s
 MISMATCH = re.compile(
-    r"(?P<figure>.+? is [^:]+?)(?:: (?P<cause>.+) \((?P<right>\S+ is right)\)"
-    r"| where (?P<alone>\S+ is right))"
+    r"(?P<figure>.+? is [^:]+?)(?:: (?P<cause>.+) \((?P<right>[^()]+ is right)\)"
+    r"| where (?P<alone>.+ is right))"
 )
-"""What `Form.mismatch` says."""
+"""What `told_wrong` says."""
 UNUSUAL = "no usual mistake gives this number"
 
 Row = Mapping[str, Any]
@@ -239,7 +239,7 @@ class Form:
         reported = "None" if row[column] is None else f"{row[column]:{digits}}"
         measured = f"{column}{of} is {reported}{unit}"
         right = f"{expected:{digits}} is right"
-        return f"{measured}: {why} ({right})" if why else f"{measured} where {right}"
+        return told_wrong(measured, why, right)
 
     def machine_problem(self, rows: Sequence[Row], device: str, *, on_gpu: bool) -> str:
         """Say which row names another device than the one it ran on, or gives a CPU a GPU's memory."""
@@ -284,8 +284,13 @@ class Form:
         return "\n".join(["| column | unit | |", "|---|---|---|", *lines, ""])
 
 
+def told_wrong(figure: str, cause: str, right: str) -> str:
+    """Say in one sentence that a figure is wrong; `parted` takes it apart."""
+    return f"{figure}: {cause} ({right})" if cause else f"{figure} where {right}"
+
+
 def parted(problem: str) -> tuple[str, str]:
-    """Part what `Form.mismatch` says into the figure, with the right one, and its cause; other problems have none."""
+    """Part what `told_wrong` says into the figure, with the right one, and its cause; other problems have none."""
     told = MISMATCH.fullmatch(problem)
     if told is None:
         return problem, ""

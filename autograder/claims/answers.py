@@ -17,6 +17,7 @@ from typing import Any
 
 from autograder.checks import trace as profile
 from autograder.checks.hints import Hints, hinted
+from autograder.checks.table_form import parted
 from autograder.claims.questions import (
     CAUSES,
     Known,
@@ -167,6 +168,9 @@ class Answers:
                 if why := self.made_problem(*each, group):
                     gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
                     measured = f"the grader's made profile {number}, {gpu} a GPU"
+                    figure, cause = parted(why)
+                    if cause:
+                        measured, why = f"in {measured}: {figure}", cause
                     judged = Failed(measured, why, try_ or self.see)
                     return hinted(judged, {**SLIPPED, **hints})
             return Passed(f"{len(expected)} made profiles")

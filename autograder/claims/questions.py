@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from autograder.checks import trace as profile
 from autograder.checks.numerics import close, explained, shown
+from autograder.checks.table_form import told_wrong
 from autograder.model import Failed, Passed, Verdict
 from autograder.traces.record import Slice, Trace
 
@@ -97,11 +98,7 @@ class Question:
             lost = min(self.rounded / max(abs(value), self.rounded), ROUNDED)
             why = explained(value, stories, max(EXACT, lost))
         told = f"{name} is {shown(value)}"
-        return (
-            f"{told}: {why}; {shown(right)} is right"
-            if why
-            else f"{told}, and {shown(right)} is right"
-        )
+        return told_wrong(told, why, f"{shown(right)} is right")
 
     def fit(self, name: str, value: Any, trace: Trace, try_: str) -> Verdict:
         """Pass an answer that a profile bears out, under some accepted definition."""

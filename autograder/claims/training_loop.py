@@ -206,14 +206,16 @@ class TrainingLoop:
             own = [(trusted["plain"] or 0.0, OWN_LOSS)] if smoothing else []
             own += [(factor * epoch.loss, words) for words, factor in slips.items()]
             listing = losses if listed else expected
-            problem = numerics.loss_problem(reported["loss"], listing, epoch, own, within)
-            problem = problem or numerics.accuracy_problem(reported["accuracy"], epoch)
+            lost = numerics.loss_problem(reported["loss"], listing, epoch, own, within)
+            problem = lost or numerics.accuracy_problem(reported["accuracy"], epoch)
             loss, accuracy = (
                 "nan, inf or no number" if reported[it] is None else shown(reported[it])
                 for it in ("loss", "accuracy")
             )
-            measured = f"loss {loss}, accuracy {accuracy} %"
-            return Failed(measured, *problem) if problem else Passed(measured)
+            if problem:
+                wrong = f"loss is {loss}" if lost else f"accuracy is {accuracy} %"
+                return Failed(wrong, *problem)
+            return Passed(f"loss {loss}, accuracy {accuracy} %")
 
         values = dict.fromkeys(("sizes", "right"), list_of(INTEGER))
         values |= dict.fromkeys(("loss", "accuracy", "plain"), optional(NUMBER))

@@ -124,14 +124,14 @@ KNOWN, SLIPS = GPU.expected(), GPU.slips()
 STORIES = {
     "right": ("gpu", {}, ""),
     "missing": ("gpu", {"gap_cause": ...}, "'gap_cause' is missing"),
-    "another cause": ("gpu", {"gap_cause": "lunch"}, f"gap_cause is 'lunch', and '{KNOWN['gap_cause']}' is right"),
+    "another cause": ("gpu", {"gap_cause": "lunch"}, f"gap_cause is 'lunch' where '{KNOWN['gap_cause']}' is right"),
     "added up": ("gpu", {"gpu_utilization_percent": SLIPS["gpu_utilization_percent"]["durations were added up, and kernels that overlap counted twice"]}, ": durations were added up, and kernels that overlap counted twice"),
     "a fraction": ("data", {"data_wait_percent": KNOWN["data_wait_percent"] / 100}, ": that is the fraction, and it must be in percent"),
     "the rest": ("data", {"copy_overlap_percent": 100 - KNOWN["copy_overlap_percent"]}, ": that is the rest"),
     "in seconds": ("cpu", {"longest_wait_ms": KNOWN["longest_wait_ms"] / 1000}, ": the unit is one step too large"),
     "in ns": ("work", {"kernel_mean_us": KNOWN["kernel_mean_us"] * 1000}, ": the unit is one step too small"),
-    "text": ("work", {"kernel_mean_us": "many"}, "kernel_mean_us is 'many', and "),
-    "nothing": ("cpu", {"host_busy_percent": None}, "host_busy_percent is None, and "),
+    "text": ("work", {"kernel_mean_us": "many"}, "kernel_mean_us is 'many' where "),
+    "nothing": ("cpu", {"host_busy_percent": None}, "host_busy_percent is None where "),
     "a reason for nothing": ("data", {"reason": "no GPU"}, "reason says why something is null, and nothing is"),
 }  # fmt: skip
 
@@ -157,7 +157,7 @@ def test_a_wrong_answer_where_none_is_right_has_no_story():
         {**known, "host_to_device_ms": 0.0, "reason": "no GPU"}, known, {}, "data"
     )
 
-    assert "host_to_device_ms is 0, and None is right" == found
+    assert "host_to_device_ms is 0 where None is right" == found
 
 
 # --- a profile that was handed in -------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def test_names_may_come_as_any_sequence(judge):
 
     found = judge(source, only=["finds_the_top_operators"])["finds_the_top_operators"]
 
-    assert "top_operators is ['0', '1', '2'], and " in found.why
+    assert "top_operators is ['0', '1', '2'], and " in found.measured
 
 
 # --- the files that are handed in -------------------------------------------------------------------------------------
