@@ -97,6 +97,8 @@ class Question:
                 stories.append((right / 1000, "the unit is one step too large"))
             lost = min(self.rounded / max(abs(value), self.rounded), ROUNDED)
             why = explained(value, stories, max(EXACT, lost))
+        if right is None:
+            why = "the profile does not answer it"
         told = f"{name} is {shown(value)}"
         return told_wrong(told, why, f"{shown(right)} is right")
 

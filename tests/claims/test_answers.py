@@ -157,7 +157,7 @@ def test_a_wrong_answer_where_none_is_right_has_no_story():
         {**known, "host_to_device_ms": 0.0, "reason": "no GPU"}, known, {}, "data"
     )
 
-    assert "host_to_device_ms is 0 where None is right" == found
+    assert "host_to_device_ms is 0: the profile does not answer it (None is right)" == found
 
 
 # --- a profile that was handed in -------------------------------------------------------------------------------------
