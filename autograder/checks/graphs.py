@@ -9,7 +9,7 @@ from autograder.checks.hints import Hints
 
 GRAPHS: Hints = {
     "Python has to look": "leave the value in a tensor: no .item(), float() or `if` on it",
-    "no compiled graph ran": "call what torch.compile returns, with the backend that is given",
+    "no compiled graph ran": "call what torch.compile(..., backend=backend) returns",
     "built again": "put a number that changes into a tensor",
     "in pieces": "torch.compile(model, ..., fullgraph=True) of the whole model, and not of its layers",
     "some calls ran no": "call the compiled model for every batch, the first and the last too",
@@ -39,7 +39,10 @@ def graph_problem(
     ran = " and ".join(f"{count} {kind}" for kind, count in runs.items())
     measured = f"{ran} graphs ran in {calls} calls" + f", {built} were built" * (builds > 0)
     took = f"; a graph takes {noted['parameters']} of {parameters} parameters"
-    eager = "no compiled graph ran: the model is used uncompiled, or with a different backend"
+    eager = (
+        "no compiled graph ran: usually torch.compile is not called, its result is not used, "
+        "or it gets a different backend"
+    )
     pieces = "the model is compiled in pieces: several graphs ran in a call"
     left_out = "some calls ran no compiled graph"
     problems = (

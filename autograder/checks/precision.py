@@ -122,8 +122,12 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
     if sixteen_bits(weights):
         return NARROW
     if distance(weights, amp.baseline.arrays["weights"]) <= within.weights:
-        scaled = "the losses are not: scaled, or taken in 16 bits outside autocast"
-        return f"the weights are right, {CUT if rounded(losses, expected) else scaled}"
+        is_scaled = distance(losses, expected) > 1
+        cause = (
+            "they are scaled" if is_scaled else "the criterion runs in 16 bits, outside autocast"
+        )
+        wrong = f"but the returned losses are wrong: usually {cause}"
+        return f"the weights are right, {CUT if rounded(losses, expected) else wrong}"
     if abs(losses[0] - expected[0]) > within.losses:
         return "the first loss differs already: not the criterion's on the whole first batch, in train()"
     return (

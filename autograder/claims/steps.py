@@ -19,7 +19,7 @@ Made = Callable[[Student, Rig, Any], tuple[Any, Callable[[], Any]]]
 STEP = record(nodes=INTEGER, built=INTEGER, runs=INTEGER)
 """What a step did: autograd nodes that ran one by one, graphs that were built, graphs that ran."""
 ARRAYS = dict.fromkeys(("start", "weights", "losses"), ("float64", 1))
-EAGER = "no compiled graph ran: a different backend was used, or the step is eager"
+EAGER = "no compiled graph ran: usually the step is not compiled, or it gets a different backend"
 OUTSIDE = (
     "a part of the backward pass is not in a compiled graph: backward() is called outside of what is "
     "compiled, or compiled autograd was off when torch.compile was called"

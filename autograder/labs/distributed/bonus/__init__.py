@@ -236,7 +236,7 @@ alone.keeps_less(
     name="keeps_the_sum_and_a_number",
     says="Beside its results, add_norm keeps at most a tenth of what PyTorch's operators keep for the backward pass.",
     why="your AddNorm keeps more than total, weight and one number for each row",
-    try_="save total, weight and the root of each row, not x and residual, and compute the rest again in backward",
+    try_="save total, weight and the root of each row, nothing else, and compute the rest again in backward",
 )
 
 # --- launches ---------------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from autograder.labs.foundations.part2_loops.judges import (
     MIRRORED,
     NAN,
     NONE,
+    clips_the_mean,
 )
 
 FUNCTIONS = ("running_clipped_mean", "masked_mean", "pairwise_distances", "top_k_hits")
@@ -153,6 +154,12 @@ means.same(
     name="running_mean_is_right",
     says="running_clipped_mean equals the loop, also for no value, one value, whole numbers and NaN.",
     why=MEANS,
+    slips={
+        (
+            "your code clips the running mean, and not each value before the sum",
+            MEANS[""][1],
+        ): clips_the_mean
+    },
     try_=FIRST,
 )
 masked.same(

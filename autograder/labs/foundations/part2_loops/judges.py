@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograder.checks.hints import Causes
 
 FIRST = "compare with given.loops on a few rows"
@@ -41,6 +43,13 @@ MEANS: Causes = {
         "values.clamp(low, high).cumsum(0) / torch.arange(1, n + 1)",
     ),
 }
+
+
+def clips_the_mean(values: Any, low: float, high: float) -> Any:
+    """Return what comes of clipping the running mean in the place of the values."""
+    floats = values if values.is_floating_point() else values.float()
+    return (floats.cumsum(0) / values.new_ones(values.shape).cumsum(0)).clamp(low, high)
+
 
 MASKED: Causes = {
     HOLES: (

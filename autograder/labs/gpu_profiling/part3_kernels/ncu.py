@@ -104,9 +104,13 @@ def choice_problem(words: Sequence[str], measured: Sequence[str], wanted: Sequen
         return "the line has no --kernel-name, so every kernel is measured"
     missed = [name for name in wanted if name not in measured]
     if missed and not kernel.startswith(REGEX):
-        quotes = ": its quotes stay, as no shell removes them" if kernel[:1] in ("'", '"') else ""
+        if kernel[:1] in ("'", '"'):
+            begins = (
+                f"the word after --kernel-name begins with {kernel[0]} and not with {REGEX[:-1]}"
+            )
+            return f"{begins}: ncu gets each word as it is, and no shell removes quotes"
         regex = f"--kernel-name {kernel[:60]} does not begin with {REGEX}"
-        return f"{regex}, so {missed[0]} is not measured{quotes}"
+        return f"{regex}, so {missed[0]} is not measured"
     if missed:
         return f"the expression does not match {missed[0]}"
     more = [name for name in measured if name not in wanted]

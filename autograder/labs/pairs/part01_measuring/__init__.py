@@ -307,6 +307,10 @@ two.same(
             "put 1.96 in the place of 2",
         ): judges.of_two_deviations,
         (
+            "your ratio is upside down: the candidate's mean over the baseline's",
+            "baseline.mean_time / candidate.mean_time",
+        ): judges.upside_down,
+        (
             "your code computes ratio * (1 -+ 1.96 s), and not ratio * exp(-+1.96 s)",
             "ratio * math.exp(-1.96 * s), ratio * math.exp(1.96 * s)",
         ): judges.of_a_line,
@@ -327,7 +331,7 @@ two.same(
             "compare low and high with 1, in this order",
         ),
         "entry 1": (
-            "entry 1 must be the ratio: the baseline's mean over the candidate's",
+            "the ratio (first value) must be the baseline's mean over the candidate's",
             "baseline.mean_time / candidate.mean_time",
         ),
         "entry": (

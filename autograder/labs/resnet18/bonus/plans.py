@@ -186,7 +186,7 @@ COUNTED = {  # words of a case -> why its bytes are wrong, and what to try
     ),
     "of total": ("it must be the sum of the six other lines", "add up the six others"),
     "": (
-        "your code leaves some of these bytes out, or counts others",
+        "usually some of these bytes are left out, or others are counted",
         "add up untyped_storage().nbytes() of all these tensors after a step, each storage once",
     ),
 }

@@ -246,7 +246,7 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
     """make_data("cifar10") returns the training pictures and classes of torchvision's CIFAR10, transformed."""
     why = {
         "the set": "your code must read the training set of CIFAR10",
-        "class of": "your code changes the classes, or the order of the samples",
+        "class of": "usually your code returns another data set, or changes classes or their order",
         "picture": "CIFAR10 gets no make_transforms(image_size), or the order of samples changes",
     }
     try_ = (
@@ -269,7 +269,9 @@ def falls_back(sources: Pair) -> Verdict:
         # Which pictures of CIFAR-10 these are, reads_cifar10 says.
         read = expected == "cifar10" and got == "other data" and came["sets"] > 0
         if got != expected and not read:
-            return Failed(f"{measured}, and {expected} is right", cause, step)
+            never = expected == "cifar10" and not came["sets"]
+            why = "your code does not call CIFAR10(...)" if never else cause
+            return Failed(f"{measured}, and {expected} is right", why, step)
         if came["elsewhere"]:
             measured = f'make_data("{data}", folder="/tmp/x") downloads, but not into "/tmp/x"'
             why = "CIFAR10(...) does not get the argument folder as root"
