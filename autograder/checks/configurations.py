@@ -171,15 +171,15 @@ def _leaks(printed: float) -> list[Slip]:
     return [
         (
             3 * printed,
-            ": it ran in the process of an earlier run, and what that left behind reaches it; start one for each",
+            ": usually it ran in the process of an earlier run, and finds what that run left behind",
         ),
         (
             5 * printed,
-            ": another Python ran it; begin the command with sys.executable",
+            ": usually another Python ran it",
         ),
         (
             printed / 2,
-            ": another run took its cores at the same time; start one when the last has ended",
+            ": usually another run took its cores at the same time, or your code halved the figure",
         ),
     ]
 

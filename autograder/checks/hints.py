@@ -15,6 +15,9 @@ Hints = Mapping[str, str]
 """What to try, by words that stand in what a failure says; the first that fits counts."""
 
 USUAL: Hints = {
+    "it is the mean, and it includes": (
+        "make one call that is not timed; then statistics.median(seconds) of calls timed one by one"
+    ),
     "take the median": "statistics.median(seconds) of the calls that were timed one by one",
     "fewer calls than repeats": (
         "time `repeats` calls one by one, after one call that is not timed"

@@ -133,7 +133,10 @@ def median_problem(
             mean,
             "it is the mean, so one slow call decides it: take the median",
         ),
-        (mean + 1000 * timing.COLD / repeats, slow),
+        (
+            mean + 1000 * timing.COLD / repeats,
+            "it is the mean, and it includes the slow first call: warm up before, take the median",
+        ),
         (
             expected * 1.05,
             slow
@@ -162,7 +165,9 @@ def median_problem(
             "its clock is process_time(), which adds up what each thread computes: perf_counter()",
         ),
     ]
-    otherwise = slow if row[column] >= expected + 1000 * timing.COLD / (repeats + 2) else ""
+    otherwise = (
+        f"usually {slow}" if row[column] >= expected + 1000 * timing.COLD / (repeats + 2) else ""
+    )
     return form.mismatch(row, column, expected, timing.EXACT, usual, otherwise)
 
 

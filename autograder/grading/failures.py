@@ -96,7 +96,10 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     ),
     "apart": (
         "the processes did not make the same collective calls",
-        "let all processes make the same collective calls, in one order, with tensors of one size",
+        (
+            "let all processes make the same collective calls, in one order, with tensors of one size: "
+            "none under an if on the rank"
+        ),
     ),
     "left early": (
         "a process returned, and another one still waits for it in a collective call",
@@ -141,6 +144,10 @@ EXCEPTIONS: Mapping[str, str] = {
     "overlapping meshes": "call fully_shard on each block first, and on the model after its blocks",
     "persistent_workers option needs": "persistent_workers=True only where num_workers is above 0",
     "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
+    "CUDA out of memory: in this test": (
+        "take the size of a batch from the options, or from your search: each of its attempts must "
+        "train a whole step with the same options"
+    ),
     "on the same device": "move the model once, and each batch in its step, by .to(device)",
     "printed more than": "print at most a few lines: nothing for each sample, batch or step",
     "unexpected keyword argument": "give the function the parameters of the template, by their names",

@@ -134,16 +134,18 @@ def test_an_empty_builds_on_may_be_none():
     [
         pytest.param({}, "", id="copied"),
         pytest.param(
-            {"AMP": {"throughput": 720.0}}, "start one for each", id="left by an earlier run"
+            {"AMP": {"throughput": 720.0}},
+            "usually it ran in the process of an earlier run",
+            id="left by an earlier run",
         ),
         pytest.param(
             {"AMP": {"throughput": 1200.0}},
-            "is right: another Python ran it; begin the command with sys.executable",
+            "is right: usually another Python ran it",
             id="another Python",
         ),
         pytest.param(
             {"AMP": {"throughput": 120.0}},
-            "start one when the last has ended",
+            "usually another run took its cores at the same time",
             id="at the same time",
         ),
         pytest.param(

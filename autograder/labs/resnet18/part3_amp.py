@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from autograder.checks import comparison as compare
@@ -220,7 +219,7 @@ def clips_true_gradients(clipping: Pair) -> Verdict:
             why = "a gradient was NaN or infinite before it was clipped"
             return Failed(f"{CLIPPED[mode]}: {problem}", why, CLIP[mode])
         if mode in off:
-            why, try_ = _misclipped(off, update, numerics.sixteen_bits(weights))
+            why, try_ = _misclipped(mode, update, numerics.sixteen_bits(weights))
             return Failed(measured, why, try_, numerics.shares(update=update.error / UPDATE))
     furthest = max(update.error for update in updates.values())
     return Passed(measured, numerics.shares(update=furthest / UPDATE))
@@ -239,9 +238,8 @@ CLIP = {
 }
 
 
-def _misclipped(off: Sequence[str], moved: numerics.Update, narrow: bool) -> tuple[str, str]:
-    """Say how the first of those that are *off* was clipped."""
-    mode, where = off[0], ", ".join(CLIPPED[it] for it in off)
+def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, str]:
+    """Say how gradients were clipped in a mode whose weights moved otherwise."""
     if mode == "amp" and moved.ratio < 0.1:
         why = "clipping came before unscale_, or without it"
         if moved.ratio * SCALE > 1.5:
@@ -254,10 +252,13 @@ def _misclipped(off: Sequence[str], moved: numerics.Update, narrow: bool) -> tup
         why = f"{CLIPPED[mode]} moves twice as far: each step is taken twice"
         return why, "call step(optimizer) once for each batch"
     if moved.ratio > 1.5 and same_direction:
-        ways = "not at all, or value by value"
-        return f"{where}: gradients were not clipped to max_grad_norm: {ways}", CLIP[mode]
+        why = (
+            "the norm of all gradients was not clipped to max_grad_norm: usually clip_grad_norm_ "
+            "is missing or comes too late, or clip_grad_value_ stands in its place"
+        )
+        return why, CLIP[mode]
     if moved.ratio > 1.5:
-        why = f"{where}: each gradient, or each of its values, was clipped by itself"
+        why = "each gradient, or each of its values, was clipped by itself"
         return why, "one clip_grad_norm_ of all model.parameters(): all get one factor"
     why = f"{CLIPPED[mode]} moves in a different direction"
     return why, f"the same steps as in the plain loop, but clipped: {CLIP[mode]}"

@@ -73,8 +73,8 @@ def mismatch(of_ranks: Sequence[Calls]) -> str:
             for number, (call, beside) in enumerate(zip(own, other, strict=False), 1):
                 if _differ(call, beside):
                     return (
-                        f"call {number}: rank {first} {words(call)} "
-                        f"where rank {rank} {words(beside)}"
+                        f"collective call {number}: rank {first} {words(call)}, "
+                        f"and rank {rank} {words(beside)}"
                     )
     return ""
 

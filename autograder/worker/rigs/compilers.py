@@ -131,8 +131,8 @@ class Compiler:
             default=0,
         )
         if kind != "inference" and most > self._room * (2 if kind == "forward" else 1):
-            why = f"no room for {most} samples in the compiled {kind} pass; did attempt train as it is asked?"
-            raise torch.OutOfMemoryError(f"CUDA out of memory, says the made training: {why}")
+            why = f"in this test {most} samples do not fit (compiled {kind} pass)"
+            raise torch.OutOfMemoryError(f"CUDA out of memory: {why}")
 
 
 def _eager(graph: Any, *_: Any, **__: Any) -> Any:

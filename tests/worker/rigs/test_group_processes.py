@@ -91,11 +91,11 @@ ENDS = {
     "it raises": (grouped(reduces, raises), "in the process of rank 1: ValueError: no such thing"),
     "it reduces more": (
         grouped(lambda: reduces(84), lambda: reduces(106)),
-        "call 2: rank 0 reduces 336 bytes where rank 1 reduces 424",
+        "collective call 2: rank 0 reduces 336 bytes, and rank 1 reduces 424",
     ),
     "it makes another call": (
         grouped(dist.barrier, reduces),
-        "call 2: rank 0 waits at a barrier where rank 1 reduces 12 bytes",
+        "collective call 2: rank 0 waits at a barrier, and rank 1 reduces 12 bytes",
     ),
 }
 
@@ -170,7 +170,7 @@ def test_groups_within_the_group_have_an_order_of_their_own():
     other = [call("all_reduce", 8, 0, 1), call("gather", 8, 0, 1)]
 
     assert "" == call_order.mismatch([alike, other])
-    assert "call 2: rank 0 calls gather with 4 bytes where rank 1 broadcasts 8 bytes" == (
+    assert "collective call 2: rank 0 calls gather with 4 bytes, and rank 1 broadcasts 8 bytes" == (
         call_order.mismatch([alike, [other[0], call("broadcast", 8, 0, 1)]])
     )
     assert "" == call_order.ahead([alike, other], 1)

@@ -118,8 +118,8 @@ WHY: Causes = {
         "torch.autocast(device.type, torch.bfloat16, enabled=args.amp) around both, in training alone",
     ),
     "steps taken": (
-        "K batches must make one step, and an epoch here has one step",
-        "optimizer.step() after each K batches, and after the last batch",
+        "each K batches must make one step, in every epoch",
+        "call optimizer.step() and zero_grad() only when K batches are done, not after each batch",
     ),
     "after the profile": (
         "the profiled epoch must come last, after all others and after the test",

@@ -21,7 +21,10 @@ def linear(
     for name in names:
         drawn = _beside(panels, scales, rows, name)
         if all("linear" in scale for scale in drawn):
-            return f"the axes of {name} are {' and '.join(drawn[0].split()) if drawn else 'none'}, not both logarithmic"
+            if not drawn:
+                return f"there is no panel of {name}"
+            x, y = drawn[0].split()
+            return f"in the panel of {name} x is {x} and y is {y}, and both must be logarithmic"
     return ""
 
 

@@ -262,7 +262,7 @@ def draw_program(
 
 
 lines.same(
-    {"three rounds": {"kept": 1000, "large": 2000, "helper": 8000, "rounds": 3}},
+    {"a loop of three rounds": {"kept": 1000, "large": 2000, "helper": 8000, "rounds": 3}},
     oracle=made.memory,
     within=0.0,
     slips={
@@ -284,8 +284,14 @@ PEAK = {"figure": "peak_bytes"}
 lines.same(
     {
         "any sizes": PEAK,
-        "three rounds": {**PEAK, "kept": 1000, "large": 2000, "helper": 8000, "rounds": 3},
-        "two rounds": {**PEAK, "kept": 3000, "large": 10, "helper": 10, "rounds": 2},
+        "a loop of three rounds": {
+            **PEAK,
+            "kept": 1000,
+            "large": 2000,
+            "helper": 8000,
+            "rounds": 3,
+        },
+        "a loop of two rounds": {**PEAK, "kept": 3000, "large": 10, "helper": 10, "rounds": 2},
     },
     families=(),
     oracle=made.memory,

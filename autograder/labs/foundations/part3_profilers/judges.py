@@ -118,8 +118,8 @@ IMAGES = {
     ),
     "": (
         (
-            "each image must get gamma 2.2, then be scaled to 0 ... 1 over the whole image, then be "
-            "resized: bilinear with antialias"
+            "usually one step differs: gamma 2.2, then min and max over the whole image (not those of "
+            "a channel) become 0 and 1, then resize, bilinear with antialias"
         ),
         "begin with a copy of given.preprocess, and change only the slow line",
     ),

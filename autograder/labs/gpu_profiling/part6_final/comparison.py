@@ -119,7 +119,7 @@ def finds_the_busy_share(shares: Pair) -> Verdict:
 
 
 COPIED = {
-    "took its cores": "subprocess.run(...) for one version after the other: it waits until a run has ended",
+    "took its cores": "run one version at a time by subprocess.run(...), and copy each figure of its run unchanged",
     "an earlier run": "start a new process for each version: subprocess.run(...)",
     "another Python": "begin the command with sys.executable",
     "its profile shows": "call busy_percent(version['profile']) when that version's run has ended",

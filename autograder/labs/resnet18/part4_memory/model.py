@@ -149,7 +149,7 @@ def _no_gradient(nowhere: bool) -> tuple[str, str]:
     if nowhere:
         why = "the parameters that ran are not the ResNet's own: usually a copy's"
         return why, "run the modules of the resnet argument itself, and no copy of them"
-    why = "the gradient is cut off: usually by detach() or no_grad, or they did not run"
+    why = "the gradient is cut off: usually by detach() or no_grad, or these layers did not run"
     return why, "fix gradients_match first if it fails; then pass on each segment's output as it is"
 
 

@@ -34,8 +34,8 @@ def segment_cases(rig: Rig) -> Iterator[tuple[str, Any, Any]]:
             for mode in ("train", "eval"):
                 segment = rig.nets.segment(kind).train(mode == "train")
                 x = rig.tensor(rig.random.normal(size=(BATCH, 3, 8, 8))).requires_grad_(wants)
-                with_ = "with" if wants else "without"
-                yield f"{kind} in {mode}(), input {with_} a gradient", segment, x
+                needs = "a" if wants else "no"
+                yield f"{kind} in {mode}(), input that needs {needs} gradient", segment, x
 
 
 def back(student: Student, rig: Rig, segment: Any, x: Any, times: int = 1, inputs: int = 1) -> Any:
@@ -115,7 +115,7 @@ ASKED_FOR = "your code calls x.requires_grad_() on the caller's tensor"
 
 
 def _no_gradient(case: str) -> tuple[str, str]:
-    if "input with a gradient" not in case and "in train()" in case:
+    if "needs a gradient" not in case and "in train()" in case:
         why = "usually use_reentrant=True: no gradients where the input needs none, as images"
         return why, "checkpoint(segment, x, use_reentrant=False)"
     if "in eval()" in case:
@@ -133,11 +133,14 @@ def gradients_match(gradients: Pair) -> Verdict:
     reported, expected = (side.values["cases"] for side in (gradients.student, gradients.baseline))
     for case, right in zip(reported, expected, strict=False):
         name = right["case"]
+        what, _, where = name.partition(", ")
         there, wanted = (gradient["dtype"] != "nothing" for gradient in (case, right))
         if there and not wanted:
-            return Failed(f"there is a {name}", ASKED_FOR, f"do not change x; {try_}")
+            return Failed(
+                f'case "{where}": there is a {what}', ASKED_FOR, f"do not change x; {try_}"
+            )
         if wanted and not there:
-            return Failed(f"there is no {name}", *_no_gradient(name))
+            return Failed(f'case "{where}": there is no {what}', *_no_gradient(name))
     why: Causes = {
         "output of": "your code changes the segment's mode, its input or its output",
         "a dropout in train()": (

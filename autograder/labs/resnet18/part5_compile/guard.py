@@ -45,7 +45,11 @@ def guard(student: Student, rig: Rig) -> Answer:
     counts = []
     compiler = rig.compiler()
     for eager, limit in ((True, USUAL), (False, drawn)):
-        how = "eager, of SpikeGuard().eval()" if eager else f"compiled, of SpikeGuard({limit})"
+        how = (
+            f"eager, of SpikeGuard().eval() with the default limit {USUAL:g}"
+            if eager
+            else f"compiled, of SpikeGuard({limit})"
+        )
         module = student.SpikeGuard().eval() if eager else student.SpikeGuard(limit)
         run = module if eager else rig.compiled(module, compiler)
         for number, spike in enumerate(spikes):
@@ -76,7 +80,7 @@ SCALED = {  # words of a case -> why its numbers are wrong, and what to try
             "such a batch must become x * (limit / size), "
             "where size is the mean of |x| over the whole batch"
         ),
-        "multiply x by limit / size, also in eval()",
+        "multiply x by limit / size, also in eval(), and keep the template's default limit",
     ),
     "limit": ("your code changes a batch that is not above the limit", FACTOR),
 }

@@ -148,8 +148,8 @@ def _builds_on(expected: Mapping[str, Any]) -> dict[str, str]:
 
 
 RUN = (
-    "subprocess.run([sys.executable, script, *options], ...) for each configuration, "
-    "one after the other"
+    "subprocess.run([sys.executable, script, *options], ...) for one configuration "
+    "at a time; copy each figure of the run unchanged into its row"
 )
 WORKED_OUT = "take speedup and gain from the throughputs of these rows"
 

@@ -22,7 +22,10 @@ from autograder.labs.resnet18.part6_comparison.runs import REFUSED, SEGMENTS, TA
 from autograder.traces.words import many
 
 MOVED = "(on a clock that the grader moves)"
-PLAIN = "put model and optimizer back after warm_up; for each batch zero_grad, backward, step"
+PLAIN = (
+    "put model and optimizer back after warm_up; zero_grad, backward and step for each batch; "
+    "losses: the mean loss of each epoch"
+)
 STILL = 0.01  # of the baseline's update: weights that were not trained
 NO_SCALER = (
     "usually scaler.scale(loss) is missing, or the scaler is off (enabled=False), so small "
@@ -42,8 +45,8 @@ TOGETHER = 0.02 / SMALLER, 0.25
 def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     """Without --amp and other such options, optimized_training.py trains --epochs epochs as the plain loop does."""
     why = (
-        "usually the warm-up left a trace (weights, momentum), "
-        "a step was left out or taken twice, or zero_grad is missing"
+        "usually the warm-up left a trace (weights, momentum), a step is missing or taken twice, "
+        "zero_grad is missing, or losses holds other numbers than the training gave"
     )
     verdict = _follows(plain, why, PLAIN)
     if isinstance(verdict, Failed):
@@ -106,6 +109,26 @@ PACE = {
 
 def _script(run: Pair) -> Script:
     return Script(**run.baseline.values["script"])
+
+
+LEFT_OUT = {  # options -> why batches take other work than theirs, and what to try
+    "--checkpoint": (
+        "usually one of the five segments is not checkpointed",
+        "checkpoint all five segments: the stem, and layer1 to layer4",
+    ),
+    "--amp": (
+        "usually not all passes run under autocast",
+        "autocast around forward pass and loss of each batch",
+    ),
+    "--compile --backend NAME": (
+        "usually --backend is not used, or a part of the model is not compiled",
+        "torch.compile(model, backend=options.backend) of the whole model",
+    ),
+    "--amp --accumulate N --checkpoint": (
+        "usually one of the options switches another one off",
+        "let each option act on its own: no if on another option",
+    ),
+}
 
 
 def _option(
@@ -254,10 +277,12 @@ def _follows(
         return Failed(problem, why, "losses: the mean loss of each epoch")
     off = plain is not None and isinstance(_follows(plain, why, try_), Failed)
     if off:
-        why = "the training without options is already wrong"
+        why = "the run without options already has other losses or weights"
         try_ = "fix trains_as_the_plain_loop first"
     apart = numerics.furthest(observed["losses"], expected["losses"])
-    found = {"losses": ("losses of the epochs", apart, losses)}
+    got, right = (", ".join(f"{it:.6g}" for it in each["losses"]) for each in (observed, expected))
+    name = f"losses is [{got}], and [{right}] is right:"
+    found = {"losses": (name, apart, losses)}
     if apart <= losses and not run.student.values["unsaved"]:
         moved = numerics.update(run)
         running = 0.0 if off else outputs.furthest(observed["running"], expected["running"])
@@ -280,8 +305,8 @@ def _at_work(run: Pair, options: str) -> Verdict | None:
     worked, script = run.student.values["worked"], _script(run)
     if close(worked, script.work, configurations.PACE):
         return None
-    why = "usually an option acts on a part of the work, or --backend is not used"
+    why, try_ = LEFT_OUT[options]
     if close(worked, script.plain, configurations.PACE):
         why = f"that is the speed without {options}"
     measured = f"a batch took {worked:.4g} s, and {script.work:.4g} s is right {MOVED}"
-    return Failed(measured, why, f"apply {options} to all of the training")
+    return Failed(measured, why, try_)

@@ -13,9 +13,11 @@ from autograder.labs.foundations.part1_attention import curves
         pytest.param(["log log"], "", id="both"),
         pytest.param(["log symlog"], "", id="of another kind"),
         pytest.param(
-            ["linear log"], "the axes of ms are linear and log, not both logarithmic", id="one"
+            ["linear log"],
+            "in the panel of ms x is linear and y is log, and both must be logarithmic",
+            id="one",
         ),
-        pytest.param([], "the axes of ms are none, not both logarithmic", id="none"),
+        pytest.param([], "there is no panel of ms", id="none"),
     ],
 )
 def test_a_column_is_drawn_on_logarithmic_axes(scales, words):

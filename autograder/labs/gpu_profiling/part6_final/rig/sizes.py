@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import cycle
 from typing import Any
 from unittest.mock import patch
@@ -84,7 +85,7 @@ class Crowded:
         if torch.compiler.is_compiling():
             return
         if len(arguments[0]) > 2 * self._limit:
-            raise torch.OutOfMemoryError("CUDA out of memory, says the made training")
+            raise torch.OutOfMemoryError(_full(arguments, "forward"))
         self._clock.advance(next(self._passes) + self._left, busy=True)
         self._left = 0.0
 
@@ -94,12 +95,15 @@ class Crowded:
             and len(arguments[0]) > self._limit
             and output.requires_grad
         ):
-            output.register_hook(self._full)
+            output.register_hook(partial(self._raise, _full(arguments, "backward")))
 
-    def _full(self, _: Any) -> None:
-        raise torch.OutOfMemoryError(
-            "CUDA out of memory in the backward pass, says the made training"
-        )
+    def _raise(self, words: str, _: Any) -> None:
+        raise torch.OutOfMemoryError(words)
+
+
+def _full(arguments: Any, kind: str) -> str:
+    count = len(arguments[0])
+    return f"CUDA out of memory: in this test {count} samples do not fit ({kind} pass)"
 
 
 class Sizes:
