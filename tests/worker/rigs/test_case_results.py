@@ -41,7 +41,7 @@ def test_several_results_are_cases_of_their_own():
 
     assert isinstance(judged([together], [together]), Passed)
     fewer = judged([{"sum": ONES.sum(), "each": (ONES, 4)}], [together])
-    assert "case 0, result each, result 2: 4, and 3 is right" == fewer.measured
+    assert 'case "case 0, result each, result 2": 4, and 3 is right' == fewer.measured
 
 
 def test_who_returns_more_entries_than_fit_is_told_the_form():
@@ -50,7 +50,7 @@ def test_who_returns_more_entries_than_fit_is_told_the_form():
 
     wrong = judged(lists, [torch.ones(900)] * 4)
 
-    assert "case 0: list instead of float32 (900,)" == wrong.measured
+    assert 'case "case 0": list instead of float32 (900,)' == wrong.measured
     assert len(str(answered(*lists, exact=False).values)) < 2**16
     with pytest.raises(ValueError, match="ask for fewer"):
         answered(*lists, exact=True)
@@ -60,23 +60,27 @@ WRONG = {
     "a list of numbers": (
         ([1.0, 1.0, 1.0],),
         (ONES,),
-        "case 0: a list or dict instead of float32 (3,)",
+        'case "case 0": a list or dict instead of float32 (3,)',
     ),
-    "the case after it": ((ONES, None, ONES), NOTHING_BETWEEN, "case 2: all numbers are 0.5 times"),
+    "the case after it": (
+        (ONES, None, ONES),
+        NOTHING_BETWEEN,
+        'case "case 2": all numbers are 0.5 times',
+    ),
     "a tensor in its place": (
         (ONES, ONES, 2 * ONES),
         NOTHING_BETWEEN,
-        "case 1: float32 (3,) instead of nothing",
+        'case "case 1": float32 (3,) instead of nothing',
     ),
     "nothing in the place of a tensor": (
         NOTHING_BETWEEN,
         (ONES, ONES, 2 * ONES),
-        "case 1: nothing instead of float32 (3,)",
+        'case "case 1": nothing instead of float32 (3,)',
     ),
     "another object": (
         (ONES, "text", ONES),
         (ONES, ONES, ONES),
-        "case 1: 'text' instead of float32 (3,)",
+        "case \"case 1\": 'text' instead of float32 (3,)",
     ),
 }
 

@@ -152,7 +152,7 @@ def slow(seconds):
 TIMES = {
     "cold": (
         rows({"throughput": 100 / 8.5}),
-        "throughput of Eager is 11.76 samples/s: it includes the slow first",
+        "throughput of Eager is 11.76 samples/s: the slow first pass",
     ),
     "without the wait": (rows({"throughput": 100 / 3}), "the time leaves out the wait for data"),
     "compiled already": (rows({"throughput": 25.0}), "it is the speed of Compiled"),
