@@ -151,7 +151,7 @@ hooks.rounds(
 )
 hooks.collectives(
     "halves_the_bytes",
-    "From the third step on, the hook's all_reduce carries half as many bytes as float32 would.",
+    "The hook's all_reduce carries half as many bytes as float32 would, measured from the third step on.",
     per_step=4,
     bytes=BYTES // 2,
     kinds=["all_reduce"],
