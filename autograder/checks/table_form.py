@@ -232,9 +232,9 @@ class Form:
         """Say that a figure is not the *expected* one, and which usual slip gives it, or *otherwise*; or nothing."""
         if close(row[column], expected, within):
             return ""
-        key = self.columns[0]  # "ms of bytes 1200" would be 1200 ms of bytes
-        of = f" in the row of {self.name(row)}" if key.is_number else f" of {self.name(row)}"
-        of = of if key.name in row else ""
+        key = self.columns[0]
+        before = "in the row of" if key.is_number else "of"  # "ms of bytes 1200" reads as 1200 ms
+        of = f" {before} {self.name(row)}" if key.name in row else ""
         unit = f" {self.units[column]}" if column in self.units else ""
         why = explained(row[column], slips, within) or otherwise
         digits = ".4g" if within > 1e-3 else ".6g"

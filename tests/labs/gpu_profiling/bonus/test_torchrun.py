@@ -125,7 +125,7 @@ ROWS = [
         pytest.param(ROWS[:3], "ends after row 3; missing: 2 2", id="a shape is missing"),
         pytest.param(
             [*ROWS[:3], {**ROWS[3], "efficiency": 0.5}],
-            "efficiency of nodes 2, processes 2 is 0.5 where 0.25 is right",
+            "efficiency in the row of nodes 2, processes 2 is 0.5 where 0.25 is right",
             id="invented",
         ),
         pytest.param(

@@ -271,11 +271,11 @@ def test_a_comparison_that_the_clock_did_not_see(seconds, words):
 OTHERS = {
     "another epoch_time": (
         swept(2, epoch_time=20.0),
-        "epoch_time of num_workers 6 is 20 s: more than the epoch was timed (15 is right)",
+        "epoch_time in the row of num_workers 6 is 20 s: more than the epoch was timed (15 is right)",
     ),
     "another wait": (
         swept(2, data_wait=5.0),
-        "data_wait of num_workers 6 is 5 s where 11 is right",
+        "data_wait in the row of num_workers 6 is 5 s where 11 is right",
     ),
 }
 
