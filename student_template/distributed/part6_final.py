@@ -81,7 +81,7 @@ def predict_step(processes, compute_ms, buckets, latency_ms, bytes_per_ms, hidea
 
     Communication is the sum over all buckets of (2 (n - 1) * latency_ms + 2 (n - 1) / n * bytes / bytes_per_ms). Up to
     hideable_ms of it runs beside backward, and the rest is added to compute_ms. latency_ms is that of one message: half
-    of what fit_link of part 2 returns for two processes.
+    of the latency of a whole all_reduce between two processes, as fit_link returns it.
 
     step_ms           in weak scaling, where each process computes for compute_ms
     efficiency        of that step: compute_ms / step_ms
