@@ -75,7 +75,7 @@ RANKED = {
     ),
     "equal seconds": (
         "rows with equal seconds must be in the order of their names",
-        "sort by (-seconds, function)",
+        "sort by (-seconds, function), where function is pstats.func_std_string(key)",
     ),
     "function": (
         "rows must go from the most seconds to the least, named as pstats prints them, with file and line",
