@@ -211,6 +211,15 @@ def test_numbers_have_as_many_digits_as_it_takes_to_tell_them_apart():
     assert words in found.measured
 
 
+def test_a_truth_is_told_as_one():
+    found = judged(
+        [case(numbers=(1.0,), dtype="bool", shape=())],
+        [case(numbers=(0.0,), dtype="bool", shape=())],
+    )
+
+    assert 'case "a case": True, and False is right' == found.measured
+
+
 def test_a_fraction_in_percent_is_told():
     found = judged([case(numbers=(25.0,), shape=())], [case(numbers=(0.25,), shape=())])
 

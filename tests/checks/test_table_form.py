@@ -7,13 +7,16 @@ import pytest
 
 from autograder.checks.table_form import (
     DEVICE,
+    UNUSUAL,
     Form,
     any_number,
     chosen,
     count,
     not_negative,
+    parted,
     percent,
     positive,
+    told_wrong,
     words,
 )
 from autograder.model import Table
@@ -114,3 +117,16 @@ def test_what_the_form_says_of_its_columns():
     assert "| `rate` | samples/s | samples per second |" in FORM.listed().splitlines()
     assert "samples per second (samples/s)" == FORM.schema()["properties"]["rate"]["description"]
     jsonschema.Draft202012Validator.check_schema(FORM.schema())
+
+
+PARTED = {
+    "with a cause": (told_wrong("rate is 3", "it is the mean: take the median", "5 is right"), ("rate is 3, and 5 is right", "it is the mean: take the median")),
+    "without one": (told_wrong("rate is 3 s", "", "5 is right"), ("rate is 3 s, and 5 is right", UNUSUAL)),
+    "of names": (told_wrong("top is ['a']", "", "['b', 'c'] is right"), ("top is ['a'], and ['b', 'c'] is right", UNUSUAL)),
+    "no figure": ("there are no rows", ("there are no rows", "")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("problem", "parts"), PARTED.values(), ids=PARTED)
+def test_a_wrong_figure_is_parted_from_its_cause(problem, parts):
+    assert parts == parted(problem)

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from autograder.model import CheckResult
-from autograder.report.outcome_words import clean, points
+from autograder.report.outcome_words import clean, points, repeated
 from autograder.report.terminal import WORDS, four_parts, show
 from tests.samples import a_check, a_part, a_result, a_silent_check, with_bonus
 
@@ -298,3 +298,19 @@ def test_the_outcome_is_coloured_on_a_terminal():
     show(a_result(), console, verbose=False)
 
     assert "\x1b[1;31mFAIL\x1b[0m  part3_amp.amp_is_faster" in console.file.getvalue()
+
+
+def test_an_exception_of_one_line_is_told_once_though_it_was_called_in_other_ways():
+    """Another line, another kind or another file is told as well."""
+    said = {
+        "first": "ValueError: of 3 rows (a.py, line 7)",
+        "again": "ValueError: of 5 rows (a.py, line 7), called as rows(n=5)",
+        "in a group": "in the process of rank 1: ValueError: of 9 rows (a.py, line 7)",
+        "another line": "ValueError: of 3 rows (a.py, line 8)",
+        "another kind": "KeyError: 3 (a.py, line 7)",
+        "another file": "ValueError: of 3 rows (b.py, line 7)",
+        "no exception": "the rows are too few",
+    }
+    checks = [a_silent_check(id=name, outcome="failed", why=why) for name, why in said.items()]
+
+    assert {"again": "first", "in a group": "first"} == repeated(checks)
