@@ -218,13 +218,14 @@ class Rounds:
         last = seat.tries >= MOST_TRIES
         good = {} if self._clocked else self._good(order, seat.digest)
         seat.lane.tell(Go(self.seed, last=last, good=good, round=self._round_name))
-        return seat.event("starts", {"attempt": len(history.outcomes) + 1})
+        facts = {"attempt": len(history.outcomes) + 1, "sha256": seat.digest}
+        return seat.event("starts", facts)
 
     def _started_again(self, seat: Seat, order: Order) -> Event:
         """Grade a second time, on other inputs."""
         seat.attempt = self.journal.start(order.name, seat.digest, twice=True)
         seat.lane.tell(Go(self.seed + 1, last=False, twice=True, round=self._round_name))
-        return seat.event("starts", {"attempt": 2})
+        return seat.event("starts", {"attempt": 2, "sha256": seat.digest})
 
     def _good(self, order: Order, digest: str) -> dict[str, list[str]]:
         """Name what still counts of a result that as a whole does not: the files are the same, a part is not."""

@@ -55,7 +55,8 @@ def requests(
 ) -> int:
     """List who asks for a second look at a check in FOLDER, with what was measured; --replay grades it again.
 
-    A student hands in request.md, of which a line names a check; or write a row of FOLDER/requests.csv.
+    A student hands in request.md, of which a line names a check, also after the deadline; or write a row of
+    FOLDER/requests.csv.
     The answer is an override with its reason, also where the points stay what they are.
 
     \b

@@ -56,7 +56,7 @@ class Arrivals:
 
     def _look(self) -> list[Attempt]:
         attempts = self._attempts()
-        states = {attempt.name: state(path for _, path in attempt.files) for attempt in attempts}
+        states = {attempt.name: state(_all_of(attempt)) for attempt in attempts}
         self._since = {name: self._quiet(name, current) for name, current in states.items()}
         whole = [attempt for attempt in attempts if self._is_whole(attempt.name)]
         return sorted(whole, key=lambda attempt: _last_written(states[attempt.name]), reverse=True)
@@ -85,6 +85,10 @@ class Arrivals:
 
     def _is_new(self, name: str, current: State) -> bool:
         return bool(current) and self._taken.get(name) != current
+
+
+def _all_of(attempt: Attempt) -> Iterator[Path]:
+    return (path for files in (attempt.files, *attempt.later) for _, path in files)
 
 
 def _last_written(files: State) -> int:

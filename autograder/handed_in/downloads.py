@@ -7,6 +7,7 @@ person.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from zipfile import BadZipFile, ZipFile
 from autograder.handed_in.formats import (
     CLASS_FORMS,
     GRADESCOPE,
+    NBGRADER,
     SAY_WHOSE,
     Entry,
     File,
@@ -25,7 +27,7 @@ from autograder.handed_in.formats import (
     reader,
 )
 from autograder.handed_in.roster import Roster, Student
-from autograder.handed_in.submission import plain
+from autograder.handed_in.submission import REQUEST, plain
 from autograder.handed_in.times import Handed
 from autograder.handed_in.unpack import ARCHIVE
 
@@ -39,6 +41,8 @@ class Attempt:
     handed: Handed
     files: tuple[File, ...]
     """One folder or archive, or loose files."""
+    later: tuple[tuple[File, ...], ...] = ()
+    """What its author handed in after it: of that, only a request for a second look counts."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ def find(
         else:
             members = roster.members(name) if roster else (Student(name),)
             longest = max(members, key=lambda student: student.extension_hours)
-            chosen.append(latest(attempts, due(longest)))
+            chosen.append(_counts(attempts, due(longest)))
     return Found(tuple(chosen), tuple(notes))
 
 
@@ -142,6 +146,24 @@ def _add(attempts: list[Attempt], attempt: Attempt) -> None:
     """Add one, unless it is there already for another member of the group."""
     if all(attempt.files != other.files for other in attempts):
         attempts.append(attempt)
+
+
+def _counts(attempts: Sequence[Attempt], due: datetime | None) -> Attempt:
+    """Choose the one that is graded; an upload that only asks for a second look is no attempt."""
+    works = [attempt for attempt in attempts if not _only_asks(attempt)]
+    counts = latest(works or attempts, due)
+    later = sorted((other for other in attempts if _when(other) > _when(counts)), key=_when)
+    return replace(counts, later=tuple(other.files for other in later))
+
+
+def _only_asks(attempt: Attempt) -> bool:
+    names: set[str] = set()
+    for name, path in attempt.files:
+        if path.is_dir():
+            names.update(*(files for _, _, files in os.walk(path)))
+        else:
+            names.add(name)
+    return {REQUEST} == names - {NBGRADER}
 
 
 def latest(attempts: Sequence[Attempt], due: datetime | None) -> Attempt:

@@ -8,18 +8,19 @@ from __future__ import annotations
 import shutil
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from autograder.config import LabConfig
-from autograder.errors import NOWHERE_TO_WRITE
+from autograder.errors import NOWHERE_TO_WRITE, SubmissionError
 from autograder.handed_in import downloads, folders, formats, times
 from autograder.handed_in.downloads import Attempt
 from autograder.handed_in.late import deadline
 from autograder.handed_in.roster import Roster, Student
-from autograder.handed_in.submission import name_of
+from autograder.handed_in.submission import name_of, request_in
 from autograder.handed_in.times import Handed
 from autograder.handed_in.unpack import is_file
 
@@ -152,7 +153,8 @@ def together(
 ) -> Iterator[tuple[Mapping[str, Path], Sequence[str]]]:
     """Yield one path for each attempt, and notes on what cannot be read.
 
-    When each came is kept beside the results.
+    When each came for the first time is kept beside the results. Whose files are others now has
+    to be read first: the same files again are not late.
     """
     home = out / TOGETHER
     shutil.rmtree(home, ignore_errors=True)  # of a grader that was killed
@@ -167,10 +169,22 @@ def together(
                     raise
                 reason = error.strerror or error
                 notes.append(f"{_path(attempt)}: it cannot be copied: {reason}")
-        note([attempt for attempt in attempts if attempt.name in paths], out)
+        known = times.read(out)
+        note([it for it in attempts if it.name in paths and it.name not in known], out)
         yield paths, notes
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+def asked_later(attempt: Attempt) -> str:
+    """Return what was asked in an upload after the one that counts."""
+    with TemporaryDirectory() as home:
+        for number, files in reversed([*enumerate(attempt.later)]):
+            upload = Attempt(str(number), Handed(), files)
+            with suppress(OSError, SubmissionError):
+                if asked := request_in(downloads.collect(upload, Path(home))):
+                    return asked
+    return ""
 
 
 def note(attempts: Sequence[Attempt], out: Path) -> None:

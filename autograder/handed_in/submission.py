@@ -96,6 +96,12 @@ def load(
     )
 
 
+def request_in(path: Path, caps: Caps = CAPS) -> str:
+    """Read what an upload asks for, and nothing else of it."""
+    visible = [it for it in entries(path, {REQUEST}, caps) if not passed_over(it.path)]
+    return _request(visible, caps)
+
+
 def _request(named: Sequence[Entry], caps: Caps) -> str:
     """Read the request that lies on top; one that is no text says so in its place."""
     entries = [entry for entry in named if entry.path[-1] == REQUEST and not entry.problem]

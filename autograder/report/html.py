@@ -40,6 +40,7 @@ from autograder.report.outcome_words import (
 )
 from autograder.report.pairs_strip import strip
 from autograder.results import agenda, drift, not_graded, requests, standing
+from autograder.results.agenda import Task
 from autograder.results.drift import Drift
 from autograder.results.overrides import by_hand
 from autograder.results.requests import Request
@@ -98,7 +99,7 @@ def class_page(
     broken: Sequence[str] = (),
     twice: Sequence[Drift] = (),
     anonymous: bool = False,
-    tasks: Sequence[agenda.Task] = (),
+    tasks: Sequence[Task] = (),
     absent: Sequence[Student] = (),
     ungraded: Sequence[str] = (),
     handed_in: str = FOLDER,
@@ -173,10 +174,17 @@ def write(
     key = pseudonym_key.key(folder, make=anonymous)
     rows = [_row(each, key) for each in everyone.standings]
     boards = speeds.speeds(rows) if key else []
+    asked = requests.read(folder, everyone.standings)
     files = [
-        _put(each.home / FEEDBACK, _feedback(each, key, boards)) for each in everyone.standings
+        _put(each.home / FEEDBACK, _feedback(each, key, boards, asked))
+        for each in everyone.standings
     ]
-    files.append(_put(folder / CLASS, _class_page(folder, everyone, handed_in, unfinished)))
+    tasks = [
+        *agenda.tasks(everyone.standings, folder.name),
+        *agenda.asked(asked, folder.name),
+    ]
+    page = _class_page(folder, everyone, tasks, handed_in, unfinished)
+    files.append(_put(folder / CLASS, page))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
         page = class_page(rows, _title(folder, everyone), anonymous=True)
         files.append(_put(folder / ANONYMOUS, page))
@@ -186,16 +194,15 @@ def write(
     return Pages(files, everyone)
 
 
-def _class_page(folder: Path, everyone: Class, handed_in: str, unfinished: str) -> str:
+def _class_page(
+    folder: Path, everyone: Class, tasks: Sequence[Task], handed_in: str, unfinished: str
+) -> str:
     return class_page(
         [_row(each) for each in everyone.standings],
         _title(folder, everyone),
         broken=everyone.broken,
         twice=drift.read(folder),
-        tasks=[
-            *agenda.tasks(everyone.standings, folder.name),
-            *agenda.asked(requests.read(folder, everyone.standings), folder.name),
-        ],
+        tasks=tasks,
         absent=everyone.absent,
         ungraded=not_graded.read(folder),
         handed_in=handed_in,
@@ -216,7 +223,12 @@ def _broken(folder: Path, everyone: Class) -> str:
     return f"{folder}: {broken} of {total} results could not be read: {problems}"
 
 
-def _feedback(graded: Standing, key: bytes | None, boards: Sequence[speeds.Speeds]) -> str:
+def _feedback(
+    graded: Standing,
+    key: bytes | None,
+    boards: Sequence[speeds.Speeds],
+    asked: Sequence[Request],
+) -> str:
     student = graded.student.owner
     pseudonym = stats.pseudonym(key, student) if key else ""
     return feedback_page(
@@ -226,7 +238,7 @@ def _feedback(graded: Standing, key: bytes | None, boards: Sequence[speeds.Speed
         files=standing.kept(graded.home, ".csv"),
         pseudonym=pseudonym,
         places=speeds.places(boards, student, graded.result.device.name),
-        asked=requests.of(graded),
+        asked=[request for request in asked if request.home == graded.home],
     )
 
 

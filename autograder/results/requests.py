@@ -1,5 +1,7 @@
 """A student's request for a second look: request.md in a hand-in, or a row of requests.csv beside the results.
 
+A hand-in that came too late to be graded may have one, too.
+
 Its first line that names a check says which one is meant. The answer is a decision of a person, with its reason.
 """
 
@@ -17,6 +19,8 @@ from autograder.results.standing import Standing
 
 FILE = "request.md"
 """Beside a result: what the student wrote."""
+LATER = "request-later.md"
+"""Likewise, in an upload after the one that was graded."""
 TABLE = "requests.csv"
 COLUMNS = ("submission", "check", "text")
 MARKS = "#*-_`: \t"
@@ -44,10 +48,10 @@ class Request:
         return by_hand(self.result) if self.result else ""
 
 
-def keep(home: Path, text: str) -> None:
+def keep(home: Path, text: str, file: str = FILE) -> None:
     """Put a request beside its result, whether or not there is anything to grade."""
     home.mkdir(parents=True, exist_ok=True)
-    sheet.replace(home / FILE, text.encode())
+    sheet.replace(home / file, text.encode())
 
 
 def read(folder: Path, standings: Sequence[Standing]) -> list[Request]:
@@ -63,15 +67,17 @@ def read(folder: Path, standings: Sequence[Standing]) -> list[Request]:
 
 
 def of(standing: Standing) -> list[Request]:
-    """Return the request that was handed in with a submission, if there is one."""
-    file = standing.home / FILE
-    if not file.is_file():
-        return []
+    """Return what was handed in with a submission, and after it."""
+    files = (standing.home / name for name in (FILE, LATER))
+    return [_read(standing, file) for file in files if file.is_file()]
+
+
+def _read(standing: Standing, file: Path) -> Request:
     lines = file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     names = [line.strip(MARKS) for line in lines]
     at = next((n for n, name in enumerate(names) if _named(standing.result, name)), 0)
     text = "\n".join([*lines[:at], *lines[at + 1 :]]).strip()
-    return [_request(standing, names[at] if names else "", text)]
+    return _request(standing, names[at] if names else "", text)
 
 
 def forget(folder: Path, names: Sequence[str]) -> None:

@@ -127,6 +127,22 @@ def test_a_download_is_graded_by_its_roster_and_held_to_its_deadline(grade, tmp_
     assert "2027-02-02T12:00:00+00:00" in (out / "handed_in.csv").read_text()
 
 
+def test_the_same_files_again_are_not_late_and_other_files_are(grade, tmp_path):
+    """A system may hand on the last upload alone."""
+    first = hand_in(tmp_path / "a", NBGRADER.format("ada", "01"))
+    again = hand_in(tmp_path / "b", NBGRADER.format("ada", "03"))
+    (again / "ada+resnet18+2027-02-03 12:00:00 UTC+r/request.md").write_text("Look again.")
+    other = hand_in(tmp_path / "c", NBGRADER.format("ada", "04"))
+    (other / "ada+resnet18+2027-02-04 12:00:00 UTC+r/amp_results.csv").write_text("other")
+    came = []
+    for folder in (first, again, other):
+        grade(folder, "--roster", tmp_path / "roster.csv")
+        came.append((tmp_path / "out/handed_in.csv").read_text().partition("2027-02-")[2][:2])
+
+    assert ["01", "01", "04"] == came
+    assert "Look again." in (tmp_path / "out/ada/feedback.html").read_text()
+
+
 def test_canvas_files_become_one_submission(grade, tmp_path):
     """Known by number; the roster may lie among the results."""
     (tmp_path / "out").mkdir()
@@ -292,7 +308,7 @@ def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeyp
             raise KeyboardInterrupt
 
     monkeypatch.setattr("autograder.handed_in.arrivals.QUIET_SECONDS", 0)
-    monkeypatch.setattr("autograder.cli.grading.time.sleep", sleep)
+    monkeypatch.setattr("autograder.cli.class_run.time.sleep", sleep)
     status, output, errors = grade(tmp_path / "in", "--watch")
 
     assert (130, "perflab: stopped", 2) == (status, errors.strip(), output.count("1 graded; "))

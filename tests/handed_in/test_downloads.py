@@ -145,6 +145,17 @@ def test_the_last_attempt_in_time_counts_and_else_the_last(tmp_path):
     ]
 
 
+def test_what_came_after_the_one_that_counts_is_known_and_a_request_alone_is_no_attempt(tmp_path):
+    """Without a deadline the last counts, so nothing came after it."""
+    lay(collected(tmp_path), "ben+resnet18+2027-01-21 01:00:00 +0000/request.md")
+    ada, ben = find(tmp_path, "resnet18", ROSTER, due).attempts
+    last, asking = find(tmp_path, "resnet18", ROSTER, lambda student: None).attempts
+
+    assert (1, 1) == (len(ada.later), len(ben.later))
+    assert "00:00:00" in asking.files[0][1].name
+    assert () == last.later
+
+
 def test_every_attempt_can_be_graded(tmp_path):
     """Then they are numbered as they came; a lab without a deadline takes the last."""
     found = find(collected(tmp_path), "resnet18", None, due, every=True)

@@ -10,7 +10,7 @@ import pytest
 
 from autograder import sheet
 from autograder.handed_in import times
-from autograder.handed_in.intake import TOGETHER, Intake, note, together
+from autograder.handed_in.intake import TOGETHER, Intake, asked_later, note, together
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.times import Handed, moment
 from tests.toy import toy_kit
@@ -176,6 +176,28 @@ def test_loose_files_are_put_together_only_for_as_long_as_a_run_lasts(tmp_path):
         assert [FILE] == [path.name for path in named["ada"].iterdir()]
 
     assert not (tmp_path / TOGETHER).exists()
+
+
+def test_a_request_in_an_upload_that_is_too_late_is_read(tmp_path):
+    """An upload that cannot be read asks nothing."""
+    for day, text in (("19", ""), ("25", "part1_toy.fits\n"), ("26", "")):
+        folder = lay(tmp_path / f"in/ada+toy+2027-01-{day} 12:00:00 UTC+r", FILE)
+        if text:
+            (folder / "request.md").write_text(text)
+    lay(tmp_path / "in", "ada+toy+2027-01-27 12:00:00 UTC+r/a.zip")
+    [ada], _ = intake(roster=ROSTER).find([tmp_path / "in"])
+
+    assert "2027-01-19" == ada.handed.at.date().isoformat()
+    assert "part1_toy.fits\n" == asked_later(ada)
+    assert "" == asked_later(replace(ada, later=()))
+
+
+def test_who_is_known_keeps_the_time_until_the_files_were_read(tmp_path):
+    times.write(tmp_path, {"ada": Handed("ada", MENDED, source="a.zip")})
+    lay(tmp_path / "in", "ada+toy+2027-01-25 12:00:00 UTC+r/part1_toy.py")
+    found, _ = intake(roster=ROSTER).find([tmp_path / "in"])
+    with together(found, tmp_path):
+        assert {"ada": MENDED} == {name: one.at for name, one in times.read(tmp_path).items()}
 
 
 MENDED, SAID = moment("2027-01-19 12:00 UTC"), moment("2027-01-21 12:00 UTC")

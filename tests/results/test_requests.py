@@ -63,6 +63,13 @@ def test_a_decision_about_the_check_is_the_answer(tmp_path):
     assert [1, 0] == [len(agenda.asked(some, "results")) for some in (open_, answered)]
 
 
+def test_what_was_asked_in_a_later_upload_is_a_request_of_its_own(tmp_path):
+    (ada,) = class_of(tmp_path, ada=CHECK)
+    requests.keep(ada.home, "part3_amp.other\nWhy?", requests.LATER)
+
+    assert [CHECK, "part3_amp.other"] == [it.asked for it in requests.of(ada)]
+
+
 def test_a_table_of_requests_counts_as_well_and_forgets(tmp_path):
     """Of somebody without a result nothing can be said."""
     class_ = class_of(tmp_path, ada="", ben="")
