@@ -66,6 +66,7 @@ FOR = {
         "rubric",
         "requests",
         "override",
+        "settle",
         "export",
         "sync",
         "gradescope",

@@ -198,6 +198,41 @@ def override(
     return DONE
 
 
+@cli.command()
+@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("other", type=click.Path(path_type=Path))
+@roster_option
+@course_option
+def settle(results: Path, other: Path, roster: Path | None, root: Path | None) -> int:
+    """Take over into RESULTS what is owed there and was decided in OTHER, results of the same files on another device.
+
+    Each becomes a decision by hand whose reason names the device; 'perflab override ... graded' takes it back. Points
+    that a person set stay, and what a person reads stays owed.
+
+    \b
+    Example:  perflab settle results results.gpu
+    """
+    from autograder.result_file import load_result
+    from autograder.results import overrides, standing
+    from autograder.results.settle import taken
+    from autograder.traces.words import many
+
+    who = _who()
+    decisions: dict[Path, list[Override]] = {}
+    for ours in standing.read(results).whole:
+        theirs = other / ours.home.name / standing.RESULT
+        if theirs.is_file():
+            made = [*taken(ours.result, load_result(theirs), **who)]
+            decisions |= {ours.home: made} if made else {}
+    for home, made in decisions.items():
+        overrides.append(home, made)
+        click.echo(f"{home.name}: {', '.join(decision.check for decision in made)}")
+    checks = sum(map(len, decisions.values()))
+    click.echo(f"{many(checks, 'check')} settled for {many(len(decisions), 'submission')}")
+    show_again(results, open_course(root), roster)
+    return DONE
+
+
 def _homes(results: Sequence[Path]) -> list[Path]:
     """Name the folders of results; of several, or of a pattern in quotes, whatever else lies there is passed over."""
     from autograder.results.standing import RESULT

@@ -28,7 +28,7 @@ MARKED: Sequence[Basis] = (
     "report",
 )  # on pages: a submission may deceive what stands beside it
 SETTLED_BY: Mapping[SettledBy, str] = {
-    "gpu": "a run on a GPU",
+    "gpu": "another device",
     "again": "another grading run",
     "person": "a person",
 }

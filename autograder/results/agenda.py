@@ -16,8 +16,8 @@ MOST_NAMES = 8  # in one line
 OWED: dict[SettledBy, tuple[str, str]] = {
     "person": ("Points that a person gives", "perflab rubric {folder} --out rubric.csv"),
     "gpu": (
-        "Points that need a GPU",
-        "grade them on a machine that has one, or do without those checks: docs/instructors.md",
+        "Points that this device cannot decide",
+        "grade on another one, then perflab settle {folder} OTHER; or do without them (docs/gpu.md)",
     ),
     "again": (
         "Points that are still undecided",

@@ -37,6 +37,7 @@ COMMANDS = [
     "export",
     "gradescope",
     "override",
+    "settle",
     "rubric",
     "diff",
     "similar",

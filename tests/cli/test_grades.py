@@ -353,3 +353,17 @@ def test_similar_lists_pairs_and_scores_nothing(monkeypatch, capsys, results):
     assert ("amp_results.csv", 6) == (found["file"], found["shared"])
     (results / "roster.csv").write_text("student,group\nada,blue\nben,blue\n")
     assert "0 groups of the same work" in run(monkeypatch, capsys, "similar", results)[1]
+
+
+def test_points_of_another_device_are_taken_over(monkeypatch, capsys, tmp_path):
+    """Who has no result there is passed over."""
+    owed = a_check(outcome="unavailable", points=0, reason="no bar for cpu")
+    for name in ("ada", "ben"):
+        put(tmp_path / "cpu", name, a_part("part3_amp", "AMP", owed))
+    put(tmp_path / "gpu", "ada", a_part("part3_amp", "AMP", a_check(outcome="passed", points=6)))
+    _, once, _ = run(monkeypatch, capsys, "settle", tmp_path / "cpu", tmp_path / "gpu")
+    _, twice, _ = run(monkeypatch, capsys, "settle", tmp_path / "cpu", tmp_path / "gpu")
+
+    assert "ada: part3_amp.amp_is_faster\n1 check settled for 1 submission\n" in once
+    assert "0 checks settled for 0 submissions\n" in twice
+    assert "judged on" in (tmp_path / "cpu/ada/feedback.html").read_text()

@@ -119,7 +119,7 @@ def test_the_head_says_score_lateness_and_what_is_owed():
     assert 6 == value["score"]
     assert [
         "7.5 of 30 points, 9.5 lost",
-        "4 points neither won nor lost: settled by a run on a GPU",
+        "4 points neither won nor lost: settled by another device",
         "6 points neither won nor lost: settled by another grading run",
         "3 points neither won nor lost: settled by a person",
         "1 day late, -20 %: 1.5 points; 6 remain",

@@ -32,7 +32,7 @@ def test_the_feedback_page_says_all_that_the_result_says():
         result.submission_sha256,
     ]
     expected += [
-        "settled by a run on a GPU",
+        "settled by another device",
         "settled by another grading run",
         "settled by a person",
     ]

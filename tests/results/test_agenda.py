@@ -47,7 +47,7 @@ def test_each_kind_of_work_is_a_line_of_its_own():
         "Late, and nobody knows when it came: dan (marked as late)",
         "Set aside: cem (its grader died each time)",
         "Points that a person gives: 2 submissions",
-        "Points that need a GPU: 2 submissions",
+        "Points that this device cannot decide: 2 submissions",
         "Points that are still undecided: 1 submission",
     ] == [str(task).partition(";")[0] for task in found]
     assert "perflab rubric out --out rubric.csv" == found[3].mend
