@@ -17,7 +17,7 @@ from autograder.cli.base import (
     roster_option,
     rules_for,
 )
-from autograder.cli.pages import show_again
+from autograder.cli.pages import show_again, who
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
@@ -177,11 +177,11 @@ def override(
 
     homes = _homes(results)
     wanted = overrides.wanted(points)
-    who = _who()
+    by = who()
     before = {home: standing.load(home / standing.RESULT) for home in homes}
     decisions = {
         home: [
-            overrides.decide(result, name, wanted, reason, **who)
+            overrides.decide(result, name, wanted, reason, **by)
             for name in overrides.chosen(result, check)
         ]
         for home, result in before.items()
@@ -217,12 +217,12 @@ def settle(results: Path, other: Path, roster: Path | None, root: Path | None) -
     from autograder.results.settle import taken
     from autograder.traces.words import many
 
-    who = _who()
+    by = who()
     decisions: dict[Path, list[Override]] = {}
     for ours in standing.read(results).whole:
         theirs = other / ours.home.name / standing.RESULT
         if theirs.is_file():
-            made = [*taken(ours.result, load_result(theirs), **who)]
+            made = [*taken(ours.result, load_result(theirs), **by)]
             decisions |= {ours.home: made} if made else {}
     for home, made in decisions.items():
         overrides.append(home, made)
@@ -285,7 +285,7 @@ def rubric(
         return DONE
     assert filled is not None
     decisions: dict[Path, list[Override]] = {}
-    for home, decision in sheets.read(filled, standings, **_who()):
+    for home, decision in sheets.read(filled, standings, **who()):
         decisions.setdefault(home, []).append(decision)
     for home, made in decisions.items():
         overrides.append(home, made)
@@ -368,16 +368,3 @@ def _by_name(folder: Path) -> dict[str, Result]:
     from autograder.results import standing
 
     return {each.result.submission: each.result for each in standing.read(folder).whole}
-
-
-def _who() -> dict[str, str]:
-    """Who decides, and when."""
-    import getpass
-    import os
-    from datetime import UTC, datetime
-
-    try:
-        name = getpass.getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
-        name = str(os.getuid())
-    return {"by": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}

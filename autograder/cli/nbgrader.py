@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +17,11 @@ from autograder.cli.base import (
     roster_option,
     rules_for,
 )
+from autograder.cli.pages import show_again, who
 from autograder.errors import UserError
+
+if TYPE_CHECKING:
+    from autograder.results.standing import Rules
 
 
 @cli.command()
@@ -72,6 +77,11 @@ def release(lab: str, to: Path, wheel: Path | None, root: Path | None) -> int:
     type=click.Path(path_type=Path),
     help="The course's autograded/, for generate_feedback.",
 )
+@click.option(
+    "--back",
+    is_flag=True,
+    help="Write nothing there: take into FOLDER the scores that a person gave in formgrader.",
+)
 @roster_option
 @course_option
 def sync(
@@ -80,6 +90,7 @@ def sync(
     assignment: str,
     add_students: bool,
     feedback: Path | None,
+    back: bool,
     roster: Path | None,
     root: Path | None,
 ) -> int:
@@ -89,11 +100,17 @@ def sync(
 
     \b
     Example:  perflab sync results --gradebook sqlite:////srv/course/gradebook.db
+              perflab sync results --gradebook sqlite:////srv/course/gradebook.db --back
     """
     needs_nbgrader()
     from autograder.nbgrader.sync import sync as push
 
-    rules = rules_for(open_course(root), folder, roster)
+    course = open_course(root)
+    rules = rules_for(course, folder, roster)
+    if back:
+        status = _fetched(folder, url, assignment, rules)
+        show_again(folder, course, roster)
+        return status
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", module="nbgrader"
@@ -114,6 +131,19 @@ def sync(
         for line in filter(None, (*why, entry.late)):
             click.echo(f"  {line}")
     return USER_ERROR if any(entry.problem for entry in written) else DONE
+
+
+def _fetched(folder: Path, url: str, assignment: str, rules: Rules) -> int:
+    """Take scores of formgrader into a folder of results, and say whose."""
+    from autograder.nbgrader.given_by_hand import fetch
+
+    status = DONE
+    for each in fetch(folder, url, rules, assignment=assignment, **who()):
+        given = [f"{it.check} {it.points:g}" for it in each.made]
+        if given or each.problems:
+            click.echo(f"{each.submission}: {', '.join([*given, *each.problems])}")
+        status = USER_ERROR if each.problems else status
+    return status
 
 
 def needs_nbgrader() -> None:

@@ -27,3 +27,16 @@ def show_again(
     if rest:
         click.echo(rest)
     click.echo(f"{grades}, {len(pages.files)} pages; open {folder / 'index.html'}")
+
+
+def who() -> dict[str, str]:
+    """Who decides, and when."""
+    import getpass
+    import os
+    from datetime import UTC, datetime
+
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        name = str(os.getuid())
+    return {"by": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}

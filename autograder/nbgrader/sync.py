@@ -57,12 +57,12 @@ def sync(
             f"{folder}: no */{RESULT} here; give the folder that `perflab grade --out` wrote"
         )
     rules = rules or Rules()
-    with _open(url) as book, gradebook.one_writer(book):
+    with opened(url) as book, gradebook.one_writer(book):
         for file in files:
             try:
                 result = read_by_a_machine(standing.load(file))
                 name = assignment or result.lab
-                for student in _students(result, rules):
+                for student in students_of(result, rules):
                     own = replace(result, submission=student)
                     moved = _sync_one(book, name, own, add_students=add_students)
                     taken = late.take(book, name, student, result, folder, rules)
@@ -74,13 +74,14 @@ def sync(
                 yield Synced(file.parent.name, str(problem))
 
 
-def _students(result: Result, rules: Rules) -> list[str]:
+def students_of(result: Result, rules: Rules) -> list[str]:
     """Name whose result it is: each member's of a group."""
     members = rules.roster.members(result.submission) if rules.roster else ()
     return [member.student for member in members] or [result.submission]
 
 
-def _open(url: str) -> Any:
+def opened(url: str) -> Any:
+    """Open a gradebook, or say in one line why not."""
     from nbgrader.api import Gradebook
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import SQLAlchemyError

@@ -323,3 +323,27 @@ def test_the_command_says_what_became_of_each(released: Path, tmp_path: Path, mo
     assert "ada: written\nbob: written\ncleo: written\n" == capsys.readouterr().out
     assert 2 == run(monkeypatch, str(tmp_path), "--gradebook", url)
     assert "no */result.json here" in capsys.readouterr().err
+
+
+def test_scores_of_formgrader_come_back_and_are_in_an_export(
+    released: Path, tmp_path: Path, monkeypatch, capsys
+):
+    """What a check cannot be worth is named; a second time there is nothing new."""
+    monkeypatch.setattr("autograder.cli.base.open_course", lambda _: course.COURSE)
+    url = f"sqlite:///{shutil.copy(released / 'gradebook.db', tmp_path)}"
+    home = tmp_path / "results"
+    shutil.copytree(released / "results", home)
+    push(tmp_path, url)
+    with book(url) as found:
+        found.find_grade("explains", PART, LAB, "ada").manual_score = 1.5
+        found.find_comment("explains", PART, LAB, "ada").manual_comment = "Say why."
+        found.find_grade("explains", PART, LAB, "bob").manual_score = 99.0
+        found.db.commit()
+    words = (str(home), "--gradebook", url, "--back")
+    first = run(monkeypatch, *words), capsys.readouterr().out
+    second = capsys.readouterr().out if run(monkeypatch, *words) else ""
+
+    assert 2 == first[0]
+    assert f"ada: {PART}.explains 1.5\nbob: {PART}.explains: 99 points; give 0 to" in first[1]
+    assert "ada:" not in second
+    assert "Say why." in (home / "ada/feedback.html").read_text()
