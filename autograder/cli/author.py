@@ -166,7 +166,8 @@ def course_check(
 def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | None) -> int:
     """Measure what the tolerances and bars of a lab rest on, and write a page with a picture.
 
-    It needs the reference and the corpus, which only a checkout of perflab has, and says what it is at.
+    It needs the reference and the corpus of the lab, so a checkout of perflab or a course of your own. It says what
+    it is at.
     Exit status 1 when honest work and mistakes are too close to each other.
 
     \b
@@ -201,7 +202,7 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
 @click.option(
     "--exercise",
     is_flag=True,
-    help="One function and what is claimed of it: the form to begin with.",
+    help="Begin with one function and what is claimed of it; else with a probe and a check of your own.",
 )
 @course_option
 def new(lab: str, part: str, exercise: bool, root: Path | None) -> int:
@@ -211,9 +212,11 @@ def new(lab: str, part: str, exercise: bool, root: Path | None) -> int:
     Example:  perflab new mylab part1_first --exercise
     """
     from autograder.course import own_course
-    from autograder.course.scaffold import scaffold
+    from autograder.course.scaffold import NO_COURSE, scaffold
 
     course, here = open_course(root), Path(autograder.__file__).parents[1]
+    if root is None and not Path.cwd().resolve().is_relative_to(course.root.resolve()):
+        raise UserError(NO_COURSE)
     written, lines = scaffold(course, lab, part, exercise=exercise)
     for path in written:
         click.echo(f"wrote  {path}")

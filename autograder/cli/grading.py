@@ -132,13 +132,17 @@ def grade(
     """
     from autograder.batch.lanes import Work
     from autograder.cli.waiting import Waiting
-    from autograder.course import own_course
+    from autograder.course import CONFIG, PACKAGED, own_course
     from autograder.grading.session import open_session
     from autograder.handed_in.arrivals import Arrivals, forever
     from autograder.handed_in.intake import Intake
 
     course = open_course(root)
     own_course.refuse_inside(course.root, paths)
+    if course.root == PACKAGED:
+        click.echo(
+            f"points and bars: {CONFIG} inside of the wheel, since none is here or above", err=True
+        )
     kit = course.kit(lab)
     chosen, rules = kit.lab.chosen(parts, only), rules_for(course, out, roster)
     intake = Intake(kit.config, kit.files, rules.roster, attempts == "all", out)

@@ -15,6 +15,10 @@ from autograder.part_name import number
 
 LAB_NAME = r"[a-z][a-z0-9_]*"
 PART_NAME = r"[a-z]+[0-9]*_[a-z0-9_]+|bonus[a-z0-9_]*"
+NO_COURSE = (
+    f"no {CONFIG} here or above it, and a part has to stand in a course: "
+    "begin one with perflab new-course FOLDER, or name one with --course"
+)
 README = """# Lab: {lab}
 
 Say in one sentence what the lab is about.
@@ -52,9 +56,11 @@ def scaffold(
             "small letters, digits, and _ between the words"
         )
     if course.root == PACKAGED:
+        raise UserError(NO_COURSE)
+    if own_course.is_own(course.root) and lab in own_course.shipped():
         raise UserError(
-            f"no {CONFIG} here or above it, and a part has to stand in a course: "
-            "begin one with perflab new-course FOLDER"
+            f"new {lab} {part}: {lab} is a lab of perflab, and a course has labs of its own: "
+            "choose another name, or call this in a checkout of perflab"
         )
     start = first_exercise if exercise else first_part
     words = {"lab": lab, "part": part, "title": _title(part)}

@@ -23,6 +23,7 @@ from autograder.nbgrader import leaks, source_notebook
 CONFIG = "nbgrader_config.py"
 TEMPLATE = Path(__file__).parent / CONFIG
 HANDOUT = "handout"
+STUDENTS = "students.md"
 COURSE = "autograder/_course/"
 """Where the course is in the wheel."""
 BUILD = "pip wheel --no-deps -w dist ."
@@ -44,7 +45,7 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
     handouts = {f"{HANDOUT}/{name}": data for name, data in handouts_of(course, lab).items()}
     notebooks = _notebooks(course, lab, files)
     _refuse_leaks(course, lab, files, handouts, notebooks)
-    added = {**handouts, **own_course.released(course.root, lab, files)}
+    added = {**handouts, **_how_to_begin(), **own_course.released(course.root, lab, files)}
     if wheel:
         added |= _wheel(course, lab, files, wheel)
     source_files = {**_beside_notebooks(course, lab, files), **added}
@@ -59,6 +60,12 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
     everything = {f"{lab}/{name}": data for name, data in {**files, **added}.items()}
     written.append(_write(to / "students" / f"{lab}.zip", zipped(everything)))
     return written
+
+
+def _how_to_begin() -> dict[str, bytes]:
+    """Read the page for students, of the wheel or the checkout."""
+    pages = [root / "docs" / STUDENTS for root in (finding.PACKAGED, finding.CHECKOUT)]
+    return {STUDENTS: next(page for page in pages if page.is_file()).read_bytes()}
 
 
 def _remove_left_out(home: Path, left_out: AbstractSet[str]) -> None:

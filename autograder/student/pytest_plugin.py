@@ -124,14 +124,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def by_id(keywords: str, lab: Lab) -> str:
-    """Write a part's id for its number, since part1 is in part10_ as well."""
+    """Write a part's id for its number, since part1 is in part10_ as well; a check may be named as it is printed."""
     from autograder.part_name import same_part
 
     def id_of(number: re.Match[str]) -> str:
         ids = (part.id for part in lab.parts if same_part(part.id, number[0]))
         return next(ids, number[0])
 
-    return re.sub(r"\bpart\d+\b", id_of, keywords)
+    def alone(check: re.Match[str]) -> str:
+        return f"({check[1]} and {check[2]})"
+
+    checks = "|".join({name for part in lab.parts for name in part.checks})
+    asked = re.sub(rf"\b(\w+)\.({checks})\b", alone, keywords) if checks else keywords
+    return re.sub(r"\bpart\d+\b", id_of, asked)
 
 
 def not_there(keywords: str, practice: Practice) -> Iterator[str]:

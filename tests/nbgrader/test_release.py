@@ -139,7 +139,8 @@ def test_plain_files_are_the_template_and_what_people_read(out: Path):
         for name, data in read_tree(course.root / "assignments" / LAB).items()
     }
 
-    assert {**built(course, LAB), **handouts} == found
+    page = {"students.md": (course.root / "docs/students.md").read_bytes()}
+    assert {**built(course, LAB), **handouts, **page} == found
 
 
 def test_what_nbgrader_hands_out_is_named(out: Path):
@@ -148,7 +149,7 @@ def test_what_nbgrader_hands_out_is_named(out: Path):
 
     notebooks = {f"{part.id}.ipynb" for part in load_lab(LAB).parts}
     programs = {name for part in load_lab(LAB).parts for name in part.programs}
-    assert {*notebooks, *programs, "pytest.ini"} == {
+    assert {*notebooks, *programs, "pytest.ini", "students.md"} == {
         name for name in found if not name.startswith(("given/", "baseline/", "handout/"))
     }
 

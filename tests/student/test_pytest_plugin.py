@@ -52,6 +52,9 @@ KEYWORDS = {
     "part1_": "part1_",
     "part2": "part2",
     "sums or bonus": "sums or bonus",
+    "part1.fits": "(part01_first and fits)",
+    "bonus or not part10_tenth.fits": "bonus or not (part10_tenth and fits)",
+    "part1.py": "part01_first.py",
     "": "",
 }
 
@@ -60,6 +63,8 @@ KEYWORDS = {
 def test_a_part_is_chosen_by_its_number(asked, meant):
     """Of fourteen parts, part1 is one, and not five."""
     many = Lab("many", tuple(Part(f"part{name}") for name in ("01_first", "10_tenth", "11_last")))
+    for part in many.parts:
+        part.checks["fits"] = PART.checks["follows_fp32"]
 
     assert meant == pytest_plugin.by_id(asked, many)
 
