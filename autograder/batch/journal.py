@@ -109,6 +109,11 @@ class Journal(JournalFile):
             (Last(lab, seed, many, graded, bool(done)) for lab, seed, many, done in rows), None
         )
 
+    def device_kind(self) -> str:
+        """Say on what kind of device the latest session ran."""
+        rows = self._ask("SELECT device FROM sessions ORDER BY id DESC LIMIT 1")
+        return next((str(json.loads(device)["kind"]) for (device,) in rows), "")
+
     def seed_for(self, lab: str, asked: int | None, *, resume: bool) -> int:
         """Choose the seed of a session; work that is not finished goes on with its own, and only when told to."""
         last = self.last()
@@ -264,6 +269,14 @@ def _drift(name: str, outcome: str, note: str) -> list[Drift]:
     if outcome == "lost":
         return [Drift(name, "all", "graded", note)]
     return [Drift(name, *moved) for moved in json.loads(note)] or [Drift(name)]
+
+
+def device_kind(folder: Path) -> str:
+    """Say on what kind of device the results of a folder were made last; nothing where none were."""
+    if not (folder / JOURNAL).is_file():
+        return ""
+    with Journal(folder) as journal:
+        return journal.device_kind()
 
 
 def unfinished(folder: Path) -> str:

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from autograder.batch.lanes import Work
     from autograder.grading.kit import Session
     from autograder.handed_in.downloads import Attempt
+    from autograder.model import Device
 
     Place = AbstractContextManager[tuple[Work, Session, int]]
     """Who grades, what the machine is, and how many lanes it has."""
 
+WITH = {"cpu": "a CPU", "cuda": "a GPU"}
 A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes first
 
 
@@ -162,6 +164,8 @@ def grade(
     )
     place = _on_nodes(work, site, course.root, device, isolation) if site else _here(work)
     with place as (work, session, lanes):
+        if device == "auto":
+            _refuse_another_device(out, session.device)
         options = {"asked_seed": seed, "twice": twice / 100}
         handed_in = shlex.join(map(str, paths))
         run = Run(work, session, rules, jobs or lanes, options, handed_in, as_json)
@@ -175,6 +179,18 @@ def grade(
             for some in forever(arrivals, A_LANE * run.lanes, run.wait):
                 run.grade(some, resume=True)
     return DONE
+
+
+def _refuse_another_device(out: Path, found: Device) -> None:
+    """Refuse to grade all anew on a GPU that has come, or without one that has gone, unless that was said."""
+    from autograder.batch.journal import device_kind
+
+    before = device_kind(out)
+    if before not in ("", found.kind):
+        raise UserError(
+            f"{out}: its results were made on {WITH[before]}, and this run would take {found.name}, which grades all "
+            f"of it anew; say which with --device cpu or --device cuda:0, or choose another --out"
+        )
 
 
 @contextmanager

@@ -11,7 +11,15 @@ import pytest
 
 from autograder.batch import journal_file
 from autograder.batch.history import History
-from autograder.batch.journal import Before, Circumstances, Ground, Journal, Last, unfinished
+from autograder.batch.journal import (
+    Before,
+    Circumstances,
+    Ground,
+    Journal,
+    Last,
+    device_kind,
+    unfinished,
+)
 from autograder.errors import UserError
 from autograder.results.drift import Drift
 
@@ -350,3 +358,13 @@ def test_what_a_very_result_rested_on_is_known(tmp_path):
         ]
 
     assert [Ground("code", "parts"), Ground("code", "other"), Ground(), None] == found
+
+
+def test_the_kind_of_device_is_that_of_the_latest_session(tmp_path):
+    """Where nothing was graded there is none."""
+    none = device_kind(tmp_path)
+    for kind in ("cpu", "cuda"):
+        with opened(tmp_path, replace(UNDER, device=f'{{"kind": "{kind}"}}')):
+            pass
+
+    assert ("", "cuda") == (none, device_kind(tmp_path))

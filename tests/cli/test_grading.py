@@ -9,8 +9,12 @@ from collections import Counter
 import pytest
 
 from autograder import cli, config, result_file
+from autograder.batch.journal import Circumstances, Journal
+from autograder.cli.grading import _refuse_another_device
 from autograder.course import find_root
+from autograder.errors import UserError
 from autograder.grading import session
+from autograder.model import Device
 from autograder.results import overrides
 
 TABLE = find_root() / "reference" / "resnet18" / "amp_results.csv"
@@ -141,6 +145,18 @@ def test_the_same_files_again_are_not_late_and_other_files_are(grade, tmp_path):
 
     assert ["01", "01", "04"] == came
     assert "Look again." in (tmp_path / "out/ada/feedback.html").read_text()
+
+
+def test_a_device_that_came_or_went_grades_nothing_anew_unless_that_is_said(tmp_path):
+    (tmp_path / "out").mkdir()
+    with Journal(tmp_path / "out") as journal:
+        under = Circumstances("toy", "1", "code", "0.1.0", '{"kind": "cuda"}', "none", "", "{}")
+        journal.begin(under, 7, 3, {})
+
+    with pytest.raises(UserError, match="were made on a GPU, and this run would take a CPU, "):
+        _refuse_another_device(tmp_path / "out", Device("a CPU", "cpu", "cpu"))
+    _refuse_another_device(tmp_path / "out", Device("A100", "cuda", "ampere"))
+    _refuse_another_device(tmp_path / "new", Device("a CPU", "cpu", "cpu"))
 
 
 def test_canvas_files_become_one_submission(grade, tmp_path):
