@@ -5,7 +5,7 @@
 #
 # | file | what it does |
 # |---|---|
-# | `train_distributed.py` | trains as one process of a group; rank 0 writes time, memory and accuracy of the group |
+# | `train_distributed.py` | trains, in each process of a group; rank 0 writes time, memory and accuracy of the group |
 # | `part6_final.py`, this one | starts it in five configurations; makes the table, the plot and the traces |
 #
 # Every configuration trains on the same samples in steps of the same size. So a faster row does the same work in less
@@ -110,8 +110,9 @@ def predict_step(processes, compute_ms, buckets, latency_ms, bytes_per_ms, hidea
     """Predict the step of n *processes* that reduce *buckets*, a list of bytes, on a ring.
 
     Communication is the sum over all buckets of (2 (n - 1) * latency_ms + 2 (n - 1) / n * bytes / bytes_per_ms). Up to
-    hideable_ms of it runs beside backward, and the rest is added to compute_ms. latency_ms is that of one message: half
-    of the latency of a whole all_reduce between two processes, as fit_link returns it.
+    hideable_ms of it runs beside backward, and the rest is added to compute_ms.
+    latency_ms is the latency of one message. fit_link returns the latency of a whole all_reduce; between two processes,
+    the caller passes half of it.
 
     step_ms           in weak scaling, where each process computes for compute_ms
     efficiency        of that step: compute_ms / step_ms

@@ -1,4 +1,4 @@
-"""Train as one process of a group, and say what it took.
+"""Train in each process of a group, and say what it took.
 
     torchrun --nproc-per-node 2 train_distributed.py --amp --accumulate 4 --workers 2 --epochs 3 --result result.json
 

@@ -31,8 +31,9 @@ def measure_communication(model, batch, criterion, steps=21, warmup=3) -> dict[s
     """Measure a step; all processes of the group call this. `model` is a DDP, `batch` is (inputs, labels).
 
     A step is criterion(model(inputs), labels).backward(). Take `warmup` steps first. Then time `steps` times, in turns:
-    a step; a step without synchronisation; and all buckets of one step together, each reduced by its own blocking
-    dist.all_reduce. The recorder's calls of kind "all_reduce" give their sizes. A barrier's time does not count.
+    a step; a step without synchronisation; and the transfers alone: all buckets of one step, one after the other, each
+    by its own blocking dist.all_reduce. The recorder's calls of kind "all_reduce" give the sizes of the buckets. A
+    barrier's time does not count.
 
     Returns, the same in every process:
         step_ms, compute_ms, total_ms       each rank's median, and the largest of these

@@ -98,7 +98,7 @@ def bytes_per_rank(parameters, processes, strategy) -> dict:
     """Return the bytes that each process holds, in float32 with Adam: weights, gradients, optimizer and total.
 
     *strategy* is "ddp" (everything whole), "zero1" (the optimizer's state is split), "zero2" (gradients, too) or
-    "fsdp" (weights, too). *parameters* is how many there are. The bytes may be a fraction.
+    "fsdp" (weights, too). *parameters* is how many there are. Do not round.
     """
     # TODO: 4 bytes for a weight, 4 for its gradient, 8 for Adam's two moments. Divide what is split by *processes*.
     # YOUR CODE HERE

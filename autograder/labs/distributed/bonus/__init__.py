@@ -197,7 +197,7 @@ alone.same_gradients(
     within=WITHIN,
     needs=["matches_pytorch"],
     name="gradients_match",
-    says="Gradients of x, residual and weight are those of PyTorch's operators, through both results.",
+    says="Gradients of x, residual and weight are those of PyTorch's operators, for a loss of both results.",
     why={
         "width 100": (
             "widths of 32 and 64 are right: usually a mask or the mean is wrong, as in any_shape",
