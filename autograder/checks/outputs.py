@@ -221,7 +221,7 @@ def _at_places(
         return f"{counted}, the first at {at}: {got[first]:.7g} instead of {want[first]:.7g}"
     own, right = (float(each.reshape(tuple(shape))[tuple(place)]) for each in (got, want))
     texts = _told_apart(own, right, 6)
-    measured = f"at {place} your number is {texts[0]}, and {texts[1]} is right"
+    measured = f"furthest off at {place}: your number is {texts[0]}, and {texts[1]} is right"
     if apart > COARSE:
         return measured
     return (

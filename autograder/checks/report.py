@@ -101,7 +101,7 @@ def incomplete(text: str, asked: Mapping[str, str], least: int, most: int) -> tu
     if left and not missing:
         return f"{many(len(left), 'place')} left to fill in", listed(left)
     if count < least or (not missing and count > most):
-        missing.append(f"{least} to {most} words are expected, without tables and code")
+        missing.append(f"{least} to {most} words are expected, without tables and code blocks")
     return f"{count} words", listed(missing)
 
 
@@ -115,7 +115,7 @@ def left_over(text: str) -> list[str]:
 
 
 def words(text: str) -> int:
-    """Count words; those of code, tables and names of figures are none."""
+    """Count words; those of code blocks, tables and names of figures are none."""
     lines = rendered.BRACES.sub("", FENCED.sub("", text)).splitlines()
     return sum(
         len(re.findall(r"[^\W\d_]{2,}", line))

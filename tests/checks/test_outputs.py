@@ -50,7 +50,7 @@ def test_right_outputs_pass(student, baseline):
 
 
 WRONG = {
-    "a number apart": ([case(numbers=(1.0, 2.1))], 'case "a case": at [1] your number is 2.1, and 2 is right', "because"),
+    "a number apart": ([case(numbers=(1.0, 2.1))], 'case "a case": furthest off at [1]: your number is 2.1, and 2 is right', "because"),
     "NaN for a number": ([case(numbers=(NAN, 2.0))], 'case "a case": 1 of 2 numbers are NaN or infinite, one of them at [0]', "because"),
     "another dtype": ([case(dtype="float64")], 'case "a case": float64 (2,) instead of float32 (2,)', "the dtype of the result is wrong"),
     "another shape": ([case(shape=(2, 1))], 'case "a case": float32 (2, 1) instead of float32 (2,)', "the shape of the result is wrong"),
@@ -189,7 +189,7 @@ def test_a_case_that_raised_says_so_and_the_ones_after_it_keep_their_numbers():
     )
     assert isinstance(judged([raised, wanted[1]], wanted, without=["first"]), Passed)
     assert (
-        'case "second": at [1] your number is 5, and 4 is right'
+        'case "second": furthest off at [1]: your number is 5, and 4 is right'
         in judged([raised, case("second", (3.0, 5.0))], wanted, without=["first"]).measured
     )
 
@@ -207,7 +207,7 @@ def test_the_second_case_is_found_by_its_place_and_explained_by_its_name():
 def test_numbers_have_as_many_digits_as_it_takes_to_tell_them_apart():
     found = judged([case(numbers=(1.0, 2.00000001))], [case()], within=1e-12)
 
-    words = "at [1] your number is 2.00000001, and 2 is right: they may differ by 1.0e-12 of"
+    words = "furthest off at [1]: your number is 2.00000001, and 2 is right: they may differ by 1.0e-12 of"
     assert words in found.measured
 
 
@@ -295,7 +295,7 @@ def test_one_wrong_row_of_a_hundred_fails_however_small_its_numbers_are():
     )
 
     assert isinstance(found, Failed)
-    assert "at [0, 99, 0] your number is" in found.measured
+    assert "furthest off at [0, 99, 0]: your number is" in found.measured
 
 
 @pytest.mark.parametrize(

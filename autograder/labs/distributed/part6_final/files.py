@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from autograder.checks import rendered, report
+from autograder.checks import report
 from autograder.checks.hints import hinted
 from autograder.checks.trace import has_gpu
 from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
@@ -96,7 +96,7 @@ def recommendations_have_figures(recommendations: Text, distributed_results: Tab
     if wrong:
         return Failed(*_unknown(wrong), TYPED)
     cuts = report.points(recommendations.text)
-    counts = (sum(bool(rendered.BRACES.search(point)) for point in cut) for cut in cuts)
+    counts = (sum(report.names(point) > 0 for point in cut) for cut in cuts)
     count = max(counts, default=0)
     measured = f"{count} changes with a figure, {len(named)} figures in all"
     why = f"{MEASURES} changes must be there, each with a figure" * (count < MEASURES)

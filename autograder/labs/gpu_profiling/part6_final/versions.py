@@ -104,7 +104,7 @@ def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tu
     if wrong := report.gaps(reflection.text, headings) or report.left_over(reflection.text):
         return f"{written} words", report.listed(wrong)
     if not LEAST <= written <= MOST:
-        return f"{written} words", f"{LEAST} to {MOST} are needed, without tables and code"
+        return f"{written} words", f"{LEAST} to {MOST} are needed, without tables and code blocks"
     named, wrong = report.figures(reflection, table, VERSIONS.units)
     if wrong:
         return f"{many(len(wrong), 'figure')} not in the table", report.listed(wrong)
