@@ -27,8 +27,9 @@ class CheckpointedStack(nn.Module):
     def __init__(self, layers: nn.Sequential, segments: int) -> None:
         """Keep the layers as self.layers, so that parameters are called layers.0...
 
-        There are n layers, and each segment has at most ceil(n / segments) of them. Segments may be shorter; then there
-        are more of them. The last segment need not be checkpointed. *segments* may be larger than n.
+        There are n layers, and each segment has at most ceil(n / segments) of them. A segment may have fewer layers.
+        You may then have more than *segments* segments. The last segment need not be checkpointed. *segments* may be
+        larger than n.
         """
         super().__init__()
         # TODO: how long is a segment? A slice of an nn.Sequential is an nn.Sequential.

@@ -38,8 +38,8 @@ def top_operators(averages, count: int) -> list[dict]:
 def profile_steps(step, batches, folder: str, active: int = 3) -> list[dict]:
     """Call step(batch) once for each batch, in order, and record *active* of these calls; return the top ten operators.
 
-    One step is skipped, one warms up, then *active* are recorded, once. They are ProfilerStep#2 and so on in
-    step_trace.json, which is written into *folder*, with shapes and memory.
+    The profiler ignores the first call, warms up in the second, records the next *active*, and ignores the rest. What
+    it records is ProfilerStep#2 and so on in step_trace.json, which is written into *folder*, with shapes and memory.
     """
     # TODO: a schedule without repeat=1 begins again, and writes the file again.
     # YOUR CODE HERE

@@ -167,7 +167,7 @@ def rounds(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="report")
 def asks_rarely(rounds: Observation) -> Verdict:
-    """200 rounds of 12 sizes, each times a random factor from 0.97 to 1, take at most 24 raw allocations."""
+    """200 passes over 12 sizes, each size times a random factor from 0.97 to 1, take at most 24 raw allocations."""
     measured = (
         f"{rounds.values['asked']} raw allocations for {ROUNDS * KINDS} requests; 24 are allowed"
     )

@@ -122,8 +122,8 @@ shards.holds_share(
 shards.gathers_by_block(
     "gathers_block_by_block",
     BLOCKS,
-    "Each step gathers and reduces block by block; with a dtype, weights are gathered in this dtype "
-    "and gradients reduced in float32.",
+    "Each step gathers and reduces block by block; with a dtype, weights of blocks are gathered in this dtype, "
+    "and all gradients are reduced in float32.",
     "fully_shard(block) for each block before the model; "
     "MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)",
     ["holds_its_share"],
