@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Part 6: all of it together
 #
-# Put everything that you found into one program, and measure what each step brings. You write two files.
+# Put everything that you found into one program, and measure what each version brings. You write two files.
 #
 # | file | what it does |
 # |---|---|
 # | `training_final_optimized.py` | trains, with seven points of a checklist, and prints what it took |
-# | `part6_final.py`, this one | runs five versions, each with one more step; makes the table and the picture |
+# | `part6_final.py`, this one | runs five versions, each with more points than the last; makes table and picture |
 #
 # All versions do the same work: as many photos, as many steps of the optimizer, from the same weights. Else a speedup
 # would mean nothing.

@@ -98,8 +98,9 @@ COLUMNS = [
 def measure_scaling_efficiency(run, processes, samples, batch_size, device, folder=".") -> list[dict[str, Any]]:
     """Measure strong, then weak scaling for each number of *processes*, the first of which is 1; return the rows.
 
-    run(processes, samples, batch_size) trains on *samples* samples in all, with batches of batch_size in each process,
-    and returns the seconds of each epoch. One process has all *samples* and batches of *batch_size*.
+    run(processes, samples, batch_size) trains in so many processes, on so many samples in all, with batches of
+    batch_size in each process, and returns the seconds of each epoch. One process has all *samples* and batches of
+    *batch_size*.
     A row has the names in COLUMNS: scaling ("strong" or "weak"), processes, batch_size and samples as `run` was given
     them, seconds (median of the epochs after the first), throughput (samples/s), speedup (throughput over that of one
     process), efficiency (speedup / processes), device (its name).
@@ -165,7 +166,7 @@ def be_one_of_them() -> None:
 
 
 def main() -> None:
-    """Measure with 1, 2, 4, 8 processes: at most one for each GPU, or without a GPU two for each CPU."""
+    """Measure with 1, 2, 4, 8 processes: at most one for each GPU, or without a GPU two for each core."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     most = torch.cuda.device_count() or 2 * (os.cpu_count() or 1)
     processes, size = [count for count in (1, 2, 4, 8) if count <= most], workload(device)

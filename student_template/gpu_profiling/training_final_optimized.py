@@ -75,7 +75,8 @@ def main(argv=None) -> None:
     """
     # TODO: options = read_options(argv); --batch-size 0 asks for the largest batch that fits.
     # TODO: do before the first timed epoch what happens only once. Search for the batch size on other trainings, which
-    # TODO: you throw away. Warm up the training itself, then restore its weights and its optimizer.
+    # TODO: you throw away. Copy the state dicts of the model and its optimizer (copy.deepcopy), warm up the training
+    # TODO: itself, then load the copies.
     # TODO: the loader's workers also start in the first epoch.
     # TODO: --profile: record(lambda on_step: ..., options.profile, batches), after the timed epochs.
     # YOUR CODE HERE

@@ -27,7 +27,7 @@ csv_is_consistent = study.is_consistent(
 
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def fewer_launches(kernel_results: Table) -> Verdict:
-    """In the submitted kernel_results.csv, the compiled net launches less. Owed where no C++ compiler or GPU is."""
+    """The compiled net of kernel_results.csv launches less. Owed with neither a GPU nor a C++ compiler."""
     rows = RESULTS.read(kernel_results)
     compiled = [row for row in rows if "compiled" in str(row["net"])]
     if not compiled:

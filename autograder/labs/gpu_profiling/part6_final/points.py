@@ -185,7 +185,7 @@ def accumulates(grouped: Pair) -> Verdict:
 
 half = HalfPrecision(part, lambda student, window: train(student, window, True), POINTS)
 half.rounds_as_autocast(
-    "Point 3: with amp=True the losses are those of 16-bit autocast, and not those of FP32.",
+    "Point 3: with amp=True the losses have the rounding of 16-bit autocast: they differ slightly from FP32's.",
     scaler=True,
 )
 half.uses_the_scaler_in_order(
