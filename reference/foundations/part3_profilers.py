@@ -102,13 +102,13 @@ def preprocess(images, size=32) -> torch.Tensor:
 # ## 3.3 Memory of each line
 #
 # `given.Allocations` counts the bytes of tensors: `live` are there now, `peak` is the most since the last `restart()`.
-# `sys.settrace(f)`: Python calls f for each new frame. If f returns a function, Python calls that
-# before each line, and when the function returns.
+# `sys.settrace(f)`: Python calls f for each new frame, that is, for each call of a Python function. If f returns a
+# function g, Python calls g before each line of this frame, and when the frame returns.
 
 
 # %%
 def memory_by_line(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
-    """Return function(*args, **kwargs) and a row for each line of the function that ran, in the order of the lines.
+    """Return function(*args, **kwargs) and a row for each of its lines that ran at least once, sorted by line number.
 
     A row has: line (its number in the file), hits, added_bytes (alive after the line minus alive before it, added up
     over the hits), peak_bytes (the most bytes that were alive while the line ran, with the functions that it called).

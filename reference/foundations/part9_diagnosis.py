@@ -118,7 +118,7 @@ def usable_cpus(quota="/sys/fs/cgroup/cpu.max") -> int:
 
 # %%
 def place(machine, ranks) -> list[dict[str, Any]]:
-    """Return a row for each rank: rank, gpu, node, cpus ("0-3,16-19"), threads.
+    """Return a row for each rank from 0 to ranks - 1: rank, gpu, node, cpus ("0-3,16-19"), threads.
 
     machine: nodes (the CPUs of each node, "0-7,16-23"), cores (the CPUs of each core, "0,16"), allowed (the CPUs that
     may be used), gpus (the node of each GPU), workers (loader workers of a rank). ValueError where it does not fit.

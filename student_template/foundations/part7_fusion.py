@@ -89,7 +89,7 @@ class Operators(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         """Run the operator func, and count it."""
-        # TODO: func is torch.ops.aten.empty.memory_format where only memory is asked for.
+        # TODO: for `aten.empty`, func is torch.ops.aten.empty.memory_format. It only reserves memory: do not count it.
         # YOUR CODE HERE
         raise NotImplementedError()
 

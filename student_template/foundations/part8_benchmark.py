@@ -66,7 +66,9 @@ def compare(baseline, candidate, *inputs, pairs=30, warmup=3, synchronize=None) 
 
 # %%
 def speedup_rows(minutes) -> list[dict[str, Any]]:
-    """Return a row for each entry of minutes, in order; minutes: name of a change -> minutes of a training after it.
+    """Return a row for each entry of minutes, in the same order.
+
+    minutes: name of a change -> minutes that a training takes after it; the first entry is the baseline.
 
     A row: step (the name), minutes, cumulative (the first row's minutes / this row's), incremental (the previous
     row's / this row's, 1 in the first), saved_percent (of the first).

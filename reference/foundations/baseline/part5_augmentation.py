@@ -1,6 +1,6 @@
 """Part 5 before the work: one sample after the other, and floats cross to the device.
 
-Yours is compared with it: the same images, in a fixed number of operations.
+Your augment is compared with this one: the same images from the same draws, in a fixed number of operations.
 """
 
 from __future__ import annotations

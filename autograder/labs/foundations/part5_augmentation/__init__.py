@@ -153,7 +153,7 @@ augment.same(
     dtypes=(),
     name="augments_right",
     says="augment gives what the loop gives, also for no sample, one sample, one pixel, offsets at both ends, "
-    "clamped gains, views.",
+    "gains that take pixels above 1, views.",
     slips={
         (
             "your padding repeats the edge of an image, and must be zeros",
