@@ -120,8 +120,8 @@ class HalfPrecision:
             return precision.dtypes_where_they_help(dtypes, on_gpu=on_gpu, try_=self.where)
 
         says = (
-            "Convolutions and matrix products run in 16 bits; loss and weights in 32, on a GPU softmax too; "
-            "backward outside autocast."
+            "Convolutions and matrix products run in 16 bits; loss, weights and (on a GPU) softmax in 32; "
+            "backward runs outside autocast."
         )
         reads = ["op_dtypes", "device"]
         self.part.add_check(

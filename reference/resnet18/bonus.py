@@ -179,7 +179,7 @@ def profile_calls(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]
 
 
 def time_lines(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
-    """Return function(*args, **kwargs) and a row for each line of the function that ran, in the order of the lines.
+    """Return function(*args, **kwargs) and a row for each of its lines that ran at least once, sorted by line number.
 
     A row: line (its number in the file), hits, seconds (until the next line began, with the functions it called).
     Other functions are not traced, and a trace that was on before goes on afterwards, whatever happens.

@@ -225,7 +225,7 @@ def analyse_trace(file) -> dict[str, Any]:
     host_to_device_ms        durations of copies to the GPU ("Memcpy HtoD ...", a gpu_memcpy), added up, ms in the whole
                              trace; None if there is no kernel
     top_operators            names of the three operators (cpu_op) with the most own time, the largest first
-    reason                   why there are Nones, in words; None if there are none
+    reason                   why some other values are None, in words; None if all of them are there
     """
     # TODO: the window: user_annotations named ProfilerStep#...; a gpu_user_annotation only repeats their names.
     # TODO: for the two shares, cut off what lies outside the window, and count overlapping time once.

@@ -303,7 +303,7 @@ LEFT: Causes = {  # words of what is left -> why it matters, and what to try
 
 @part.check(basis="report", needs=[finds_the_hot_function, finds_the_hot_line])
 def profilers_let_go(after_profiling: Observation) -> Verdict:
-    """After profile_calls and time_lines nothing is traced, and exceptions come out unchanged."""
+    """After profile_calls and time_lines only what was traced before is traced; exceptions come out unchanged."""
     left = after_profiling.values["left"]
     if not left:
         return Passed("nothing is left behind")

@@ -43,7 +43,7 @@ loader.is_faster(
     Photographs,
     says=(
         "With augmentation that keeps a core busy, "
-        "4 workers are at least {bar} as fast as none, if they have cores."
+        "4 workers on several cores are at least {bar} as fast as none."
     ),
     why="images are augmented one at a time, or workers start again in each epoch",
 )
