@@ -50,7 +50,10 @@ class HalfPrecision:
 
     def rounds_as_autocast(
         self,
-        says: str = "With AMP the losses are those of 16-bit autocast, and not those of FP32.",
+        says: str = (
+            "With AMP the losses have the rounding of 16-bit autocast: they differ slightly from "
+            "those of FP32."
+        ),
         *,
         scaler: bool = False,
         needs: Sequence[str] = (),

@@ -33,8 +33,8 @@ Say in one sentence what the lab is about.
     pip install perflab-*.whl          # the file that your course hands out
     pytest                             # everything fails: nothing is written yet
 
-`given/` is handed out as it is; the grader uses its own copy. `baseline/` holds the slow versions that
-yours are compared with. What `pytest` runs is what grades you.
+`given/` is handed out as it is; the grader uses its own copy. `baseline/` holds the versions
+before your work, which yours are compared with. What `pytest` runs is what grades you.
 """
 
 

@@ -158,7 +158,7 @@ def comparison(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs")
 def follows_fp32(amp: Timed) -> Verdict:
-    """Training with AMP follows the FP32 losses."""
+    """Training with AMP stays near the FP32 losses."""
     why = precision.why_apart(amp, FOLLOWS)
     try_ = "compare your loop with the baseline's, step by step"
     return hinted(numerics.same_trajectory(amp, FOLLOWS, why=why, try_=try_), precision.APART)

@@ -46,10 +46,7 @@ follows_fp32 = loop.follows(
 
 
 half = HalfPrecision(part, train, WHERE, takes="train_with_amp")
-half.rounds_as_autocast(
-    "With AMP the losses have the rounding of 16-bit autocast: they differ slightly from those of FP32.",
-    needs=["follows_fp32"],
-)
+half.rounds_as_autocast(needs=["follows_fp32"])
 half.runs_where_it_helps(needs=["follows_fp32"])
 half.uses_the_scaler_in_order()
 half.skips_overflow()
