@@ -91,9 +91,7 @@ def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Pr
     }
     whole = [it for it in trainings if it["full"] + it["half"] >= batches]
     if len(whole) > sum(map(len, epochs.values())) and not all(epochs.values()):
-        why = (
-            "the measured model had been trained before: by the warm-up, or in the other precision"
-        )
+        why = "your code measures a model that was trained before, usually by the warm-up"
         return (
             why,
             "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP",

@@ -127,9 +127,18 @@ def drawn_afresh(dice: Observation, *, samples: int) -> Verdict:
             measured = (
                 f"{len(drawn)} different numbers of {source} in {samples} samples of two epochs"
             )
-            why = "workers start with the same random numbers, or each epoch repeats them, or samples are kept"
-            try_ = "use no worker_init_fn that sets a seed, and keep no samples"
-            return Failed(measured, why, try_)
+            first = Epoch(commitments[: len(commitments) // 2], np.zeros(0)).samples()
+            if len(first) < first.total():
+                why = "workers start with the same random numbers: usually each sets one seed"
+                return Failed(
+                    measured, why, "use no worker_init_fn that sets the same seed in each"
+                )
+            why = (
+                "the second epoch has the numbers of the first: usually samples or a seed are kept"
+            )
+            return Failed(
+                measured, why, "keep no samples, and set no seed at the start of an epoch"
+            )
     return Passed(f"{samples} different samples of each of {', '.join(dice.arrays)}")
 
 

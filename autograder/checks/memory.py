@@ -75,10 +75,8 @@ def leaner(
     """Pass a run in at most a *share* of the baseline's memory, whose results are *apart* by no more than *within*."""
     if not apart <= within:
         measured = f"results off by {apart:.1e} (allowed {within:.0e})"
-        right = "fix the results first: other checks say what differs"
-        return Failed(
-            measured, "on the batches of this check, too, results differ from the baseline's", right
-        )
+        why = "your code returns wrong results, so its memory is not compared"
+        return Failed(measured, why, "fix the checks of results above first")
     needed, plain = beyond(run, idle)
     taken = f"{needed / MB:.0f} MB where the baseline takes {plain / MB:.0f} MB"
     return at_most(

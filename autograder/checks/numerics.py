@@ -43,17 +43,22 @@ def same_trajectory(
         return Failed(problem, *(too_few(student["losses"], baseline["losses"]) or (why, try_)))
     apart = furthest(student["losses"], baseline["losses"])
     moved = distance(student["weights"], baseline["weights"])
-    measured = (
-        f"losses off by up to {apart:.1e} ({allowed(apart, within.losses)}), "
-        f"weights by {moved:.1e} of their norm ({allowed(moved, within.weights)})"
-    )
+    of_losses = f"losses off by up to {apart:.1e} (allowed {within.losses:.1e})"
+    of_weights = f"weights {off(moved, within.weights)}"
     evidence = shares(
         losses=share(apart, within.losses),
         weights=share(moved, within.weights),
     )
     if apart <= within.losses and moved <= within.weights:
-        return Passed(measured, evidence)
-    return Failed(measured, why, try_, evidence)
+        return Passed(f"{of_losses}; {of_weights}", evidence)
+    too_far = [of_losses] * (not apart <= within.losses)
+    too_far += [of_weights] * (not moved <= within.weights)
+    return Failed("; ".join(too_far), why, try_, evidence)
+
+
+def off(apart: float, within: float) -> str:
+    """Say how far all weights together, or their change, are from the right ones."""
+    return f"off by {100 * apart:.2g} % (allowed {100 * within:.2g} %)"
 
 
 def share(apart: float, allowed: float) -> float:
@@ -68,11 +73,6 @@ def shares(**figures: float) -> dict[str, Any]:
             name: float(f"{share:.3g}") for name, share in figures.items() if math.isfinite(share)
         }
     }
-
-
-def allowed(value: float, most: float) -> str:
-    """Say what was allowed, and whether a value is too far."""
-    return f"allowed {most:.1e}" if value <= most else f"too far: allowed {most:.1e}"
 
 
 def furthest(losses: Array, expected: Array) -> float:
@@ -168,7 +168,7 @@ def update(pair: Pair, after: str = "weights", before: str = "start") -> Update:
 def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "") -> Passed | Failed:
     """Pass when a training moved the weights as the baseline did; *of* is as in same_trajectory."""
     moved = update(pair, f"{of}weights", f"{of}start")
-    measured = f"update off by {moved.error:.1e} of its norm (allowed {within:.0e})"
+    measured = f"the change of the weights is {off(moved.error, within)}"
     evidence = shares(update=moved.error / within)
     if moved.error <= within:
         return Passed(measured, evidence)

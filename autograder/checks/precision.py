@@ -129,10 +129,13 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
         wrong = f"but the returned losses are wrong: usually {cause}"
         return f"the weights are right, {CUT if rounded(losses, expected) else wrong}"
     if abs(losses[0] - expected[0]) > within.losses:
-        return "the first loss differs already: not the criterion's on the whole first batch, in train()"
+        return (
+            "the first loss differs already: it must be the criterion's on the whole first batch, "
+            "with the model in train mode"
+        )
     return (
-        "the first loss is near, later steps are not: one left out or taken twice, gradients piled up without "
-        "zero_grad or not unscaled, eval(), or not the criterion's loss"
+        "the first loss is near, later ones are not: usually a step is left out or taken twice, or "
+        "gradients piled up without zero_grad"
     )
 
 
@@ -156,10 +159,9 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     elif rounded(losses, plain):
         why, try_ = f"{CUT}: the rounding of 16 bits cannot be seen in them", ROUNDED
     else:
-        why = "the losses are rounded neither as FP32 nor as 16 bits under autocast: "
-        why += f"the dtype is another than {nearest}, " * (len(halves) == 1)
-        why += "autocast was not on for the whole model or for the loss, "
-        why += "the weights are 16 bits wide, or the losses were changed"
+        why = "the losses are rounded neither as FP32 nor as 16 bits under autocast: usually "
+        why += f"the dtype is another than {nearest}, or " * (len(halves) == 1)
+        why += "autocast is on for a part of the model only"
     return Failed(measured, why, try_, evidence)
 
 

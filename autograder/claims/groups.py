@@ -128,8 +128,9 @@ class Group:
         ranks = self._ordered(ranks)
         for rank in range(WORLD):
             moved = numerics.update(ranks, f"weights{rank}")
-            measured = f"rank {rank}: update off by {moved.error:.1e} of its norm"
-            measured = f"{measured} (allowed {within:.0e})"
+            measured = (
+                f"rank {rank}: the change of the weights is {numerics.off(moved.error, within)}"
+            )
             evidence = numerics.shares(update=moved.error / within)
             if not moved.error <= within:
                 failed = Failed(measured, self.reason(ranks, moved.ratio), self.see, evidence)

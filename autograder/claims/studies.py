@@ -48,7 +48,7 @@ PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
 MISSHAPEN = "the rows that are returned are not as the handout's table of columns says"
-CHANGED = "the file was changed, it is of another run, or the function that writes it is wrong"
+CHANGED = "one run of right code cannot write these rows"
 EPOCHS = {
     "samples": INTEGER,
     "batches": INTEGER,

@@ -83,7 +83,7 @@ def differing(student: Epoch, baseline: Epoch, part: int = 0) -> str:
     right = _largest_first(baseline)
     if part or own == right:
         return ""
-    return f"its batches hold {_listed(own)} samples, the baseline's {_listed(right)}"
+    return f"the batches of your loader hold {_listed(own)} samples, and {_listed(right)} are right"
 
 
 def _largest_first(epoch: Epoch) -> list[int]:

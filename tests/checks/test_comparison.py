@@ -155,16 +155,10 @@ def test_a_comparison_without_a_whole_epoch_says_how_far_it_came(trainings, long
 @pytest.mark.parametrize(
     ("trainings", "why"),
     [
-        pytest.param([training(full=7)], "had been trained before", id="warmed up on itself"),
-        pytest.param(
-            [training(full=2, half=2)], "had been trained before", id="in the other precision"
-        ),
-        pytest.param(
-            [training(fresh=False)], "had been trained before", id="a copy of a trained one"
-        ),
-        pytest.param(
-            [training(full=2, half=3)], "had been trained before", id="in both, and longer"
-        ),
+        pytest.param([training(full=7)], "was trained before", id="warmed up on itself"),
+        pytest.param([training(full=2, half=2)], "was trained before", id="in the other precision"),
+        pytest.param([training(fresh=False)], "was trained before", id="a copy of a trained one"),
+        pytest.param([training(full=2, half=3)], "was trained before", id="in both, and longer"),
         pytest.param(
             [training(full=2, half=2), training(), amp()], "", id="one warm-up for both precisions"
         ),

@@ -36,7 +36,11 @@ DELIVERED = {
         "in the first epoch: 11 samples came out of the loader",
     ),
     "one twice": (pair(MIXED, [*OTHER[:-1], 5]), Failed, "in the second epoch: 1 of 12 samples"),
-    "other batches": (pair(MIXED, OTHER, sizes=(6, 6)), Failed, "its batches hold 6, 6 samples"),
+    "other batches": (
+        pair(MIXED, OTHER, sizes=(6, 6)),
+        Failed,
+        "the batches of your loader hold 6, 6 samples",
+    ),
     "none": (
         Pair(
             Observation("epochs", "ok", {"raised": "raised ValueError: no"}), seen(STORED, STORED)

@@ -81,7 +81,7 @@ def test_an_optimizer_that_moves_the_weights_alike_passes(heavy, tmp_path):
     for text in (RIGHT, by_lists):
         found = judged(heavy, text, RIGHT, tmp_path)["trains_alike"]
         assert isinstance(found, Passed), found
-        assert "update off by" in found.measured
+        assert "change of the weights is off by" in found.measured
 
 
 def test_its_check_rests_on_outputs_and_need_not_say_more(heavy):

@@ -117,7 +117,7 @@ import torch
 def batched_products(left, right):
     return torch.bmm(left.float(), right.float()).to(left.dtype)
 """,
-        {"same_results": '"float64": at'},
+        {"same_results": '"float64": furthest off'},
     ),
     ("batched_products", "detached"): (
         "import torch\n\n\ndef batched_products(left, right):\n    return torch.bmm(left.detach(), right)\n",
@@ -163,7 +163,7 @@ def batched_products(left, right):
         SEEN[key] = torch.bmm(left, right), left, right
     return SEEN[key][0]
 """,
-        {"same_results": '"other numbers in the same tensors": at'},
+        {"same_results": '"other numbers in the same tensors": furthest off'},
     ),
     ("clip_by_norm", "the break"): (
         BREAK,
@@ -183,7 +183,7 @@ def clip_by_norm(x, limit):
     ),
     ("clip_by_norm", "a gradient through the norm"): (
         "def clip_by_norm(x, limit):\n    return x * (limit / x.norm().clamp(min=1e-30)).clamp(max=1.0)\n",
-        {"same_gradients": 'gradient of x": at'},
+        {"same_gradients": 'gradient of x": furthest off'},
     ),
     ("KeyCache", "cat"): (CAT, {"moves_at_most": "for length=256", "moves_less": "allowed 25%"}),
     ("KeyCache", "constant growth"): (

@@ -78,7 +78,7 @@ EPOCHS = {
     "other batches": (
         epoch("abc", (1,) * 5),
         0,
-        "its batches hold 1, 1, 1, 1, ... samples, the baseline's 2, 1",
+        "the batches of your loader hold 1, 1, 1, 1, ... samples, and 2, 1 are right",
     ),
     "two of them, as asked": (epoch("cb", (2,)), 2, ""),
     "two of them, one another": (

@@ -86,7 +86,7 @@ ATTACKS = {
     ),
     "other batches": (
         "def make_loader(dataset, batch_size):\n    return DataLoader(dataset, 20)",
-        "its batches hold 20 samples, the baseline's 8, 8, 4",
+        "the batches of your loader hold 20 samples, and 8, 8, 4 are right",
     ),
     "pictures rounded": (
         OWN.format(

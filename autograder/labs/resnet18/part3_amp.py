@@ -357,7 +357,7 @@ def amp_saves_memory(bar: Bar, device: Device, large_batches: Pair, idle: Pair) 
     """AMP needs less memory than FP32, by at least {bar}."""
     moved = numerics.update(large_batches)
     if not moved.error <= LARGE:
-        measured = f"update off by {moved.error:.1e} of its norm"
+        measured = f"the change of the weights is {numerics.off(moved.error, LARGE)}"
         why = "with larger batches the weights differ from the baseline's"
         return Failed(measured, why, "take one step for each whole batch")
     why = "activations are kept in FP32, or a graph of an earlier step is kept alive"

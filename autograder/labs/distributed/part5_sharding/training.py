@@ -83,8 +83,8 @@ def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
     whole = halved.baseline.values["ranks"][0]["held"]["parameters"]
     for rank, each in enumerate(halved.student.values["ranks"]):
         apart = numerics.update(halved, f"weights{rank}").error
-        measured = f"rank {rank}, bfloat16: update off by {apart:.1e} of its norm"
-        measured = f"{measured} ({low:g} to {high:g} are expected)"
+        measured = f"rank {rank}, bfloat16: the change of the weights is {100 * apart:.2g} % off"
+        measured = f"{measured} ({100 * low:g} to {100 * high:g} % are expected)"
         if each["dtypes"] != ["float32"]:
             measured = (
                 f"rank {rank}, bfloat16: parameters are {', '.join(each['dtypes'])}, not float32"

@@ -51,8 +51,8 @@ def grouped(pair: Pair) -> Finding:
         return problem, "losses must hold the mean loss of each step"
     apart, moved = numerics.furthest(losses, expected), numerics.update(pair)
     measured = (
-        f"losses of the steps off by {apart:.1e}, "
-        f"the update by {moved.error:.1e} of its norm (allowed {SAME:.0e})"
+        f"losses of the steps off by {apart:.1e}; "
+        f"the change of the weights is {numerics.off(moved.error, SAME)}"
     )
     if not moved.error <= SAME:
         steps, right = (side.values["steps"] for side in (pair.student, pair.baseline))

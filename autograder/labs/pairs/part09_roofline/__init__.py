@@ -69,11 +69,11 @@ advance.same(
             "with steps=0 the same numbers must come back, in a new tensor",
             "clone before the loop over range(steps)",
         ),
-        'float64": at': (
+        'float64": furthest off': (
             "your code loses digits of float64",
             "keep dt a number of Python, and all tensors in the dtype of the particles",
         ),
-        **dict.fromkeys((", 6] your", ", 7] your"), UNMOVED),
+        **dict.fromkeys((", 6]: your", ", 7]: your"), UNMOVED),
         ", 6) instead of": (
             "mass and charge are missing: the result must have all eight columns of particles",
             "return columns 6 and 7 as well: they stay as they are",
