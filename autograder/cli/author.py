@@ -220,8 +220,11 @@ def new(lab: str, part: str, exercise: bool, root: Path | None) -> int:
     written, lines = scaffold(course, lab, part, exercise=exercise)
     for path in written:
         click.echo(f"wrote  {path}")
+    readme = f"assignments/{lab}/README.md"
     if lines:
         click.echo(f"\nNow add to grading_config.yaml, {lines}")
+    if Path(readme) not in written:
+        click.echo(f"\nand a row for the part to the table of {readme}, which students read")
     click.echo(f"\nthen: perflab build && perflab course check {lab}")
     if not here.samefile(course.root) and not own_course.is_own(course.root):
         why = f"this perflab is in {here}, and would not find the part"

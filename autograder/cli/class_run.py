@@ -102,15 +102,19 @@ class Run:
                 self.work, self.session, journal, seed, self.lanes, before=before, **self.options
             )
             ends: dict[str, str] = {}
+            said: list[str] = []
             with closing(rounds.run(named)) as events:
                 for event in events:
                     progress.show(event)
                     if _came_anew(event, before):
-                        note([it for it in attempts if it.name == event.submission], out)
+                        came = [it for it in attempts if it.name == event.submission]
+                        said += note(came, out)
                     if event.what in ENDS:
                         ends[event.submission] = ENDS[event.what]
                     if self.waiting:
                         self.waiting.show(event)
+        for line in said:
+            click.echo(line, err=True)
         if self.waiting:
             self.waiting.ends()
         stood = {name: it for name, it in before.items() if not it.waits_for_the_clock}

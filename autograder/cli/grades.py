@@ -275,6 +275,7 @@ def rubric(
         raise UserError("rubric: give --out to write the sheet, or --read to read it back")
     standings = standing.read(folder).whole
     if out:
+        _refuse_unread(out, folder, standings)
         course = open_course(root)
         labs = {each.result.lab for each in standings}
         models = {lab: read_tree(course.root / "reference" / lab) for lab in labs}
@@ -293,6 +294,25 @@ def rubric(
     click.echo(f"{many(items, 'item')} set for {many(len(decisions), 'submission')}")
     show_again(folder, open_course(root), roster)
     return DONE
+
+
+def _refuse_unread(sheet: Path, folder: Path, standings: Sequence[Standing]) -> None:
+    """Refuse to write over points or comments that somebody typed and nobody read in."""
+    from autograder.results import rubric as sheets
+    from autograder.traces.words import many
+
+    if not sheet.exists():
+        return
+    try:
+        typed = len([*sheets.read(sheet, standings, **who())])
+    except (UserError, OSError) as problem:
+        first = str(problem).partition("\n")[0]
+        raise UserError(f"{first}; so it is left as it is: name another file with --out") from None
+    if typed:
+        raise UserError(
+            f"{sheet}: {many(typed, 'row')} not read in yet; perflab rubric {folder} --read {sheet} first, "
+            "or name another file with --out"
+        )
 
 
 @cli.command()

@@ -17,6 +17,7 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from autograder.handed_in.formats import (
+    CANVAS,
     CLASS_FORMS,
     GRADESCOPE,
     NBGRADER,
@@ -117,7 +118,8 @@ def _owned(
         for owner in entry.owners:
             student = _student(owner, roster)
             if student is None:
-                notes.append(f"{entry.source}: {_nobody(owner, roster)}")
+                problem = _among_others(entry, roster) or _nobody(owner, roster)
+                notes.append(f"{entry.source}: {problem}")
                 continue
             names = _possible_owners(owner, entry, roster)
             if len(names) > 1:
@@ -218,6 +220,17 @@ def _student(owner: Mapping[str, str], roster: Roster | None) -> Student | None:
     students = (roster.by(column, value) for column, value in owner.items())
     members = roster.members(owner.get("student", ""))
     return next((student for student in (*students, *members) if student is not None), None)
+
+
+def _among_others(entry: Entry, roster: Roster | None) -> str:
+    """Say what to do with a file of Canvas that lies beside what is none; the roster knows its number."""
+    match = CANVAS.fullmatch(Path(entry.source).name)
+    if not (match and roster and roster.by("canvas_id", match["id"])):
+        return ""
+    return (
+        "it is called as Canvas calls files, and lies among folders that are not; "
+        "put it into a folder of its own, and name that folder, too"
+    )
 
 
 def _nobody(owner: Mapping[str, str], roster: Roster | None) -> str:

@@ -170,8 +170,8 @@ def together(
                 reason = error.strerror or error
                 notes.append(f"{_path(attempt)}: it cannot be copied: {reason}")
         known = times.read(out)
-        note([it for it in attempts if it.name in paths and it.name not in known], out)
-        yield paths, notes
+        new = [it for it in attempts if it.name in paths and it.name not in known]
+        yield paths, [*notes, *note(new, out)]
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -187,8 +187,8 @@ def asked_later(attempt: Attempt) -> str:
     return ""
 
 
-def note(attempts: Sequence[Attempt], out: Path) -> None:
-    """Write down when each came.
+def note(attempts: Sequence[Attempt], out: Path) -> Iterator[str]:
+    """Write down when each came, and yield what is to be said of it.
 
     A line that somebody mended stays, until the system it came from has a time.
     """
@@ -201,6 +201,13 @@ def note(attempts: Sequence[Attempt], out: Path) -> None:
             news[attempt.name] = handed
     if news:
         times.write(out, {**before, **news})
+    for name, handed in news.items():
+        known = before.get(name, Handed()).at
+        if known and not handed.at:
+            yield (
+                f"{name}: nobody knows when these files came; {known.isoformat()} was for earlier ones. "
+                f"Write the time into {out / times.FILE}, then perflab report {out}"
+            )
 
 
 def _source(handed: Handed | None) -> str:

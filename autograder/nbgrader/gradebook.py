@@ -17,6 +17,7 @@ from autograder.errors import NotGradedError
 from autograder.model import CheckResult, PartResult, Result
 from autograder.nbgrader.source_notebook import code_cell, nbgrader_metadata, text_cell
 from autograder.report.outcome_words import clean, points
+from autograder.results.overrides import by_hand
 
 LOCK = 7_370_616
 """The advisory lock that writers of a PostgreSQL gradebook take."""
@@ -196,6 +197,7 @@ def _settle(grade: Any, check: CheckResult, part: PartResult) -> list[str]:
         grade.needs_manual_grade = grade.needs_manual_grade or before != after
         stays = f"; the {points(grade.manual_score)} that a person gave stay"
     reason = ", ".join(filter(None, (check.measured, check.why or check.reason)))
+    reason = by_hand(check) or reason
     return _moved(part, check.id, before, after, f"({check.outcome}: {reason}){stays}")
 
 

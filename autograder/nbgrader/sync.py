@@ -15,6 +15,7 @@ from autograder.batch.store import HANDED_IN, RESULT
 from autograder.errors import NotGradedError, ReadError, SubmissionError, UserError
 from autograder.handed_in import submission
 from autograder.handed_in.notebook import OURS
+from autograder.handed_in.roster import Roster
 from autograder.model import PartResult, Result, Submission
 from autograder.nbgrader import gradebook, late
 from autograder.nbgrader.results import read_by_a_machine
@@ -64,7 +65,7 @@ def sync(
                 name = assignment or result.lab
                 for student in students_of(result, rules):
                     own = replace(result, submission=student)
-                    moved = _sync_one(book, name, own, add_students=add_students)
+                    moved = _sync_one(book, name, own, rules.roster, add_students=add_students)
                     taken = late.take(book, name, student, result, folder, rules)
                     if feedback:
                         _write_notebooks(book, name, own, file.parent, feedback)
@@ -108,6 +109,7 @@ def _sync_one(
     book: Any,
     assignment: str,
     result: Result,
+    roster: Roster | None,
     *,
     add_students: bool,
 ) -> list[str]:
@@ -124,10 +126,19 @@ def _sync_one(
     except MissingEntry:
         if not add_students:
             raise NotGradedError(
-                "no such student in the gradebook; --add-students adds them"
+                f"no student {result.submission} in the gradebook; --add-students adds them"
             ) from None
-        book.add_student(result.submission)
+        book.add_student(result.submission, **_details(roster, result.submission))
     return gradebook.record(book, assignment, result.submission, result)
+
+
+def _details(roster: Roster | None, name: str) -> dict[str, str]:
+    """Say of a student what the gradebook has a column for."""
+    student = roster.by("student", name) if roster else None
+    if student is None:
+        return {}
+    first, _, last = student.name.rpartition(" ")
+    return {"first_name": first, "last_name": last, "email": student.email}
 
 
 def _write_notebooks(

@@ -180,8 +180,8 @@ def write(
         for each in everyone.standings
     ]
     tasks = [
-        *agenda.tasks(everyone.standings, folder.name),
-        *agenda.asked(asked, folder.name),
+        *agenda.tasks(everyone.standings, quote(str(folder))),
+        *agenda.asked(asked, quote(str(folder))),
     ]
     page = _class_page(folder, everyone, tasks, handed_in, unfinished)
     files.append(_put(folder / CLASS, page))

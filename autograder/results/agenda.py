@@ -66,6 +66,7 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
         "see whether they hold for the new files, and set them again, or drop them (POINTS is 'graded' then): "
         f"perflab override {folder}/NAME CHECK POINTS --reason WHY"
     )
+    rated = f"set them again, or take them back: perflab override {folder}/NAME CHECK POINTS --reason WHY"
     alone = "look at the files, and grade each alone on another machine"
     died = "its grader died each time"
     renamed = (
@@ -97,6 +98,11 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
             "Points that were set by hand for earlier files, and do not count for these",
             anew,
             _items(standings, [", ".join(_set_before(standing)) for standing in standings]),
+        ),
+        Task(
+            "Points that were set by hand when the check was worth something else",
+            rated,
+            _items(standings, [_set_for_others(standing.result) for standing in standings]),
         ),
     ]
     for who, (what, mend) in OWED.items():
@@ -157,6 +163,11 @@ def _other_names(result: Result) -> str:
 
 def _set_before(standing: Standing) -> list[str]:
     return overrides.for_other_files(standing.result, overrides.read(standing.home))
+
+
+def _set_for_others(result: Result) -> str:
+    names = [name for name, check in result.checks.items() if overrides.set_when_worth(check)]
+    return ", ".join(names)
 
 
 def _owed(result: Result, who: SettledBy) -> str:

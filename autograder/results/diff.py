@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from autograder.grading.scoring import worth
 from autograder.model import CheckResult, Result
-from autograder.results.overrides import by_hand
+from autograder.results.overrides import by_hand, set_when_worth
 
 MAXIMUM = "points in all"
 MOST_LINES = 6  # of one move, while others are told, too
@@ -119,7 +119,7 @@ def _moves(old: Result, new: Result) -> Iterator[Difference]:
         stood = _standing(before) if before else "no such check"
         stands = _standing(after) if after else "no such check"
         if before and after:
-            stands += _set_for_other_points(before, after)
+            stands += _set_for_other_points(after)
         if stood != stands:
             points = before.points if before else 0
             moves = points != (after.points if after else 0)
@@ -170,10 +170,9 @@ def _compare(name: str, old: CheckResult, new: CheckResult | None) -> list[Diffe
     return []
 
 
-def _set_for_other_points(old: CheckResult, new: CheckResult) -> str:
-    if old.max_points == new.max_points or not (by_hand(old) and by_hand(new)):
-        return ""
-    return f"; it was set when the check had {worth(old.max_points)}: look at it again"
+def _set_for_other_points(check: CheckResult) -> str:
+    then = set_when_worth(check)
+    return f"; it was set when the check had {worth(then)}: look at it again" if then else ""
 
 
 def _measured(check: CheckResult) -> str:

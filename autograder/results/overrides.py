@@ -38,6 +38,8 @@ class Override:
     """ISO 8601, with its offset."""
     submission_sha256: str
     """The files that it was about: it says nothing of others."""
+    of: float = 0.0
+    """What the check was worth then; 0 where that was not written down."""
 
 
 def wanted(text: str) -> float | None:
@@ -80,7 +82,7 @@ def decide(
         )
     if not reason.strip():
         raise UserError(f"{named[0]}: say why with --reason; the student reads it")
-    return Override(named[0], points, reason.strip(), by, at, result.submission_sha256)
+    return Override(named[0], points, reason.strip(), by, at, result.submission_sha256, worth)
 
 
 def append(folder: Path, made: Sequence[Override]) -> None:
@@ -159,6 +161,12 @@ def corrected(check: CheckResult) -> bool:
     return bool(check.evidence.get(BY_HAND, {}).get("graded"))
 
 
+def set_when_worth(check: CheckResult) -> float:
+    """Return what the check was worth when a person set its points, if it is worth something else now."""
+    then = float(check.evidence.get(BY_HAND, {}).get("of", 0.0))
+    return 0.0 if then == check.max_points else then
+
+
 def _part(part: PartResult, ours: Mapping[str, Override]) -> PartResult:
     checks = [_check(check, ours.get(f"{part.id}.{check.id}")) for check in part.checks]
     return scoring.part_result(part.id, part.title, checks, bonus=part.bonus)
@@ -177,6 +185,7 @@ def _check(check: CheckResult, override: Override | None) -> CheckResult:
             "reason": override.reason,
             "by": override.by,
             "at": override.at,
+            "of": override.of,
             "graded": "" if waited else graded,
         },
     }

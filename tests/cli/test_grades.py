@@ -367,3 +367,24 @@ def test_points_of_another_device_are_taken_over(monkeypatch, capsys, tmp_path):
     assert "ada: part3_amp.amp_is_faster\n1 check settled for 1 submission\n" in once
     assert "0 checks settled for 0 submissions\n" in twice
     assert "judged on" in (tmp_path / "cpu/ada/feedback.html").read_text()
+
+
+def test_a_sheet_with_points_that_were_not_read_in_is_not_written_over(
+    monkeypatch, capsys, tmp_path
+):
+    """Once they are read in, it is written anew."""
+    notes = a_check(id="notes", basis="person", outcome="unavailable", points=0, max_points=2)
+    put(tmp_path / "out", "ada", a_part("part3_amp", "AMP", notes))
+    words = ("rubric", tmp_path / "out", "--out", tmp_path / "sheet.csv")
+    first, _, _ = run(monkeypatch, capsys, *words)
+    rows = (tmp_path / "sheet.csv").read_text(encoding="utf-8-sig")
+    typed = rows.replace("ada,part3_amp.notes,,", "ada,part3_amp.notes,1.5,")
+    (tmp_path / "sheet.csv").write_text(typed, encoding="utf-8-sig")
+    refused, _, said = run(monkeypatch, capsys, *words)
+    kept = (tmp_path / "sheet.csv").read_text(encoding="utf-8-sig")
+    run(monkeypatch, capsys, "rubric", tmp_path / "out", "--read", tmp_path / "sheet.csv")
+    again, _, _ = run(monkeypatch, capsys, *words)
+
+    assert (0, 2, 0) == (first, refused, again)
+    assert "sheet.csv: 1 row not read in yet; perflab rubric" in said
+    assert typed == kept != rows

@@ -112,6 +112,19 @@ def test_a_single_submission_of_nobody_is_not_graded(tmp_path):
     )
 
 
+def test_a_file_of_canvas_among_folders_is_nobodys_until_it_lies_apart(tmp_path):
+    """Its number is not looked at there: a student could have named a folder so."""
+    lay(tmp_path, "ada/part1_toy.py", "zoe/part1_toy.py", "okri_1002_2_a.zip")
+    found, notes = intake(roster=ROSTER).find([tmp_path])
+    said = "it is called as Canvas calls files, and lies among folders that are not; "
+
+    assert ["ada"] == [one.name for one in found]
+    assert [
+        f"okri_1002_2_a.zip: {said}put it into a folder of its own, and name that folder, too",
+        "zoe: nobody in the roster has student 'zoe'",
+    ] == sorted(notes)
+
+
 def test_without_a_roster_folders_are_what_they_are_called(tmp_path):
     """Nothing is known of when they came, and nothing is written of it."""
     lay(tmp_path / "in", "ada/part1_toy.py", "zoe.zip", "ben+toy+1/part1_toy.py")
@@ -217,11 +230,15 @@ def test_a_time_that_somebody_mended_stays_until_the_system_says_one(tmp_path, h
     [ada] = intake(roster=ROSTER).find([lay(tmp_path / "in", "lovelaceada_1001_21_part1_toy.py")])[
         0
     ]
-    note([replace(ada, handed=handed)], tmp_path)
+    said = [*note([replace(ada, handed=handed)], tmp_path)]
 
     assert {"ada": at, "ben": MENDED} == {
         name: one.at for name, one in times.read(tmp_path).items()
     }
+    lost = (
+        "ada: nobody knows when these files came; 2027-01-19T12:00:00+00:00 was for earlier ones."
+    )
+    assert [lost] * (at is None) == [line.partition(" Write")[0] for line in said]
 
 
 def test_nobodys_work_is_passed_over_in_silence(tmp_path):

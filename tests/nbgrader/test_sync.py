@@ -200,8 +200,8 @@ def test_a_student_whom_the_gradebook_does_not_know_is_named_and_not_added(
         found.add_student("ada")
     seen = push(released, url, add_students=False)
 
-    unknown = "no such student in the gradebook; --add-students adds them"
-    assert [Synced("ada"), Synced("bob", unknown), Synced("cleo", unknown)] == seen
+    unknown = "no student {} in the gradebook; --add-students adds them"
+    assert [Synced("ada"), *(Synced(it, unknown.format(it)) for it in ("bob", "cleo"))] == seen
     assert {"ada": 6.0} == totals(url)
 
 
@@ -318,7 +318,7 @@ def test_the_command_says_what_became_of_each(released: Path, tmp_path: Path, mo
     url = f"sqlite:///{shutil.copy(released / 'gradebook.db', tmp_path)}"
 
     assert 2 == run(monkeypatch, str(released / "results"), "--gradebook", url)
-    assert "ada: no such student in the gradebook" in capsys.readouterr().out
+    assert "ada: no student ada in the gradebook" in capsys.readouterr().out
     assert 0 == run(monkeypatch, str(released / "results"), "--gradebook", url, "--add-students")
     assert "ada: written\nbob: written\ncleo: written\n" == capsys.readouterr().out
     assert 2 == run(monkeypatch, str(tmp_path), "--gradebook", url)

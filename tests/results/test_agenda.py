@@ -83,6 +83,23 @@ def test_points_set_for_earlier_files_are_to_be_set_again(tmp_path):
     assert [] == tasks([ada], "out")
 
 
+def test_points_set_when_the_check_was_worth_something_else_are_to_be_set_again():
+    """What was set for the same worth, or by an older perflab, is not."""
+    names = {"ada": 4.0, "ben": 6.0, "cem": 0.0}
+    noted = {
+        name: {BY_HAND: {"reason": "timer", "graded": "failed, 0 of 6", "of": of}}
+        for name, of in names.items()
+    }
+    checks = {
+        name: a_silent_check(outcome="passed", points=6, max_points=6, evidence=evidence)
+        for name, evidence in noted.items()
+    }
+    [task] = tasks([standing(name, check) for name, check in checks.items()], "out")
+
+    assert "worth something else: ada (p.amp_is_faster)" in str(task)
+    assert ["ada"] == [item.submission for item in task.items]
+
+
 def test_a_long_list_is_cut():
     """The page has all of them."""
     [task] = tasks([standing(f"s{n}", UNREAD) for n in range(12)], "out")

@@ -74,7 +74,7 @@ def test_a_check_that_is_gone_is_said_and_a_new_one_is_not():
 
 
 BY_HAND = Override(
-    "part3_amp.amp_is_faster", 6, "timer", "meera", "now", a_result().submission_sha256
+    "part3_amp.amp_is_faster", 6, "timer", "meera", "now", a_result().submission_sha256, 6
 )
 MOVES = {
     "nobody": (
