@@ -51,9 +51,23 @@ def same_trajectory(
     )
     if apart <= within.losses and moved <= within.weights:
         return Passed(f"{of_losses}; {of_weights}", evidence)
-    too_far = [of_losses] * (not apart <= within.losses)
+    too_far = []
+    if not apart <= within.losses:
+        own, right = (side["losses"].astype(np.float64) for side in (student, baseline))
+        at = int(np.argmax(np.abs(own - right)))
+        texts = told_apart(own[at], right[at], 4)
+        too_far = [f"{of_losses}: batch {at + 1} has {texts[0]}, and {texts[1]} is right"]
     too_far += [of_weights] * (not moved <= within.weights)
     return Failed("; ".join(too_far), why, try_, evidence)
+
+
+def told_apart(own: float, right: float, digits: int) -> tuple[str, str]:
+    """Write two numbers with so many digits, or with as many as it takes to see a difference."""
+    for enough in range(digits, 18):
+        texts = f"{own:.{enough}g}", f"{right:.{enough}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def off(apart: float, within: float) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder.checks.error_map import error_map
 from autograder.checks.hints import Causes, cause
-from autograder.checks.numerics import Array, share, shares
+from autograder.checks.numerics import Array, share, shares, told_apart
 from autograder.checks.result_form import Form, around, misfit, named, unquoted, wrong_keys
 from autograder.model import (
     Failed,
@@ -189,7 +189,7 @@ def _difference(
     if asked["dtype"] == "bool" and want.size == 1:
         return f"{bool(got[0])}, and {bool(want[0])} is right"
     if want.size == 1:
-        own, right = _told_apart(got[0], want[0], 15 if want[0].is_integer() else 6)
+        own, right = told_apart(got[0], want[0], 15 if want[0].is_integer() else 6)
         return f"{own}, and {right} is right"
     return _alike(got, want) or _at_places(got, want, asked["shape"], apart, allowed)
 
@@ -220,7 +220,7 @@ def _at_places(
         counted = f"{len(wrong)} of {got.size} numbers differ"
         return f"{counted}, the first at {at}: {got[first]:.7g} instead of {want[first]:.7g}"
     own, right = (float(each.reshape(tuple(shape))[tuple(place)]) for each in (got, want))
-    texts = _told_apart(own, right, 6)
+    texts = told_apart(own, right, 6)
     measured = f"furthest off at {place}: your number is {texts[0]}, and {texts[1]} is right"
     if apart > COARSE:
         return measured
@@ -228,15 +228,6 @@ def _at_places(
         f"{measured}: they may differ by {allowed:.1e} of the largest number in this row, "
         f"and differ by {apart:.1e}"
     )
-
-
-def _told_apart(own: float, right: float, digits: int) -> tuple[str, str]:
-    """Write two numbers with so many digits, or with as many as it takes to see a difference."""
-    for enough in range(digits, 18):
-        texts = f"{own:.{enough}g}", f"{right:.{enough}g}"
-        if texts[0] != texts[1]:
-            break
-    return texts
 
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:

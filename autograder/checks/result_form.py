@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,7 +103,8 @@ def _not_several(case: Form, asked: Form) -> Failed:
 
 def named(case: Form) -> str:
     """Quote the name of a case, which is no finding."""
-    return f'case "{case["case"]}"'
+    name = re.sub(r", result (\d+)\b", r", value \1 of the result", case["case"])
+    return f'case "{name}"'
 
 
 def wrong_keys(case: Form, asked: Form) -> str:

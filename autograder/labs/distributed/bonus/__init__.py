@@ -144,11 +144,11 @@ add_norm.same(
             "take the argument eps, in sqrt(mean(total**2) + eps)",
         ),
         "result 2": (
-            "result 2 must be total = x + residual, without norm and weight",
+            "the second value must be total = x + residual, without norm and weight",
             "store the sum itself in the second tensor",
         ),
         "": (
-            "result 1 must be total / sqrt(mean(total**2) + eps) * weight, total = x + residual",
+            "the first value must be total / sqrt(mean(total**2) + eps) * weight, total = x + residual",
             "compute total, the root and the product one by one on a short row, beside PyTorch's",
         ),
     },

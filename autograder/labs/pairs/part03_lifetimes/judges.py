@@ -47,8 +47,8 @@ SUMMARY_HINTS: Causes = {
         "your code changes a chunk, which belongs to the caller",
         "compute out of place: chunk.mul(2) makes a new tensor, chunk.mul_(2) does not",
     ),
-    f"{NAN}, result 1": "sum keeps a NaN, nansum drops it",
-    f"{NAN}, result 2": "torch.maximum keeps a NaN, torch.fmax drops it",
+    f"{NAN}, value 1": "sum keeps a NaN, nansum drops it",
+    f"{NAN}, value 2": "torch.maximum keeps a NaN, torch.fmax drops it",
 }
 EVALUATED: Causes = {
     "result 2": (
@@ -61,7 +61,7 @@ EVALUATED: Causes = {
     ),
 }
 EVALUATED_FORM: Causes = {
-    'result 1": float': (
+    'value 1 of the result": float': (
         "the first result must hold one loss for each batch, 4 in this case",
         "collect the losses in a list, and torch.stack(losses) at the end",
     ),

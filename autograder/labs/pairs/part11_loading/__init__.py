@@ -100,16 +100,19 @@ def rows_one_by_one(student: Student, rig: Rig) -> Any:
 ROW_HINTS: Causes = {
     "float32": "keep the dtype of the features",
     "changed": "call self.transform in __getitem__ and in __getitems__, and keep no result",
-    "a batch, result 2": (
+    "a batch, value 2": (
         "rows of a batch come with the labels of other rows",
         "take both by the same list: self.features[indices] and self.labels[indices]",
     ),
-    "a batch, result": (
+    "a batch, value": (
         "a batch must have rows and labels of its indices in their order, one twice as well",
         "self.transform(self.features[indices]), self.labels[indices]",
     ),
-    'result 2": int64 (1,)': ("the label is a tensor of one number", "self.labels[index]"),
-    'result 1": float64 (1,': (
+    'value 2 of the result": int64 (1,)': (
+        "the label is a tensor of one number",
+        "self.labels[index]",
+    ),
+    'value 1 of the result": float64 (1,': (
         "one row is returned as a batch of one",
         "self.transform(self.features[index : index + 1])[0]",
     ),
