@@ -77,6 +77,7 @@ FILED: Hints = {
     "it is not JSON": "write the file with json.dump(answers, file)",
 }
 """The same of answers that are handed in."""
+FORMED = "the file must have the form that the handout shows"
 NESTED = 50  # brackets, far more than answers have
 ROWS = list_of(map_of({"anyOf": [*CELL["anyOf"], list_of(TEXT)]}))
 
@@ -196,7 +197,8 @@ class Answers:
         def judge(answers: Text, *others: Any) -> Verdict:
             values, problem = self.parsed(answers)
             if problem:
-                return hinted(Failed(answers.file, problem, try_ or self.see), FILED)
+                measured = f"{answers.file}: {problem}"
+                return hinted(Failed(measured, FORMED, try_ or self.see), FILED)
             verdict = self.fit(
                 values,
                 next(iter(others), None),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import autograder
-from autograder.claims.answers import CAUSES, Answers, Known
+from autograder.claims.answers import CAUSES, FORMED, Answers, Known
 from autograder.lab import Part
 from autograder.labs.gpu_profiling.part1_profile.profile import ON_A_CPU, ON_A_GPU
 from autograder.labs.gpu_profiling.part1_profile.profile import questions as eleven
@@ -234,17 +234,17 @@ WRONG = {
     "right": ({}, "largest_half is 6.55e+04; ", ""),
     "too small": ({"largest_half": 65500}, "largest_half is 6.55e+04", "max of torch.finfo"),
     "a usual mistake": ({"largest_half": 3.39e38}, "largest_half is 3.39e+38", "that is bfloat16's"),
-    "no number": ({"largest_half": "65504"}, "answers.json", "largest_half is '65504'; it must be a number"),
-    "a truth for a number": ({"largest_half": True}, "answers.json", "largest_half is True; it must be a number"),
+    "no number": ({"largest_half": "65504"}, "answers.json: largest_half is '65504'; it must be a number", FORMED),
+    "a truth for a number": ({"largest_half": True}, "answers.json: largest_half is True; it must be a number", FORMED),
     "outside of the band": ({"epsilon": 1.2e-7}, "epsilon is 1.2e-07", "it is not the right answer"),
-    "not a number": ({"epsilon": float("nan")}, "answers.json", "epsilon is nan; it must be a number"),
-    "thousands of digits": ({"largest_half": 10**400}, "answers.json", f"largest_half is 1{59 * '0'}; it must be a number"),
+    "not a number": ({"epsilon": float("nan")}, "answers.json: epsilon is nan; it must be a number", FORMED),
+    "thousands of digits": ({"largest_half": 10**400}, f"answers.json: largest_half is 1{59 * '0'}; it must be a number", FORMED),
     "a number for a truth": ({"scales": 1}, "scales is 1", "it is not the right answer"),
     "of the table, upside down": ({"ratio": 0.4}, "ratio is 0.4; nets.csv gives 2.5", "it is the other way round"),
     "another row": ({"fastest": "wide"}, "fastest is 'wide'; nets.csv gives 'small'", "it is not the right answer"),
-    "no row": ({"fastest": "deep"}, "answers.json", "fastest is 'deep'; it must be one of small, wide"),
-    "null": ({"fastest": None}, "answers.json", "fastest is null; it must be one of small, wide"),
-    "a reason": ({"reason": "none"}, "answers.json", "'reason' is not one of the names"),
+    "no row": ({"fastest": "deep"}, "answers.json: fastest is 'deep'; it must be one of small, wide", FORMED),
+    "null": ({"fastest": None}, "answers.json: fastest is null; it must be one of small, wide", FORMED),
+    "a reason": ({"reason": "none"}, "answers.json: 'reason' is not one of the names", FORMED),
 }  # fmt: skip
 
 
