@@ -145,11 +145,19 @@ class Run:
     def _summary(self, pages: Pages, graded: Sequence[Standing], console: Console) -> str:
         """Write the grades of the whole folder, and show what is to be done about this work."""
         from autograder.batch.store import write_grades
-        from autograder.results.agenda import tasks
+        from autograder.results import not_graded, requests
+        from autograder.results.agenda import asked, tasks
+        from autograder.traces.words import many
 
         out = self.work.out
-        for task in () if self.as_json else tasks(graded, str(out)):
+        looks = asked(requests.read(out, graded), str(out))
+        for task in () if self.as_json else [*tasks(graded, str(out)), *looks]:
             line = f"of these {len(graded)}: {task}" if self.waiting else str(task)
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
+        if left := not_graded.read(out):
+            line = (
+                f"not graded: {many(len(left), 'upload')}; {out / 'index.html'} says which, and why"
+            )
             console.print(line, soft_wrap=True, highlight=False, markup=False)
         grades = write_grades(pages.everyone.whole, out)
         return f"{grades}, {len(pages.files)} pages; open {out / 'index.html'}"

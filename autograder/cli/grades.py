@@ -82,6 +82,11 @@ def export(
     files, notes = _exported(standings, system, assignment)
     if everybody.absent:
         notes.append(f"without a result: {', '.join(each.student for each in everybody.absent)}")
+    if system == "canvas" and not assignment:
+        notes.append(
+            f"the column is called {standings[0].result.lab}; --assignment names it as Canvas does, "
+            "such as 'Lab 3 (4410)'"
+        )
     for note in notes:
         click.echo(note, err=True)
     _write(files, out, TABLE if system == "csv" else "utf-8")
