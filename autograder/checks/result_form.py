@@ -104,6 +104,7 @@ def _not_several(case: Form, asked: Form) -> Failed:
 def named(case: Form) -> str:
     """Quote the name of a case, which is no finding."""
     name = re.sub(r", result (\d+)\b", r", value \1 of the result", case["case"])
+    name = re.sub(r", entry (\d+)\b", r", value \1 of the list", name)
     return f'case "{name}"'
 
 

@@ -96,7 +96,7 @@ class Answers:
             entries = [(text(name), each) for name, each in value.items()]
         else:
             self.add(f"{case}, number of entries", len(value))
-            entries = [(f"value {at} of the list", each) for at, each in enumerate(value, 1)]
+            entries = [(f"entry {at}", each) for at, each in enumerate(value, 1)]
         for name, each in entries:
             self.add(f"{case}, {name}", each)
 

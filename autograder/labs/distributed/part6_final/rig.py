@@ -192,7 +192,7 @@ class Training:
             },
         }
         for at, each in enumerate(self._took.T, 1):
-            slips[f"seconds, value {at} of the list"] = {
+            slips[f"seconds, entry {at}"] = {
                 "your seconds are the mean of the processes, not those of the slowest": each.mean(),
                 "your seconds are those of the faster process, not of the slowest": each.min(),
                 "testing is among your seconds": each.max() + TESTING,

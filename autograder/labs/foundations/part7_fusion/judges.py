@@ -129,7 +129,7 @@ COUNTED = {
         "graphs must be the pieces of a version: a look at a value cuts it in two",
         "given.launches(...).graphs",
     ),
-    "value 4 of the list, launches": (
+    "entry 4, launches": (
         "a kernel that is launched twice must count twice: its name is in a list twice",
         "given.launches(...).count, or len() of its lists, without set()",
     ),

@@ -217,8 +217,8 @@ BINDING = {
         "numactl, --physcpubind=<cpus> and --membind=<node> must be three words, "
         "and each word of the program one more"
     ),
-    ", value 1 of the list": "the first word must be numactl",
-    ", value 2 of the list": "the second word must name the CPUs of the row: --physcpubind=<cpus>",
-    ", value 3 of the list": "the third word must name the node of the row, not its GPU: --membind=<node>",
+    ", entry 1": "the first word must be numactl",
+    ", entry 2": "the second word must name the CPUs of the row: --physcpubind=<cpus>",
+    ", entry 3": "the third word must name the node of the row, not its GPU: --membind=<node>",
     "": "the words of the program must follow behind the options, as they are",
 }

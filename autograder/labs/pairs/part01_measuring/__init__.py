@@ -322,15 +322,15 @@ two.same(
     name="knows_the_noise",
     says='speedup returns the ratio, its interval, and "cannot tell" where 1 lies in the interval.',
     why={
-        "by chance, value 4 of the list": (
+        "by chance, entry 4": (
             "1 lies in the interval: the verdict must be cannot tell, whatever the ratio is",
             "compare low and high with 1, and not the ratio",
         ),
-        "value 4 of the list": (
+        "entry 4": (
             "the verdict must be faster if low > 1, slower if high < 1, else cannot tell",
             "compare low and high with 1, in this order",
         ),
-        "value 1 of the list": (
+        "entry 1": (
             "the ratio (first value) must be the baseline's mean over the candidate's",
             "baseline.mean_time / candidate.mean_time",
         ),
