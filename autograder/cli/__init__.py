@@ -10,6 +10,7 @@ import click
 
 from autograder.cli import (
     author,
+    by_hand,
     grades,
     grading,
     jobs,
@@ -28,6 +29,7 @@ NO_PLACE = (*FULL, *FORBIDDEN, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 
 __all__ = [
     "author",
+    "by_hand",
     "cli",
     "grades",
     "grading",

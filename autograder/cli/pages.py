@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from autograder.course import Course
 
 
+TABLE = "utf-8-sig"
+"""Of a table: by its first bytes a spreadsheet knows that names are in UTF-8."""
+
+
 def show_again(
     folder: Path, course: Course, roster: Path | None, *, anonymous: bool = False
 ) -> None:
