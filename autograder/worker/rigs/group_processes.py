@@ -180,6 +180,10 @@ class _Group:
                 raise BadReturn(f"rank {rank} returned {after}, and {waits}", EARLY)
         over = len(failed) + len(left) + len(returned) == len(self._pids)
         if over or late:
+            if failed and returned and not left:
+                after = call_order.returned_after(calls[returned[0]])
+                said = f"rank {returned[0]} returned {after}, while rank {min(failed)} was at work with it"
+                raise BadReturn(said, EARLY)
             self._last(failed, left, calls, late and not over)
 
     def _last(

@@ -56,7 +56,15 @@ def raises():
     raise ValueError("no such thing")
 
 
+def torn():
+    raise RuntimeError("Gloo connectFullMesh failed: Connection closed by peer")
+
+
 ENDS = {
+    "it returns while it is connected to": (
+        grouped(torn, lambda: None),
+        "rank 1 returned after 1 collective call, while rank 0 was at work with it",
+    ),
     "it returns early": (
         grouped(reduces, lambda: None),
         (
