@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograder.checks.hints import Hints
+from autograder.traces.words import many
 
 GRAPHS: Hints = {
     "Python has to look": "leave the value in a tensor: no .item(), float() or `if` on it",
@@ -37,7 +38,9 @@ def graph_problem(
     *runs* counts the graphs of each kind that ran. *built* were made, and *builds* are enough, where they are counted.
     """
     ran = " and ".join(f"{count} {kind}" for kind, count in runs.items())
-    measured = f"{ran} graphs ran in {calls} calls" + f", {built} were built" * (builds > 0)
+    measured = f"{ran} graphs ran in {calls} calls"
+    if builds and built != builds:
+        measured = f"{many(built, 'graph')} built in {calls} calls, and {builds} is right"
     took = f"; a graph takes {noted['parameters']} of {parameters} parameters"
     eager = (
         "no compiled graph ran: usually torch.compile is not called, its result is not used, "

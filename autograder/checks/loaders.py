@@ -200,4 +200,6 @@ def copied(moved: int, waited: int) -> Verdict:
         return Passed(f"{moved} copies, none of which waits")
     why = "the host blocks on each copy, so pinned memory gains nothing"
     try_ = ".to(device, non_blocking=True), of images and labels"
-    return Failed(f"{waited} of {moved} copies wait until they are done", why, try_)
+    return Failed(
+        f"of {moved} copies of images and labels {waited} wait until they are done", why, try_
+    )

@@ -72,7 +72,7 @@ def told_apart(own: float, right: float, digits: int) -> tuple[str, str]:
 
 def off(apart: float, within: float) -> str:
     """Say how far all weights together, or their change, are from the right ones."""
-    return f"off by {100 * apart:.2g} % (allowed {100 * within:.2g} %)"
+    return f"off by {100 * apart:.3g} % (allowed {100 * within:.2g} %)"
 
 
 def share(apart: float, allowed: float) -> float:

@@ -30,6 +30,8 @@ FAINT = 0.01
 """A row counts as at least this share of a case's largest number: what is left of sums that cancel has no digits."""
 ALIKE = 1e-3
 """Relative: so near are numbers to a multiple of the right ones."""
+EMPTY = 1e-30
+"""So small a multiple of the right numbers is none of a formula's."""
 COARSE = 0.01
 """Relative: what is further off is no matter of rounding, so that what is allowed need not be told."""
 ASKED = ".requires_grad"
@@ -199,6 +201,8 @@ def _alike(got: Array, want: Array) -> str:
     if not got.any():
         return "all numbers are 0"
     times = multiple(got, want, ALIKE)
+    if times and abs(times) < EMPTY:
+        return "all numbers are almost 0, as in memory that was never written"
     return f"all numbers are {times:.3g} times the right ones" if times else ""
 
 

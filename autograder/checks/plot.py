@@ -21,7 +21,6 @@ from autograder.model import (
     Passed,
     Picture,
     Verdict,
-    verdict,
 )
 from autograder.traces.words import many
 
@@ -49,6 +48,7 @@ CHUNKS = 10_000  # writers put 8 KiB or more of pixels into each
 
 TRIES: Hints = {
     "in one panel": "plt.subplots(1, 2), one panel for each quantity, and no twinx()",
+    "are drawn": "draw each row in the panel: one line or bar for each version or name",
     "no panel shows": "a panel for this column, with the numbers of the rows that are returned",
     "does not say what it shows": "write the quantity and its unit on the axis, with set_ylabel",
     "is drawn under the name": "take names and values from the same rows, in the same order",
@@ -57,6 +57,7 @@ TRIES: Hints = {
     "no panel says which": "write the name of its row at each bar or line",
 }
 """What to try, by words of what is wrong with a figure."""
+SHOWS = "the figure must show every row that is returned"
 BARS = "one bar per row, with its name and value, and set_ylabel with the unit"
 # What the label of a panel must match, by the unit.
 RATE = r"/|per|\bpro\b|s⁻¹|\^\{?-1"
@@ -146,12 +147,15 @@ def shows_the_rows(
     places = {panel["place"] for panel in panels}
     axes = f" with {len(panels)} axes" if len(panels) > len(places) else ""
     labels = ", ".join(f"'{panel['label']}'" for panel in panels[:4])
-    measured = f"{file}: {many(len(places), 'panel')}{axes}, with the words {labels or 'of none'}"
+    measured = f"{file}: {many(len(places), 'panel')}{axes}"
     rows = observation.values["rows"]
     why = unshown(panels, rows, units, key) or (
         crowded(panels, rows, units, apart) if apart else ""
     )
-    return verdict(measured, why, hint_for(why, TRIES) or try_)
+    if not why:
+        return Passed(measured)
+    words = f"; the words of its axes are {labels or 'none'}" * ("does not say" in why)
+    return Failed(f"{file}: {why}{words}", SHOWS, hint_for(why, TRIES) or try_)
 
 
 def unshown(
@@ -172,7 +176,7 @@ def unshown(
         ]
         if not showing:
             missing = _missing(panels, wanted)
-            others = "; those of the other rows are drawn" if len(missing) < len(wanted) else ""
+            others = "; the other rows are drawn" if len(missing) < len(wanted) else ""
             return (
                 f"no panel shows the {name} of the rows ({', '.join(map(shown, missing))}){others}"
             )

@@ -178,9 +178,9 @@ def scaler_in_order(events: Sequence[str], batches: int) -> Verdict:
     if at == len(events) and steps == batches:
         return Passed(f"{steps} steps: scale, backward, step, update")
     rest = events[at : at + 6]
-    measured = (
-        f"in order for {steps} of {batches} steps, then: {', '.join(rest[:4]) or 'nothing more'}"
-    )
+    wrong = rest[: next((n for n, it in enumerate(rest) if it in rest[:n]), 4)]
+    came = f"then came {', '.join(wrong)}" if wrong else "then nothing came"
+    measured = f"{steps} of {batches} steps are right; {came}"
     used = set(events) & {"scale", "unscale_", "step", "update"}
     why, try_ = _disorder(rest) if used else NEVER
     if steps and not rest and steps < batches:
@@ -205,7 +205,7 @@ def _good_steps(events: Sequence[str]) -> tuple[int, int]:
 def _disorder(events: Sequence[str]) -> tuple[str, str]:
     if UNSCALED in events:
         why = "backward ran on the loss and not on what scaler.scale(loss) returned"
-        return why, "scaler.scale(loss).backward()"
+        return why, "scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update()"
     if "optimizer.step" in events:
         why = "optimizer.step() moves the weights by scaled gradients, infinite ones included"
         return why, "scaler.step(optimizer) in its place"

@@ -63,7 +63,7 @@ class Hooks(Group):
                     off = (
                         f"off by {apart:.1e} of their size"
                         if apart < np.inf
-                        else "not all are finite"
+                        else "infinite or NaN somewhere"
                     )
                     measured.append(f"{dtype}, rank {rank}: the means are {off}")
                     allowed = f"{measured[-1]} ({low:.0e} to {high:.1e} are expected)"

@@ -181,7 +181,7 @@ def _first_difference(ranks: Pair) -> str:
     for step, right in enumerate(expected["norms0"]):
         if not np.isclose(losses[step], expected["losses0"][step], rtol=ROUNDED):
             if step:
-                return f"loss and norm of step {step} are right, but the step is not"
+                return f"in step {step} loss and norm are right, but optimizer.step() moves the weights wrongly"
             return "the first loss is wrong already: usually the processes begin with other weights"
         if why := _norm_problem(norms[step], others[step], right, step):
             return why

@@ -137,7 +137,7 @@ def test_a_collation_of_spawned_workers_can_be_pickled():
 MOVES = {
     "all": ((6, 6, 0), Passed, "12 copies, none of which waits"),
     "labels stay": ((6, 0, 0), Failed, "6 images and 0 labels were moved in 6 batches"),
-    "blocking": ((6, 6, 3), Failed, "3 of 12 copies wait"),
+    "blocking": ((6, 6, 3), Failed, "of 12 copies of images and labels 3 wait"),
 }
 
 
@@ -195,4 +195,4 @@ def test_random_numbers_are_drawn_afresh(samples, kind, words):
 
 def test_a_copy_that_is_waited_for_is_told():
     assert isinstance(loaders.copied(6, 0), Passed)
-    assert "1 of 6 copies wait" in loaders.copied(6, 1).measured
+    assert "of 6 copies of images and labels 1 wait" in loaders.copied(6, 1).measured

@@ -163,7 +163,7 @@ def test_the_order_of_a_scaler_passes(events):
 @pytest.mark.parametrize(
     ("events", "measured", "why"),
     [
-        pytest.param([], "0 of 2 steps, then: nothing more", "never used", id="nothing"),
+        pytest.param([], "0 of 2 steps are right; then nothing came", "never used", id="nothing"),
         pytest.param(
             [precision.UNSCALED, "optimizer.step"],
             "0 of 2",
@@ -171,11 +171,14 @@ def test_the_order_of_a_scaler_passes(events):
             id="not used",
         ),
         pytest.param(
-            STEP + STEP[:3], "1 of 2 steps, then: scale", "scaler.update is missing", id="no update"
+            STEP + STEP[:3],
+            "1 of 2 steps are right; then came scale",
+            "scaler.update is missing",
+            id="no update",
         ),
         pytest.param(
             STEP,
-            "1 of 2 steps, then: nothing more",
+            "1 of 2 steps are right; then nothing came",
             "some batches have no step",
             id="a step is missing",
         ),

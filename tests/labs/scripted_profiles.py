@@ -242,7 +242,7 @@ def without_one() -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
             told(report(share, waited, *[f"lines {n}-{n + 19}: slow" for n in (30, 50, 70)])),
         ),
         "names_innocent_lines": (
-            "wrong", "the forward pass as a bottleneck", {"names_planted_faults": "where no planted fault stands"},
+            "wrong", "the forward pass as a bottleneck", {"names_planted_faults": "which wastes no time"},
             told(report(share, waited, faults()[0], f"line {line('model(images)')}: the network", faults()[2])),
         ),
         "names_one_fault_thrice": (

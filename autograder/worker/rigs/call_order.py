@@ -108,7 +108,7 @@ def words(call: Mapping[str, Any]) -> str:
     """Say what a process does in a call."""
     kind, size = call["kind"], call["bytes"]
     if kind == "barrier":
-        return "waits at a barrier"
+        return "calls dist.barrier()"
     return f"{VERBS[kind]} {size} bytes" if kind in VERBS else f"calls {kind} with {size} bytes"
 
 

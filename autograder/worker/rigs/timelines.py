@@ -180,7 +180,7 @@ class Timeline(Steps):
     def _slips_of_a_cpu(self) -> dict[str, dict[str, float]]:
         filled = self._long_gaps(self._work | self._loading)
         cut = self._long_gaps(self.painted("cpu_op"))
-        wait = "a wait for the loader is a gap, whatever runs in it"
+        wait = "your code takes the wait for the loader, or operators in it, for work"
         return {
             "operator_gaps_over_1ms": {
                 wait: filled,

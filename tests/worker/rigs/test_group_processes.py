@@ -103,7 +103,7 @@ ENDS = {
     ),
     "it makes another call": (
         grouped(dist.barrier, reduces),
-        "collective call 2: rank 0 waits at a barrier, and rank 1 reduces 12 bytes",
+        "collective call 2: rank 0 calls dist.barrier.., and rank 1 reduces 12 bytes",
     ),
 }
 

@@ -46,9 +46,9 @@ class Script(NamedTuple):
         }
         if count % 2 == 0:
             upper = sorted(self.pattern)[count // 2]
-            slips["your time is the upper of the two in the middle; the median is their mean"] = (
-                upper * right
-            )
+            slips[
+                "your median of an even number of times is the larger middle one; it is the mean of both"
+            ] = upper * right
         return slips
 
 

@@ -32,7 +32,7 @@ DTYPES = map_of(map_of(INTEGER))
 COUNTS = ("steps", "skipped")
 SENT = "exchanges of gradients for each step"
 FIGURES = {
-    SENT: "gradients of several batches are sent: DDP decides in the forward pass",
+    SENT: "several batches of a group are sent: usually no_sync() is missing, or forward is outside of it",
     "loss": "loss must be the mean over all samples of all ranks",
     "steps": "a group of batches must count as one step, and one that the scaler skips as none",
     "skipped": "skipped must count the steps after which the scaler's scale is smaller",

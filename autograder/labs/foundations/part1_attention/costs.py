@@ -48,7 +48,8 @@ attention.needs_less_memory(
     of=matrix,
     name="lean_forward",
     says="At 8,000 positions attention needs less than half of one matrix of scores, measured from outside.",
-    why="usually the scores of all positions are in memory at once, or blocks of scores are kept beside the next",
+    why="usually the scores of all positions are in memory at once, "
+    "or a block of scores is kept while the next is computed",
     try_=BLOCKS,
 )
 attention.needs_less_memory(

@@ -368,7 +368,7 @@ def stops_tracing(tracers: Pair) -> Verdict:
 def top20_is_of_this_program(calls_top20: Text) -> Verdict:
     """The submitted calls_top20.txt is a report of pstats about train_epoch, by cumulative time."""
     rows, problem = judges.report(calls_top20.text)
-    why = "the file is the report of another program or order, or it was changed"
+    why = "usually the file is of another program, or is sorted by something else"
     return Failed(problem, why, AGAIN) if problem else Passed(f"{len(rows)} rows")
 
 

@@ -303,6 +303,6 @@ prepare.stays_on_the_device(
     name="moves_bytes_not_floats",
     says="prepare_batch moves uint8 to the device, and float32 is made there.",
     why="your code moves more than the bytes of the uint8 images: usually float32, with four bytes each",
-    try_="images.to(device) first, and .float() on the device",
+    try_="images.to(device) first, and augment them there",
     needs=["prepares_what_it_draws", "stays_on_the_device"],
 )

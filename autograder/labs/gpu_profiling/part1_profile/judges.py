@@ -123,7 +123,7 @@ def faults_problem(findings: Findings, faults: Faults, least: int) -> str:
             return f"bottleneck {number} names no line of the script"
         if not names:
             lines = _listed(sorted(entry))
-            return f"bottleneck {number} names {lines}, where no planted fault stands"
+            return f"bottleneck {number} names {lines}, which wastes no time"
         if len(entry) > WIDEST:
             return (
                 f"bottleneck {number} names {len(entry)} lines, and at most {WIDEST} may be named"

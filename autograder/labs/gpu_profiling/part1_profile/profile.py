@@ -231,7 +231,7 @@ PLAN = "schedule(wait=1, warmup=1, active=8, repeat=1)"
 RECORDED_HINTS = {
     "in folder": (
         "nothing was exported under this name, or the argument folder is ignored",
-        "in on_trace_ready, call export_chrome_trace(str(Path(folder) / PROFILE))",
+        "in on_trace_ready, export to Path(folder) / 'baseline_profile.gz'",
     ),
     "its steps are": (
         "your schedule passes over another number of batches, or has no repeat=1",
@@ -283,7 +283,7 @@ FOUND = {
     "' is missing": "return every name of the table: with a kernel those of a GPU, else those of a CPU",
     "None is right": "return None where the file has nothing of this kind, and say in reason why",
     "gap_cause": "give each moment to its first cause; return the largest but kernels and copies",
-    "operator_gaps": "leave out operators that begin while the loader runs, then count gaps over 1000 us",
+    "operator_gaps": "take for work only operators that begin outside of the loader's ranges; count gaps over 1000 us",
     "gaps_over": "count stretches over 1000 us in which no kernel, copy or memset runs",
     "gpu_utilization": "take the share of the window in which a kernel ran, overlaps once",
     "small_": "divide the number of kernels (or operators) below 10 us by that of all in the file",

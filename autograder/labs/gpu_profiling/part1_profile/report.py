@@ -68,6 +68,7 @@ SHARE = "copy the share from the answers.json of the same run"
 FAULT_HINTS = {
     "names no line": "begin each bottleneck with its number and its line, 1. line 12: ...",
     "may be named": "keep only the line that must change",
+    "wastes no time": "replace it by a line that costs time and could do without",
     "different ones": "look for faults of other kinds, instead of more lines of one",
 }
 
@@ -98,7 +99,7 @@ def names_planted_faults(baseline_analysis: Text, planted: Pair) -> Verdict:
     problem = judges.faults_problem(findings, faults, FAULTS)
     if not problem:
         return Passed(many(len(findings.entries), "bottleneck"))
-    why = "each bottleneck must name the line of a planted fault, of three different ones in all"
+    why = "each bottleneck must name a line that costs time for nothing, of three different faults in all"
     judged = Failed(problem, why, "look in the script for what each wait comes from")
     return hinted(judged, FAULT_HINTS)
 

@@ -127,8 +127,8 @@ WITHOUT = "leave out requires_grad_(): checkpoint(..., use_reentrant=False) work
 
 
 ORDER = (
-    "let each block call its convolution, ReLU and the pool, the third one shrink as well; "
-    "then call fc1, ReLU and fc2"
+    "blocks 1 and 2: convolution, ReLU, pool; block 3: convolution, ReLU, shrink; "
+    "then fc1, ReLU, fc2"
 )
 
 

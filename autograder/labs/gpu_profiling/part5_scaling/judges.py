@@ -208,7 +208,7 @@ def loss_cause(ranks: Pair) -> tuple[str, str]:
             "dist.all_reduce the sum of the losses and the number of samples, then divide",
         )
     return (
-        "the processes agree, but usually the last batch counts as much, although it is shorter",
+        "usually a shorter last batch counts as much as a full one",
         "add up loss * len(labels) and len(labels), and divide after dist.all_reduce",
     )
 

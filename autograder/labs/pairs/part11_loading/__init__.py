@@ -105,7 +105,7 @@ ROW_HINTS: Causes = {
         "take both by the same list: self.features[indices] and self.labels[indices]",
     ),
     "a batch, value": (
-        "a batch must have rows and labels of its indices in their order, one twice as well",
+        "a batch must have row and label of each index, in their order, and twice if it comes twice",
         "self.transform(self.features[indices]), self.labels[indices]",
     ),
     'value 2 of the result": int64 (1,)': (

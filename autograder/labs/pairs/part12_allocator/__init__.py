@@ -33,7 +33,7 @@ HINTS: Causes = {
         "trim gave a block in use back",
         "give back only what is in the lists of free blocks",
     ),
-    "went back;": (
+    "that went back to": (
         "after trim the blocks that went back must not serve a request",
         "clear the lists of free blocks when their blocks go back",
     ),

@@ -88,8 +88,9 @@ class Watched:
         """Name a block in use that is none of the arena's, or larger than that."""
         for block, (address, size) in self._used.items():
             if (held := self._raw.get(address)) is None:
-                went = "went back" if address in self._gone else "was never taken from the arena"
-                return f"block {block}, in use, {went}"
+                if address in self._gone:
+                    return f"block {block} is at an address that went back to the arena before"
+                return f"block {block} is at an address that was never taken from the arena"
             if held < size:
                 return f"block {block} has {held} bytes, and {size} were requested"
         return ""

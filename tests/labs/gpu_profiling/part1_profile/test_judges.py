@@ -153,8 +153,8 @@ def test_its_numbers_are_those_of_the_profile(found, trace, why):
 NAMED = {
     "three faults": (THREE, ""),
     "no line": ("1. line 46\n2. slow\n3. line 41\n", "bottleneck 2 names no line of the script"),
-    "innocent lines": ("1. line 46\n2. lines 60, 61\n3. line 41\n", "bottleneck 2 names lines 60, 61, where no planted fault stands"),
-    "an innocent line": ("1. line 60\n2. line 46\n3. line 41\n", "bottleneck 1 names line 60, where no planted fault stands"),
+    "innocent lines": ("1. line 46\n2. lines 60, 61\n3. line 41\n", "bottleneck 2 names lines 60, 61, which wastes no time"),
+    "an innocent line": ("1. line 60\n2. line 46\n3. line 41\n", "bottleneck 1 names line 60, which wastes no time"),
     "everything": ("1. lines 40-50\n2. line 46\n3. line 41\n", "bottleneck 1 names 11 lines, and at most 6 may be named"),
     "one fault twice": ("1. line 46\n2. line 47\n3. line 41\n", "2 faults named (batch, loader); 3 different ones are needed"),
 }  # fmt: skip

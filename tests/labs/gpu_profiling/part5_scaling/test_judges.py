@@ -235,9 +235,7 @@ def both(figure, first, second, right=(3.0, 2.0)):
             "different losses: usually each returns its own",
             id="not shared",
         ),
-        pytest.param(
-            [2.5, 1.5], [2.5, 1.5], "usually the last batch counts as much", id="a mean of means"
-        ),
+        pytest.param([2.5, 1.5], [2.5, 1.5], "usually a shorter last batch", id="a mean of means"),
     ],
 )
 def test_losses_that_differ_between_processes_are_told_from_those_that_do_not(first, second, words):
