@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 
 from autograder.errors import CourseError
+from autograder.grading.person import ANSWER
 from autograder.handed_in.percent_cells import STUB
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
 BEGIN_TEXT = "<!-- BEGIN SOLUTION -->"
 END_TEXT = "<!-- END SOLUTION -->"
-ANSWER = "*Your answer here.*"
 
 
 @dataclass

@@ -133,6 +133,31 @@ def test_a_person_reads_only_notes_that_somebody_wrote(files, refused, outcome):
     assert adds_up(result)
 
 
+LEFT = "*Your answer here.*"
+PLACES = {
+    "one of two answered": (f"# A?\n\nIt waits.\n\n# B?\n\n{LEFT}\n", "1 of 2 times"),
+    "an answer above them": (f"Both.\n\n{LEFT}\n{LEFT}\n", "2 of 2 times"),
+    "both answered": ("# A?\n\nIt waits.\n\n# B?\n\nSo.\n", ""),
+}
+
+
+@pytest.mark.parametrize(("text", "times"), PLACES.values(), ids=PLACES)
+def test_notes_of_which_questions_are_left_say_how_many(text, times):
+    """They are a person's to read all the same."""
+    kit = toy_kit()
+    kit.lab.parts[0].artefacts["notes"] = "notes.md"
+    texts = {"notes.md": f"# A?\n\n{LEFT}\n\n# B?\n\n{LEFT}\n"}
+    kit = replace(kit, released=replace(kit.released, texts=texts))
+    _, checks, _ = graded(kit=kit, submission=toy_submission(notes__md=text.encode()))
+
+    measured = f"{LEFT} is still there, {times}" if times else ""
+    assert ("unavailable", measured, "a person reads notes.md") == (
+        checks["explains"].outcome,
+        checks["explains"].measured,
+        checks["explains"].reason,
+    )
+
+
 def test_what_is_set_aside_stays_a_persons_to_read():
     """A grader that died says nothing about the notes."""
     kit = toy_kit()
