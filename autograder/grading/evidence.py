@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import PurePosixPath
 from typing import Any
 
 from autograder import checks
@@ -229,14 +229,15 @@ def _no_code(submission: Submission, file: str) -> Failed:
     """Fail for a part's file that is missing, and name what may be that file."""
     others = unread.other_names(submission, file)
     if others and file not in submission.refused:
-        names = ", ".join(others)
-        reason = f"you submitted {names}, which the lab does not ask for"
-        wanted = PurePosixPath(file).with_suffix(PurePosixPath(others[0]).suffix)
-        try_ = f"if that is your file, call it {wanted} and put it beside the others"
-        return Failed(f"no {file}", reason, try_, {unread.OTHER_NAMES: names})
+        return _other_name(f"no {file}", unread.wanted_name(file, others), others)
     reason = submission.refused.get(file, "it is missing, or has another name")
     try_ = f"put your file beside the others, under the name that the template has: {file}"
     return Failed(f"no {file}", reason, try_)
+
+
+def _other_name(measured: str, wanted: str, others: Sequence[str]) -> Failed:
+    why, try_ = unread.under_another_name(wanted, others)
+    return Failed(measured, why, try_, {unread.OTHER_NAMES: ", ".join(others)})
 
 
 def artefact(submission: Submission, file: str, part: Part) -> Any:
@@ -255,8 +256,10 @@ def artefact(submission: Submission, file: str, part: Part) -> Any:
 
 
 def _not_there(submission: Submission, file: str, part: Part) -> Failed:
-    """Fail for a file that is missing: say how it comes about."""
+    """Fail for a file that is missing: name what may be it, or say how it comes about."""
     measured = f"no {file} here"
+    if others := unread.near_names(submission, file):
+        return _other_name(measured, file, others)
     if file in part.made_by:
         reason = f"it is submitted beside {part.file}, which does not write it"
         return Failed(measured, reason, part.made_by[file])

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from autograder.config import PartConfig
 from autograder.grading.kit import Kit
+from autograder.grading.unread import near_names, under_another_name
 from autograder.lab import Part
 from autograder.model import CheckResult, Submission
 
@@ -47,6 +48,8 @@ def _unwritten(item: CheckResult, pages: list[str], submission: Submission) -> C
     if handed_in:
         measured = f"{', '.join(handed_in)} as it was handed out"
         reason = "none of its questions is answered"
+    elif others := near_names(submission, pages[0]):
+        reason, try_ = under_another_name(pages[0], others)
     return replace(item, outcome="failed", reason="", measured=measured, why=reason, try_=try_)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from autograder.model import Submission
@@ -14,6 +15,8 @@ NOT_TAKEN = " was not taken: "
 """Said of a file, too, that a notebook stands for."""
 OTHER_NAMES = "other_names"
 """In the evidence of a check that found no file: what may be that file."""
+NEAR = 0.8
+"""How alike two names are, from 0 to 1, of which one may be meant for the other."""
 NOTHING_OF_THE_LAB = "nothing was taken: there is not one file of this lab in it"
 
 
@@ -34,6 +37,28 @@ def other_names(submission: Submission, file: str) -> list[str]:
         for name in _others(submission)
         if name.endswith((".py", ".ipynb")) and number(PurePosixPath(name).name.lower()) in numbers
     ]
+
+
+def wanted_name(file: str, others: Sequence[str]) -> str:
+    """Return what a part's file has to be called, as the notebook or the file that it is."""
+    return str(PurePosixPath(file).with_suffix(PurePosixPath(others[0]).suffix))
+
+
+def near_names(submission: Submission, file: str) -> list[str]:
+    """Name what may be a table, a picture or notes under a name that is a little different."""
+    end = PurePosixPath(file).suffix
+    bare = {name: PurePosixPath(name).name.lower() for name in _others(submission)}
+    return [
+        name
+        for name, it in bare.items()
+        if it.endswith(end) and SequenceMatcher(None, it, file).ratio() >= NEAR
+    ]
+
+
+def under_another_name(wanted: str, others: Sequence[str]) -> tuple[str, str]:
+    """Say why a file was not found that may be there, and what to try."""
+    why = f"you submitted {', '.join(others)}, which the lab does not ask for"
+    return why, f"if that is your file, call it {wanted} and put it beside the others"
 
 
 def _others(submission: Submission) -> list[str]:

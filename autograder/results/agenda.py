@@ -158,7 +158,7 @@ def _other_names(result: Result) -> str:
         for check in result.checks.values()
         if OTHER_NAMES in check.evidence and not overrides.by_hand(check)
     ]
-    return "; ".join(names)
+    return "; ".join(dict.fromkeys(names))
 
 
 def _set_before(standing: Standing) -> list[str]:

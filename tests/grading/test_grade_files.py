@@ -158,6 +158,39 @@ def test_notes_of_which_questions_are_left_say_how_many(text, times):
     )
 
 
+NEAR = {
+    "capitals at the end": ("Picture.PNG", True),
+    "capitals": ("Picture.png", True),
+    "a second copy": ("picture (1).png", True),
+    "in a folder": ("plots/picture.png", True),
+    "another picture": ("speed.png", False),
+    "no picture": ("picture.svg", False),
+    "handed out": ("handout/picture.png", False),
+}
+
+
+@pytest.mark.parametrize(("name", "meant"), NEAR.values(), ids=NEAR)
+def test_an_artefact_under_a_name_that_is_nearly_right_is_named(name, meant):
+    given = toy_submission()
+    files = {file: data for file, data in given.files.items() if file != "picture.png"}
+    submission = replace(given, files=files, left_out=(name,))
+    _, checks, _ = graded(submission=submission)
+
+    found = checks["has_picture"]
+    assert ("no picture.png here", meant) == (found.measured, name in found.why)
+    assert meant == ("call it picture.png and put it beside the others" in found.try_)
+    assert (name if meant else None) == found.evidence.get(OTHER_NAMES)
+
+
+def test_notes_under_a_name_that_is_nearly_right_are_named():
+    kit = toy_kit()
+    kit.lab.parts[0].artefacts["notes"] = "notes.md"
+    submission = replace(toy_submission(), left_out=("Notes.md",))
+    _, checks, _ = graded(kit=kit, submission=submission)
+
+    assert "you submitted Notes.md, which the lab does not ask for" == checks["explains"].why
+
+
 def test_what_is_set_aside_stays_a_persons_to_read():
     """A grader that died says nothing about the notes."""
     kit = toy_kit()

@@ -68,6 +68,15 @@ def test_who_may_have_given_a_file_another_name_is_for_a_person():
     )
 
 
+def test_a_file_under_another_name_is_told_once_however_many_checks_read_it():
+    missing = a_silent_check(
+        measured="no speeds.csv here", cause="missing", evidence={OTHER_NAMES: "Speeds.csv"}
+    )
+    [task] = tasks([standing("ada", missing, replace(missing, id="other"))], "out")
+
+    assert 1 == str(task).count("no speeds.csv here: Speeds.csv")
+
+
 def test_points_set_for_earlier_files_are_to_be_set_again(tmp_path):
     """Until a person has decided about the new files, be it that what the grader found counts."""
     ada = replace(standing("ada", a_silent_check(outcome="passed", points=6)), home=tmp_path)
