@@ -150,6 +150,7 @@ EXCEPTIONS: Mapping[str, str] = {
     ),
     "on the same device": "move the model once, and each batch in its step, by .to(device)",
     "printed more than": "print at most a few lines: nothing for each sample, batch or step",
+    "waits for a keyboard": "take it out; to try something by hand, run the file itself",
     "unexpected keyword argument": "give the function the parameters of the template, by their names",
 }
 """Words of an exception -> what to try."""

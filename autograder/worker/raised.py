@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bdb
 import contextlib
 import traceback
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ TORCH: dict[str, Kind] = {
     "FailOnRecompileLimitHit": "recompiled",
 }
 """Exceptions of torch by the names of their classes, which have other homes in other versions."""
+NO_LINE = "EOF when reading a line"
+"""What `input()` raises where nobody types."""
 PLAIN = (bool, int, float, type(None))
 WIDEST = 600  # characters of what an error says
 LONG = 40  # characters of a word that is cut all the same
@@ -87,12 +90,20 @@ def in_words(error: BaseException, staged: Path) -> str:
         )
     if isinstance(error, SystemExit):
         return _clean(f"called sys.exit({error.code!r}){where}")
-    said = str(error) or "".join(
-        frame.line or "" for frame in traceback.extract_tb(error.__traceback__)[-1:]
-    )
     return (
-        _clean(f"{type(error).__name__[:60]}: {said}") + where + _call(error.__traceback__, staged)
+        _clean(f"{type(error).__name__[:60]}: {_said(error)}")
+        + where
+        + _call(error.__traceback__, staged)
     )
+
+
+def _said(error: BaseException) -> str:
+    """Return what an error says, or the line that raised it."""
+    asks = "breakpoint()" if isinstance(error, bdb.BdbQuit) else "input()"
+    if isinstance(error, bdb.BdbQuit) or (isinstance(error, EOFError) and str(error) == NO_LINE):
+        return f"{asks} waits for a keyboard, and a check has none"
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    return str(error) or "".join(frame.line or "" for frame in last)
 
 
 def own_frames(error: BaseException, staged: Path) -> list[traceback.FrameSummary]:

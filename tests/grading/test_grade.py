@@ -138,6 +138,16 @@ def test_errors_of_torch_are_told_by_what_the_part_is_about(kind, measured, try_
     assert try_ in checks["positive"].try_
 
 
+def test_who_left_a_breakpoint_in_is_not_told_to_read_a_traceback():
+    error = (
+        "BdbQuit: breakpoint() waits for a keyboard, and a check has none (part1_toy.py, line 3)"
+    )
+    end = Observation("single", "raised", error=error)
+    _, checks, _ = graded({("single", "student"): end})
+
+    assert "take it out; to try something by hand, run the file itself" == checks["positive"].try_
+
+
 def test_a_probe_may_say_what_to_try_where_it_does_not_end():
     kit = toy_kit()
     probes = kit.lab.parts[0].probes

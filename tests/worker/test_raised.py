@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,20 @@ def twice():
     with context:
         pass
 
+class Held:
+    def __init__(self):
+        raise NotImplementedError
+
+def typed():
+    return input()
+
+def debugged():
+    import bdb
+    raise bdb.BdbQuit
+
+def own_end():
+    raise EOFError("the file ends too early")
+
 def own_attribute():
     "".args
 """
@@ -70,6 +85,7 @@ def raised(tmp_path, call):
     return caught.value
 
 
+NO_KEYBOARD = "waits for a keyboard, and a check has none"
 WORDS = {
     "a call is written with its plain values": (
         "make_model('auto', classes=55)",
@@ -92,6 +108,14 @@ WORDS = {
         "AssertionError: assert n == 3 (part.py, line 16), called as counted(n=2)",
     ),
     "what is not written yet says so": ("later()", "later is not written yet (part.py, line 13)"),
+    "who asks a keyboard is told that there is none": (
+        "debugged()",
+        f"BdbQuit: breakpoint() {NO_KEYBOARD} (part.py, line 53), called as debugged()",
+    ),
+    "the end of a file is another thing": (
+        "own_end()",
+        "EOFError: the file ends too early (part.py, line 56), called as own_end()",
+    ),
 }
 
 
@@ -99,6 +123,13 @@ WORDS = {
 def test_an_exception_names_its_place_and_the_call_of_the_students(tmp_path, call, expected):
     """The same call can then be made at home."""
     assert expected == in_words(raised(tmp_path, call), tmp_path)
+
+
+def test_input_waits_for_a_keyboard(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+    said = in_words(raised(tmp_path, "typed()"), tmp_path)
+    assert f"EOFError: input() {NO_KEYBOARD} (part.py, line 49), called as typed()" == said
 
 
 KINDS = {
