@@ -83,7 +83,7 @@ def in_words(error: BaseException, staged: Path) -> str:
     frames = own_frames(error, staged)
     where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     if isinstance(error, NotImplementedError) and frames and not str(error):
-        return f"{frames[-1].name} is not written yet{where}"
+        return f"{function_of(error, staged)} is not written yet{where}"
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).parent == staged:
         return _clean(
             f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})"
@@ -111,6 +111,16 @@ def own_frames(error: BaseException, staged: Path) -> list[traceback.FrameSummar
     return [
         f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == staged
     ]
+
+
+def function_of(error: BaseException, staged: Path | None = None) -> str:
+    """Name the last function that it ran through, with its class: a file has several `__init__`.
+
+    With *staged* it is the last of the student's.
+    """
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    own = [it for it in codes if staged is None or Path(it.co_filename).parent == staged]
+    return own[-1].co_qualname.replace("<locals>.", "")
 
 
 def as_text(error: BaseException, staged: Path) -> str:

@@ -108,6 +108,10 @@ WORDS = {
         "AssertionError: assert n == 3 (part.py, line 16), called as counted(n=2)",
     ),
     "what is not written yet says so": ("later()", "later is not written yet (part.py, line 13)"),
+    "of several __init__ the class is named": (
+        "Held()",
+        "Held.__init__ is not written yet (part.py, line 46)",
+    ),
     "who asks a keyboard is told that there is none": (
         "debugged()",
         f"BdbQuit: breakpoint() {NO_KEYBOARD} (part.py, line 53), called as debugged()",

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from autograder.model import Kind
-from autograder.worker.raised import kind_of
+from autograder.worker.raised import function_of, kind_of
 from autograder.worker.rigs import call_order
 from autograder.worker.rigs.returned import BadReturn, text
 
@@ -109,7 +109,7 @@ def _renew_threads() -> None:
 def _unwritten(error: BaseException) -> str:
     """Return the function that is not written yet, if that is what happened."""
     there = isinstance(error, NotImplementedError) and not str(error)
-    return traceback.extract_tb(error.__traceback__)[-1].name if there else ""
+    return function_of(error) if there else ""
 
 
 class _Group:
