@@ -29,7 +29,7 @@ MARKED: Sequence[Basis] = (
 )  # on pages: a submission may deceive what stands beside it
 SETTLED_BY: Mapping[SettledBy, str] = {
     "gpu": "another device",
-    "again": "another grading run",
+    "again": "the grading machine",
     "person": "a person",
 }
 # They reorder what a reader sees. The joiners U+200C and U+200D stay: names in several scripts need them.

@@ -120,7 +120,7 @@ def test_the_head_says_score_lateness_and_what_is_owed():
     assert [
         "7.5 of 30 points, 9.5 lost",
         "4 points neither won nor lost: settled by another device",
-        "6 points neither won nor lost: settled by another grading run",
+        "6 points neither won nor lost: settled by the grading machine",
         "3 points neither won nor lost: settled by a person",
         "1 day late, -20 %: 1.5 points; 6 remain",
         "left out: scratch.py is no file of this lab",

@@ -33,7 +33,7 @@ def test_the_feedback_page_says_all_that_the_result_says():
     ]
     expected += [
         "settled by another device",
-        "settled by another grading run",
+        "settled by the grading machine",
         "settled by a person",
     ]
     expected += ["our fault, not yours: KeyError", "a program that changes the recorder could pass"]

@@ -187,7 +187,7 @@ def test_a_result_ends_with_its_totals():
     expected = """\
 note      left out: scratch.py is no file of this lab
 score     7.5 of 30 points, 9.5 lost, 13 owed
-owed      4 settled by another device; 6 settled by another grading run; 3 settled by a person
+owed      4 settled by another device; 6 settled by the grading machine; 3 settled by a person
 inputs    drawn with seed 20270113; --seed 20270113 draws the same again
 graded on NVIDIA H100 80GB HBM3 (hopper), isolation bubblewrap
 """
