@@ -50,6 +50,7 @@ COLOURS = {
     "launching": "launch",
     "GPU calls": "launch",
 }
+AS = {"ns": "long", "count": "many", "GB/s": "fast"}
 SAME = 1.0  # percentage point: shares over two windows that are closer say the same
 SHARE = "share of the time listed, never a utilization"
 WINDOWS = {
@@ -260,10 +261,11 @@ def over(figure: Figure) -> str:
 
 
 def change(row: Change) -> str:
-    """Say a change: shares in points, everything else as a ratio."""
+    """Say a change: shares in points, all else as a ratio, above 1 where it is more than before."""
     if row.figure.unit == "%":
         return f"{row.figure.value - row.before:+.1f} points"
-    return "" if row.ratio is None else f"{row.ratio:.2f}x"
+    as_ = AS.get(row.figure.unit, "much")
+    return "" if row.ratio is None else f"{row.ratio:.2f}x as {as_}"
 
 
 def _window(trace: Trace) -> str:

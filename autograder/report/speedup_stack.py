@@ -76,24 +76,24 @@ def speedups(now: Trace, before: Trace) -> list[Speedup]:
     for stack in stacks(now, before):
         times = hundredths([stack.part(layer) for layer in stack.layers], round(stack.ratio, 2) - 1)
         parts = [Part(layer, part) for layer, part in zip(stack.layers, times, strict=True)]
-        terms = "".join(f" {'-' if part < 0 else '+'} {abs(part):.2f}x" for part in times)
+        terms = "".join(f" {part.gain[0]} {part.gain[1:]}" for part in parts)
         said = _said(stack, parts) + _odd_steps(stack, now, before)
         made.append(Speedup(stack, parts, said, f"1.00x{terms} = {stack.ratio:.2f}x"))
     return made
 
 
 def hundredths(parts: Sequence[float], whole: float) -> list[float]:
-    """Round parts to hundredths that add up to the whole's.
+    """Round parts to hundredths that add up to the whole's; a loss stays one, if only as -0.
 
-    >>> hundredths([0.333, 0.333, 0.333], 1.0)
-    [0.34, 0.33, 0.33]
+    >>> hundredths([0.333, 0.333, 0.333], 1.0), hundredths([-0.004, 0.0], 0.0)
+    ([0.34, 0.33, 0.33], [-0.0, 0.0])
     """
     low = [math.floor(100 * part) for part in parts]
     left = round(100 * whole) - sum(low)
     order = sorted(range(len(parts)), key=lambda at: low[at] - 100 * parts[at])
     for at in order[: max(left, 0)]:
         low[at] += 1
-    return [part / 100 for part in low]
+    return [math.copysign(part / 100, exact or 0.0) for part, exact in zip(low, parts, strict=True)]
 
 
 def _said(stack: Stack, parts: Sequence[Part]) -> str:

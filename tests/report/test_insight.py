@@ -135,6 +135,19 @@ def test_what_became_slower_says_where():
     assert found.said.endswith("0.50x as fast. Most of the loss is in waiting.")
 
 
+def test_a_small_loss_does_not_look_like_a_gain():
+    """Its part of the ratio may be nothing in hundredths."""
+    slower = [
+        Slice(it.name, it.ns + 1 if it.name == "copies" else it.ns)
+        for it in BEFORE.breakdown["gpu0"]
+    ]
+    (found,) = speedup_stack.speedups(replace(BEFORE, breakdown={"gpu0": slower}), BEFORE)
+    gains = {part.layer.name: part.gain for part in found.parts}
+
+    assert ("-0.00x", "+0.00x") == (gains.pop("copying"), *set(gains.values()))
+    assert "- 0.00x" in found.sum
+
+
 def test_steps_that_differ_are_said():
     """The ratio of the median steps may be another."""
     median = Figure("step_median", 100.0, "ns", "steps")

@@ -51,7 +51,7 @@ def test_two_profiles_side_by_side(made):
     said = [" ".join(line.split()) for line in profile.comparison(made, before)]
 
     assert "busy_kernel steps, GPU 0 16.5 % -> 33.0 % +16.5 points" in said
-    assert "step_median steps 500 us -> 1 ms 2.00x" in said
+    assert "step_median steps 500 us -> 1 ms 2.00x as long" in said
     assert "comm_overlap trace, GPU 0 10.0 % -> 20.0 % +10.0 points" in said
     assert said[0].startswith("the median step takes 1 ms, before 500 us: 0.50x as fast")
     assert "Shares" in profile_page.page(made, before)
