@@ -7,13 +7,13 @@ Its first line that names a check says which one is meant. The answer is a decis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import sheet
 from autograder.errors import nearest
-from autograder.model import CheckResult, Result
+from autograder.model import CheckResult
 from autograder.results.overrides import by_hand
 from autograder.results.standing import Standing
 
@@ -73,11 +73,8 @@ def of(standing: Standing) -> list[Request]:
 
 
 def _read(standing: Standing, file: Path) -> Request:
-    lines = file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    names = [line.strip(MARKS) for line in lines]
-    at = next((n for n, name in enumerate(names) if _named(standing.result, name)), 0)
-    text = "\n".join([*lines[:at], *lines[at + 1 :]]).strip()
-    return _request(standing, names[at] if names else "", text)
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return _request(standing, *asked_in(text, standing.result.checks))
 
 
 def forget(folder: Path, names: Sequence[str]) -> None:
@@ -91,13 +88,22 @@ def forget(folder: Path, names: Sequence[str]) -> None:
 
 def _request(standing: Standing, asked: str, text: str) -> Request:
     result = standing.result
-    name = _named(result, asked)
+    name = named(asked, result.checks)
     near = "" if name else nearest(asked, result.checks)
     check = result.checks.get(name)
     return Request(result.submission, standing.home, asked[:100], text, name, check, near)
 
 
-def _named(result: Result, asked: str) -> str:
+def asked_in(text: str, checks: Collection[str]) -> tuple[str, str]:
+    """Return the first line that names a check, else the first of all, and the other lines."""
+    lines = text.strip().splitlines()
+    names = [line.strip(MARKS) for line in lines]
+    at = next((n for n, name in enumerate(names) if named(name, checks)), 0)
+    rest = "\n".join([*lines[:at], *lines[at + 1 :]]).strip()
+    return names[at] if names else "", rest
+
+
+def named(asked: str, checks: Collection[str]) -> str:
     """Find the one check that is called so, with its part or without."""
-    names = [name for name in result.checks if asked in (name, name.partition(".")[2])]
+    names = [name for name in checks if asked in (name, name.partition(".")[2])]
     return names[0] if len(names) == 1 else ""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import configparser
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from autograder.course import Course
-from autograder.errors import UserError
+from autograder.errors import UserError, nearest
 from autograder.grading.grade import grade
-from autograder.grading.kit import Session
+from autograder.grading.kit import Kit, Session
 from autograder.handed_in import submission
 from autograder.model import Result
+from autograder.results import requests
 
 POLL_SECONDS = 0.5
 Isolation = Literal["bubblewrap", "none", "best"]
@@ -42,7 +44,22 @@ def check_folder(
     kit = course.kit(lab_of(folder, course))
     parts = [kit.lab.part(part).id] if part else []
     handed_in = submission.load(folder, kit.lab.files, released=kit.released)
-    return grade(handed_in, kit, session, seed=seed, parts=parts)
+    result = grade(handed_in, kit, session, seed=seed, parts=parts)
+    return replace(result, notes=(*result.notes, *about_request(handed_in.request, kit)))
+
+
+def about_request(text: str, kit: Kit) -> Iterator[str]:
+    """Say which check a request is about, as it will be read where it is graded."""
+    parts = kit.config.parts
+    checks = [f"{part}.{it}" for part in parts for it in (*parts[part].checks, *parts[part].rubric)]
+    asked, _ = requests.asked_in(text, checks)
+    if name := requests.named(asked, checks):
+        yield f"{requests.FILE} asks a person about {name}"
+    elif text.startswith(f"\n{requests.FILE}"):
+        yield asked
+    elif text.strip():
+        near = nearest(asked, checks) or f", such as {checks[0]}"
+        yield f"{requests.FILE} has no line that is the name of a check of this lab{near}"
 
 
 def watched(folder: Path) -> Iterator[None]:

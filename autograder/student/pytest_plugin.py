@@ -61,10 +61,12 @@ class Practice:
         """Grade the files as they are on disk now."""
         from autograder.grading.part import PartGrader
         from autograder.handed_in import submission
+        from autograder.student.practice import about_request
 
         if part.id not in self._graders:
             handed_in = submission.load(self.folder, self.kit.lab.files, released=self.kit.released)
-            self.notes |= dict.fromkeys(handed_in.notes)
+            notes = (*handed_in.notes, *about_request(handed_in.request, self.kit))
+            self.notes |= dict.fromkeys(notes)
             self._graders[part.id] = PartGrader(part, handed_in, self.kit, self.session, self._seed)
         return self._graders[part.id]
 

@@ -9,6 +9,7 @@ import pytest
 from autograder.course import Course, find_root
 from autograder.errors import UserError
 from autograder.student import practice
+from tests.toy import FakeWorkers, toy_session
 
 COURSE = Course(find_root())
 
@@ -40,6 +41,46 @@ def test_a_folder_that_is_no_lab_is_said_with_what_to_do(tmp_path, ini, message)
         practice.lab_of(tmp_path, COURSE)
 
     assert str(caught.value).endswith(message)
+
+
+NAMES_NONE = "request.md has no line that is the name of a check of this lab"
+REQUESTS = {
+    "nothing": ("", []),
+    "a check": (
+        "# Request\npart3_amp.follows_fp32\nWhy?",
+        ["request.md asks a person about part3_amp.follows_fp32"],
+    ),
+    "what a person reads": (
+        "explains_the_trade",
+        ["request.md asks a person about part4_memory.explains_the_trade"],
+    ),
+    "a name with a slip": (
+        "part4_memory.explains_the_trad",
+        [f"{NAMES_NONE} (did you mean 'part4_memory.explains_the_trade'?)"],
+    ),
+    "no name": (
+        "I doubt this.",
+        [f"{NAMES_NONE}, such as part1_baseline.normalises"],
+    ),
+    "no text": (
+        "\nrequest.md cannot be read: it is UTF-16 text; save it as UTF-8",
+        ["request.md cannot be read: it is UTF-16 text; save it as UTF-8"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), REQUESTS.values(), ids=REQUESTS)
+def test_a_request_is_told_at_home_as_it_will_be_read(text, said):
+    assert said == list(practice.about_request(text, COURSE.kit("resnet18")))
+
+
+def test_a_run_at_home_tells_of_the_request_in_the_folder(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\nperflab_lab = resnet18\n")
+    (tmp_path / "request.md").write_text("part3_amp.follows_fp32\n")
+    session = toy_session(FakeWorkers(), tier="cpu")
+    result = practice.check_folder(tmp_path, COURSE, session, "part3", 7)
+
+    assert "request.md asks a person about part3_amp.follows_fp32" in result.notes
 
 
 def test_a_save_runs_the_checks_again_and_nothing_else_does(tmp_path, monkeypatch):
