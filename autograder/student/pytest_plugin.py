@@ -137,25 +137,29 @@ def by_id(keywords: str, lab: Lab) -> str:
         return f"({check[1]} and {check[2]})"
 
     checks = "|".join({name for part in lab.parts for name in part.checks})
-    asked = re.sub(rf"\b(\w+)\.({checks})\b", alone, keywords) if checks else keywords
+    asked = re.sub(rf"\b(\w+)(?:\.|::)({checks})\b", alone, keywords) if checks else keywords
     return re.sub(r"\bpart\d+\b", id_of, asked)
 
 
-def not_there(keywords: str, practice: Practice) -> Iterator[str]:
-    """Say why a part that was asked for has no checks: pytest only counts what is deselected."""
-    from autograder.part_name import same_part
+def nothing_selected(config: pytest.Config, exit_status: int, deselected: bool) -> Iterator[str]:
+    """Say why there was nothing to judge."""
+    nothing = exit_status == pytest.ExitCode.NO_TESTS_COLLECTED
+    practice = config.stash.get(PRACTICE, None)
+    if practice is None and not nothing:
+        return
+    from autograder.student import nothing_selected as why
 
-    folder, notebooks = practice.folder, practice.kit.released.notebooks
-    parts = practice.kit.lab.parts
-    for part in parts:
-        stands_for = [name for name, file in notebooks.items() if file == part.file]
-        if part.id in keywords and not any(
-            (folder / it).exists() for it in (part.file, *stands_for)
-        ):
-            yield f"perflab: {part.file} is not in this folder; copy it from the lab as you got it"
-    for number in re.findall(r"\bpart\d+\b", keywords):
-        if not any(same_part(part.id, number) for part in parts):
-            yield f"perflab: there is no {number}; the parts are {', '.join(part.id for part in parts)}"
+    here = config.invocation_params.dir
+    if practice is None:
+        yield from why.below(here)
+        return
+    keywords, kit, folder = config.option.keyword, practice.kit, practice.folder
+    missing = list(why.missing(keywords, kit, folder))
+    yield from missing
+    if nothing and deselected and not missing:
+        yield from why.deselected(keywords, kit, folder)
+    elif nothing and not missing:
+        yield from why.elsewhere(here, kit, folder)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -254,15 +258,14 @@ class NotPassed(Exception):  # noqa: N818 a verdict is no error
 
 
 def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    """Print the points of this run."""
+    """Print the points of this run, or why there are none."""
+    deselected = bool(terminalreporter.stats.get("deselected"))
+    for line in nothing_selected(config, exitstatus, deselected):
+        terminalreporter.write_line(f"perflab: {line}")
     practice = config.stash.get(PRACTICE, None)
-    if practice is None:
-        return
-    for line in not_there(config.option.keyword, practice):
-        terminalreporter.write_line(line)
-    if not practice.results():
+    if practice is None or not practice.results():
         return
     from rich.console import Console
 

@@ -53,6 +53,7 @@ KEYWORDS = {
     "part2": "part2",
     "sums or bonus": "sums or bonus",
     "part1.fits": "(part01_first and fits)",
+    "part1::fits": "(part01_first and fits)",
     "bonus or not part10_tenth.fits": "bonus or not (part10_tenth and fits)",
     "part1.py": "part01_first.py",
     "": "",
@@ -74,13 +75,32 @@ def test_a_part_is_chosen_by_its_number(asked, meant):
     [
         ("part4", "part4_memory.py is not in this folder; copy it from the lab as you got it"),
         ("part44", "there is no part44; the parts are part1_baseline, part2_dataloader,"),
+        (
+            "part3.explains_where_autocast_goes",
+            "part3_amp.explains_where_autocast_goes is no test: a person reads part3_notes.md",
+        ),
+        ("part3 and nonsense", "no part and no check has 'nonsense' in its name; the parts are"),
     ],
 )
-def test_what_is_not_there_is_said_beside_the_number_of_deselected_tests(folder, asked, said):
+def test_why_nothing_is_selected_is_said_beside_the_number_of_deselected_tests(folder, asked, said):
     lines = folder.runpytest("-k", asked).stdout.str()
 
-    assert said in lines
+    assert f"perflab: {said}" in lines
     assert "not in this folder" not in folder.runpytest("-k", "part3").stdout.str()
+
+
+def test_beside_the_labs_folder_the_way_there_is_said(folder, monkeypatch):
+    """In a folder of it, and in the one above it, of which no pytest.ini names a lab."""
+    home = folder.path
+    below = folder.mkdir("handout")
+    monkeypatch.chdir(below)
+    in_handout = folder.runpytest().stdout.str()
+    monkeypatch.chdir(home)
+    (home / "pytest.ini").rename(below / "pytest.ini")
+    above = folder.runpytest().stdout.str()
+
+    assert "perflab: this is not the lab's folder; go to it: cd .." in in_handout
+    assert "perflab: handout is a lab's folder; go to it: cd handout" in above
 
 
 def test_a_failure_is_the_four_parts_and_no_traceback(folder):
