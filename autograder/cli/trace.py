@@ -60,8 +60,8 @@ def trace(
     FILE is what torch.profiler (.json, .json.gz), nsys export (.sqlite), nsys stats or ncu --csv wrote.
 
     \b
-    Example:  perflab trace baseline_trace.json --page baseline.html
-              perflab trace baseline_trace.json mine.json --compare
+    Example:  perflab trace baseline_trace.json.gz --page baseline.html
+              perflab trace baseline_trace.json.gz mine.json --compare
     """
     from autograder.report import profile
     from autograder.traces.compare import incomparable
