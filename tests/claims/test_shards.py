@@ -106,7 +106,7 @@ LATER = np.array([0.0, 1.0, 1.0, 1.0])
     ("arrays", "words"),
     [
         pytest.param({"losses0": START + 3}, "begin with other weights", id="the start"),
-        pytest.param({"losses0": START + 2 + LATER}, "but the step is not", id="a step"),
+        pytest.param({"losses0": START + 2 + LATER}, "moves the weights wrongly", id="a step"),
         pytest.param({"norms0": START + 3, "norms1": START + 4}, "one process's shards", id="own"),
         pytest.param({"norms0": START + 10, "norms1": START + 10}, "added up", id="sums"),
         pytest.param({"norms0": START + 6}, "gradients are different", id="gradients"),
