@@ -211,10 +211,14 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
     if share > allowed:
         why = "a segment keeps what is inside it" if count else "no segment is checkpointed"
         return Failed(measured, why, try_)
-    if 0 < count < SEGMENTS:  # none: all at once, which needs_less_memory judges
+    if 0 < count < SEGMENTS:
         why = "your code puts several layers under one checkpoint"
         measured = many(count, "segment") + " ran again in the backward pass"
         return Failed(f"{measured}, and {SEGMENTS} are right", why, try_)
+    if not count and kept_for_backward.student.values["stem"] > 1:
+        why = "one checkpoint is around all five segments, so all that they keep is back at once"
+        measured = f"all ran again as 1 piece in the backward pass, and {SEGMENTS} are right"
+        return Failed(measured, why, "call run_checkpointed(segment, x) for each of the five")
     return Passed(measured)
 
 
