@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,8 @@ from autograder.traces.words import many
 STEPS = 3  # batches of a group in the scripted epoch
 SMOOTHING = 0.5  # of the labels there
 GROUPS = ("even", "tail", "short")
+ADDED_TO = ("old", "uncleared", "cleared")
+"""What `added_to` says."""
 
 
 def train(student: Student, window: Window, steps: int) -> Any:
@@ -60,13 +62,37 @@ def halve(optimizer: Any) -> None:
     optimizer.add_param_group({**first, "params": others})
 
 
+def watched(parameter: Any, taken: Sequence[int]) -> dict[int, list[bool]]:
+    """Note of each gradient whether it was added to one that was there, by the steps *taken* before it."""
+    added: dict[int, list[bool]] = {}
+    came: list[Any] = []
+
+    def note(it: Any) -> None:
+        added.setdefault(len(taken), []).append(not it.grad.equal(came.pop()))
+
+    parameter.register_hook(came.append)
+    parameter.register_post_accumulate_grad_hook(note)  # autograd.grad adds to nothing
+    return added
+
+
+def added_to(added: Mapping[int, Sequence[bool]]) -> dict[str, bool]:
+    """Say whether gradients from before the epoch or of an earlier group were there, or a group's own were cleared."""
+    first = {steps: group[0] for steps, group in added.items()}
+    later = [it for group in added.values() for it in group[1:]]
+    return {
+        "old": first.pop(0, False),
+        "uncleared": any(first.values()),
+        "cleared": bool(later) and not any(later),
+    }
+
+
 @part.probe(
     pair=True,
     values={
         "groups": exactly(
             len(GROUPS), record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER)
         ),
-        "trained": BOOLEAN,
+        **dict.fromkeys(("trained", *ADDED_TO), BOOLEAN),
     },
     arrays={f"{group}_{name}": form for group in GROUPS for name, form in LEFT.items()},
 )
@@ -75,6 +101,7 @@ def groups(student: Student, rig: Rig) -> Answer:
     arrays: dict[str, Any] = {}
     noted = []
     modes, taken = list[bool](), list[int]()
+    added: dict[str, bool] = {}
 
     def note_mode(model: Any, _: Any, output: Any) -> None:
         if output.requires_grad:  # a pass without gradients may run in any mode
@@ -89,12 +116,14 @@ def groups(student: Student, rig: Rig) -> Answer:
             halve(window.optimizer)
             for parameter in window.model.parameters():
                 parameter.grad = parameter.detach() + 1  # from before the epoch
+        gradients = watched(next(iter(window.model.parameters())), taken)
         arrays[f"{name}_start"] = window.weights()
         train(student, window, steps)
         arrays[f"{name}_weights"] = window.weights()
+        added = added or added_to(gradients)
         noted.append({"sizes": sizes, "steps": steps, "taken": len(taken)})
         taken.clear()
-    return {"groups": noted, "trained": all(modes), **arrays}
+    return {"groups": noted, "trained": all(modes), **added, **arrays}
 
 
 @part.probe(pair=True, arrays=LEFT)
@@ -131,9 +160,11 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
         why = "the model came in eval(), where BatchNorm and dropout do not train"
         return Failed("it trained in eval()", why, "model.train() before the first batch")
     ratio = numerics.update(groups, "even_weights", "even_start").ratio
-    why = "usually gradients are not cleared before the epoch and after each step"
-    try_ = "optimizer.zero_grad() first and after each step"
-    if ratio > 2:
+    why = "the gradient of a step is not the mean over the samples of its group"
+    try_ = 'see "What a group is" in the part 4 handout'
+    if said := _added_to(groups.student.values):
+        why, try_ = said
+    elif ratio > 2:
         why = "usually gradients are added up, and not averaged over the group"
         try_ = "divide each loss by the batches of its group, or by its samples"
     elif ratio < 0.5:
@@ -147,6 +178,23 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
         why = "there are too many steps"
         try_ = "a step after each accumulation_steps batches, counted from 1, and no other step"
     return _same_group(groups, "even", why, try_)
+
+
+def _added_to(noted: Mapping[str, bool]) -> tuple[str, str] | None:
+    """Say to which gradients others were added that must not be, or why none were added up."""
+    if noted["old"] and noted["uncleared"]:
+        why = "gradients are cleared neither before the epoch nor after each step"
+        return why, "optimizer.zero_grad() before the first batch and after each step"
+    if noted["old"]:
+        why = "gradients from before the epoch are not cleared, so the first step takes them too"
+        return why, "optimizer.zero_grad() before the first batch"
+    if noted["uncleared"]:
+        why = "gradients are not cleared after each step, so the next step takes them too"
+        return why, "optimizer.zero_grad() after each optimizer.step()"
+    if noted["cleared"]:
+        why = "gradients are cleared in each batch, so a step takes those of the last batch alone"
+        return why, "call zero_grad() after each optimizer.step(), and not in each batch"
+    return None
 
 
 @part.check(basis="outputs", compared="weights")
