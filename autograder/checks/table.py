@@ -22,6 +22,8 @@ ROWS = 10_000
 COLUMNS = 64
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 SHOWN = 6  # names of rows in a message
+INDEXED = re.compile(r"column 1 has no name|column 'Unnamed: 0'")
+INDEX = "pandas wrote the numbers of the rows as a column: index=False is missing"
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -100,7 +102,8 @@ def form_problem(
             name for name in row if name not in columns
         ]
         if odd:
-            return f"column '{odd[0]}' is {'missing' if odd[0] in columns else 'not expected'}"
+            is_there = "missing" if odd[0] in columns else "not expected"
+            return f"{_column(odd[0], row)} is {is_there}"
         text = [name for name in numbers if not isinstance(row[name], float | int)]
         if text:
             name = _key([row[key] for key in columns[:keys]])
@@ -170,7 +173,8 @@ def differ(
             if isinstance(value, float | int) and number(cell) is None and cell:
                 return f"{name} is {cell[:60]!r} in the file, and it must be a number"
             if name not in other or name not in row:
-                return f"column '{name[:60]}' is only in the {'file' if name in row else 'rows returned'}"
+                where = "file" if name in row else "rows returned"
+                return f"{_column(name, row if name in row else other)} is only in the {where}"
             if value is None:
                 return f"{name} is {cell[:60]!r} in the file, and it must be an empty cell"
             problems = (
@@ -178,6 +182,17 @@ def differ(
             )
             return f"{name} is {problems} in the file and {shown(value)} in the rows returned"
     return ""
+
+
+def _column(name: str, row: Mapping[str, Any]) -> str:
+    """Name a column, or say which one of a row has no name."""
+    return f"column '{name[:60]}'" if name else f"column {[*row].index(name) + 1} has no name, and"
+
+
+def indexed(problem: str) -> tuple[str, str] | None:
+    """Say why, and what to try, where a problem is the column that pandas adds to a file."""
+    again = "write with to_csv(..., index=False), run your file again, and submit the new table"
+    return (INDEX, again) if INDEXED.search(problem) else None
 
 
 def _rows(rows: Sequence[Any]) -> str:
@@ -208,6 +223,8 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     different = differ(written.rows, returned)
     if not different:
         return Passed("as many rows and columns as were returned")
+    if indexed(different):
+        return Failed(different, INDEX, try_)
     if different.endswith("must be a number"):
         try_ = "write the number alone, without a unit"
     elif len(written.rows) > len(returned):

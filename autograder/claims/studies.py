@@ -111,6 +111,11 @@ def drawn(
     return written(rig, form, name, returned, figure, figures)
 
 
+def changed(problem: str, try_: str) -> Failed:
+    """Fail rows that were handed in; *try_* is for all but what pandas adds to them."""
+    return Failed(problem, *(table.indexed(problem) or (CHANGED, try_)))
+
+
 class Study:
     """A function that measures, and what is claimed of its rows."""
 
@@ -244,7 +249,7 @@ class Study:
             rows = self.form.read(handed_in)
             why = self.form.problem(rows) or (rule(rows) if rule else "")
             if why:
-                return Failed(why, CHANGED, try_)
+                return changed(why, try_)
             return Passed(joined(many(len(rows), "row"), note(rows) if note else ""))
 
         return self.part.add_check(name, says, "artefact", judge, [_stem(self.form.file)])

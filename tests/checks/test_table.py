@@ -123,6 +123,11 @@ def test_many_rows_are_shown_from_the_first_difference_on():
             id="one too many",
         ),
         pytest.param(
+            [{"": 0, "precision": "FP32", "throughput": 1}],
+            "column 1 has no name, and is not expected",
+            id="an index",
+        ),
+        pytest.param(
             [{"precision": "FP32", "throughput": "1x"}],
             "throughput of FP32 is '1x', and it must be a number",
             id="text for a number",
@@ -196,7 +201,16 @@ def test_a_cell_of_a_file_against_what_was_returned(cell, value, problem):
             id="one less",
         ),
         pytest.param(
-            [{"": "0", "x": "1"}], [{"x": 1}], "column '' is only in the file", id="one more"
+            [{"": "0", "x": "1"}],
+            [{"x": 1}],
+            "column 1 has no name, and is only in the file",
+            id="one more",
+        ),
+        pytest.param(
+            [{"x": "1"}],
+            [{"x": 1, "": 0}],
+            "column 2 has no name, and is only in the rows returned",
+            id="one less, without a name",
         ),
         pytest.param([{"x": "1"}], [], "1 row in the file, 0 returned", id="other rows"),
         pytest.param([], [], "0 rows in the file, 0 returned", id="no rows"),
@@ -221,6 +235,30 @@ def test_a_file_that_does_not_hold_the_rows_returned_fails(text, measured, why):
     found = table.holds_the_rows(text, "r.csv", ROWS)
 
     assert (measured, True) == (found.measured, why in found.why)
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0"])
+def test_what_pandas_adds_to_a_file_is_told_as_such(index):
+    found = table.holds_the_rows(
+        f"{index},precision,throughput,memory\n0,FP32,1.5,\n", "r.csv", ROWS
+    )
+
+    assert "index=False is missing" in found.why
+    assert found.try_.endswith("index=False)")
+
+
+@pytest.mark.parametrize(
+    ("problem", "is_of_pandas"),
+    [
+        ("column 1 has no name, and is not expected", True),
+        ("r.csv: column 'Unnamed: 0' is not expected", True),
+        ("column 4 has no name, and is not expected", False),
+        ("column 'x' is not expected", False),
+    ],
+)
+def test_only_the_first_column_without_a_name_is_the_index_of_pandas(problem, is_of_pandas):
+    """A comma at the end of each line makes another one."""
+    assert is_of_pandas == (table.indexed(problem) is not None)
 
 
 def test_rows_that_are_written_and_not_returned_are_to_be_returned():

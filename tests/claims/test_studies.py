@@ -113,6 +113,16 @@ def test_rows_that_are_handed_in_have_the_form_and_keep_the_rule(cell, said):
     assert said in found.measured if said else isinstance(found, Passed)
 
 
+def test_an_index_of_pandas_in_a_table_that_is_handed_in_is_told_with_what_to_write():
+    rows = tuple({"": str(at), **row, "ms": str(row["ms"])} for at, row in enumerate(ROWS))
+
+    found = judged("csv_is_consistent", Table("speeds.csv", ("", *FORM.names), rows))
+
+    assert "column 1 has no name, and is not expected" == found.measured
+    assert "pandas wrote" in found.why
+    assert "index=False" in found.try_
+
+
 def test_a_figure_that_is_handed_in_is_a_picture():
     assert isinstance(
         judged("plot_is_a_picture", Picture("speeds.png", 800, 600, 9, 1, 0.1)), Passed

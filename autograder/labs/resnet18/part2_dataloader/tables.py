@@ -12,7 +12,7 @@ from autograder.checks.answer_lists import each
 from autograder.checks.hints import hint_for
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Row, samples_problem
-from autograder.claims.studies import CHANGED, DRAWN, MISSHAPEN, PICTURE, Study, drawn
+from autograder.claims.studies import DRAWN, MISSHAPEN, PICTURE, Study, changed, drawn
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -353,7 +353,7 @@ def csv_is_consistent(worker_sweep: Table, dataloader_results: Table) -> Verdict
     try_ = "fix sweep_is_honest and compares_four first if one fails; then submit both tables "
     try_ += "that one run of part2_dataloader.py writes"
     if why:
-        return Failed(why, CHANGED, try_)
+        return changed(why, try_)
     return Passed(f"{len(swept)} and {len(compared)} rows")
 
 
