@@ -228,10 +228,8 @@ def _at_places(
     measured = f"furthest off at {place}: your number is {texts[0]}, and {texts[1]} is right"
     if apart > COARSE:
         return measured
-    return (
-        f"{measured}: they may differ by {allowed:.1e} of the largest number in this row, "
-        f"and differ by {apart:.1e}"
-    )
+    largest = "the largest number" + " in this row" * (len(shape) > 1)
+    return f"{measured}: they may differ by {allowed:.1e} of {largest}, and differ by {apart:.1e}"
 
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:

@@ -211,6 +211,16 @@ def test_numbers_have_as_many_digits_as_it_takes_to_tell_them_apart():
     assert words in found.measured
 
 
+@pytest.mark.parametrize(
+    ("shape", "largest"),
+    [((2,), "the largest number, and"), ((1, 2), "the largest number in this row, and")],
+)
+def test_a_difference_is_a_share_of_a_rows_largest_number_only_where_there_are_rows(shape, largest):
+    wrong = case(numbers=(1.0, 2.00000001), shape=shape)
+
+    assert largest in judged([wrong], [case(shape=shape)], within=1e-12).measured
+
+
 def test_a_truth_is_told_as_one():
     found = judged(
         [case(numbers=(1.0,), dtype="bool", shape=())],
