@@ -19,7 +19,7 @@ Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tamper
 Kind = Literal[
     "", "unwritten", "missing module", "syntax", "missing function", "no figures", "failed program", "wrong type",
     "reused context", "changed segment", "recompiled", "unended", "apart", "left early", "other results",
-    "ruled out", "bad return",
+    "ruled out", "bad return", "no return", "missing key",
 ]  # fmt: skip
 """What kind of end it was, where more is known than `Ended` says: for the words of a failure."""
 Cause = Literal[

@@ -78,6 +78,14 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
             "make a dict, .tolist() a list"
         ),
     ),
+    "no return": (
+        "nothing was returned",
+        "return what the docstring names; a function that ends without `return` returns None",
+    ),
+    "missing key": (
+        "a key is missing",
+        "add this key; keys must be spelt as the docstring or the handout spells them",
+    ),
     "bad return": (
         "the result is not what the handout asks for",
         "compare what your code returns or writes with what its docstring promises",

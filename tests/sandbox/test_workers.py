@@ -150,10 +150,10 @@ KINDS = {
     "a missing module": ("import einops", "missing module", False),
     "an exception": ("1 / 0", "", False),
     "a missing function": ("del train_epoch_amp", "missing function", True),
-    "another type": ("", "wrong type", True),
-    "another type, where a function is missing that nobody asked for": (
+    "nothing": ("", "no return", True),
+    "nothing, where a function is missing that nobody asked for": (
         "del compare_precision",
-        "wrong type",
+        "no return",
         True,
     ),
 }

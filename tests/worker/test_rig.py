@@ -260,6 +260,22 @@ def test_a_missing_result_is_said_in_words(value, words):
     assert words == str(refused.value)
 
 
+KINDS = {
+    "a dict": (lambda value: Returned("f", value), "no return"),
+    "rows": (lambda value: returned.rows(value, "f"), "no return"),
+    "a tensor": (returned.flat, "no return"),
+    "a key": (lambda _: Returned("f", {"los": 1})["loss"], "missing key"),
+}
+
+
+@pytest.mark.parametrize(("read", "kind"), KINDS.values(), ids=KINDS)
+def test_nothing_and_a_missing_key_are_told_from_what_has_another_type(read, kind):
+    with pytest.raises(BadReturn) as refused:
+        read(None)
+
+    assert kind == refused.value.kind
+
+
 def test_rows_become_plain_cells():
     rows = [
         {

@@ -33,7 +33,7 @@ class Returned(dict[str, Any]):
 
     def __init__(self, function: str, value: Any) -> None:
         if not isinstance(value, dict):
-            raise BadReturn(f"{function} returned {_kind(value)} instead of a dict", "wrong type")
+            raise BadReturn(f"{function} returned {_kind(value)} instead of a dict", _other(value))
         super().__init__({text(name): value[name] for name in list(value)[:64]})
         self._function = function
 
@@ -41,7 +41,7 @@ class Returned(dict[str, Any]):
         """Say which name is missing and which are there."""
         raise BadReturn(
             f"{self._function} returned no '{name}'; it returned {', '.join(self) or 'an empty dict'}",
-            "wrong type",
+            "missing key",
         )
 
 
@@ -87,7 +87,8 @@ def flat(value: Any, dtype: torch.dtype = torch.float64) -> np.ndarray[Any, Any]
         and all(isinstance(item, torch.Tensor) for item in value[:LONGEST])
     ):
         return np.concatenate([flat(item, dtype) for item in value[:LONGEST]])
-    raise BadReturn(f"{_kind(value)} was returned where a tensor is asked for")
+    kind: Kind = "no return" if value is None else "bad return"
+    raise BadReturn(f"{_kind(value)} was returned where a tensor is asked for", kind)
 
 
 def cell(value: Any) -> float | str | None:
@@ -106,7 +107,8 @@ def rows(value: Any, function: str) -> list[dict[str, float | str | None]]:
     """Return a list of dicts as rows of plain cells."""
     if not isinstance(value, list | tuple) or not all(isinstance(row, dict) for row in value):
         raise BadReturn(
-            f"{function} returned {_kind(value)}; return a list of dicts, one per row", "wrong type"
+            f"{function} returned {_kind(value)}; return a list of dicts, one per row",
+            _other(value),
         )
     return [{text(name): cell(row[name]) for name in list(row)[:64]} for row in value[:64]]
 
@@ -149,6 +151,10 @@ def _any_number(value: Any, name: str) -> float:
         return float(value.detach() if isinstance(value, torch.Tensor) else value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         raise BadReturn(f"'{name}' holds {_kind(value)} where a number is expected") from None
+
+
+def _other(value: Any) -> Kind:
+    return "no return" if value is None else "wrong type"
 
 
 def _type(value: Any) -> str:
