@@ -121,7 +121,7 @@ class Evidence:
     def _observe(self, probe: Probe) -> Observation | Pair | Timed:
         student = self._run(probe, "student")
         if student.ended != "ok":
-            failed = failed_to_run(student, probe.hints)
+            failed = failed_to_run(student, probe.hints, self._own_files())
             raise Settled(failed, cause_of(student), whole_part=not student.imported)
         if not probe.pair:
             return student
@@ -131,6 +131,11 @@ class Evidence:
         if probe.timed:
             return Timed(student, baseline, unavailable=NO_CLOCK)
         return Pair(student, baseline)
+
+    def _own_files(self) -> list[str]:
+        """Name the files that a student has, whether or not the grader took them."""
+        listed = (part.file for part in self._kit.lab.parts)
+        return [*self._submission.files, *self._submission.left_out, *listed]
 
     def _timed(self, probe: Probe, timed: Timed, bar: Bar) -> Timed:
         """Let the clock run, once for each bar."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
+from pathlib import PurePath
 
 from autograder.handed_in.imports import ALLOWED
 from autograder.model import Cause, Failed, Kind, Observation
@@ -164,12 +166,19 @@ EXCEPTIONS: Mapping[str, str] = {
 """Words of an exception -> what to try."""
 IN_A_GROUP = ("apart", "left early", "unended")
 """Kinds of processes that wait for each other: what to try after an exception does not help there."""
+MODULE = re.compile(r"No module named '([\w.]+)'")
 LOGGED = 2000  # characters, the last of what it printed
 
 
-def failed_to_run(observation: Observation, hints: Mapping[str, str] | None = None) -> Failed:
-    """Fail who did not answer; *hints* of the probe say what to try instead."""
+def failed_to_run(
+    observation: Observation,
+    hints: Mapping[str, str] | None = None,
+    own: Collection[str] = (),
+) -> Failed:
+    """Fail who did not answer; *hints* of the probe say what to try instead. *own* are files of the student's."""
     measured, try_ = KINDS.get(observation.kind) or ENDS[observation.ended]
+    if observation.kind == "missing module":
+        try_ = _without(observation.error, own) or try_
     if not observation.imported and observation.ended == "raised" and not observation.kind:
         measured, try_ = NOT_IMPORTED
     else:
@@ -180,6 +189,18 @@ def failed_to_run(observation: Observation, hints: Mapping[str, str] | None = No
         try_ = told.get(observation.kind) or known or try_
     evidence = {"log": observation.log[-LOGGED:]} if observation.log else {}
     return Failed(measured, observation.error, try_, evidence)
+
+
+def _without(error: str, own: Collection[str]) -> str:
+    """Say what to do without a package; nothing where the module is a file of the student's own."""
+    found = MODULE.search(error)
+    names = {PurePath(part).stem for path in own for part in PurePath(path).parts}
+    if found is None or found[1].partition(".")[0] in names:
+        return ""
+    return (
+        f"do without {found[1]}: the grader has only {ALLOWED}, whatever is installed where you "
+        "work"
+    )
 
 
 def cause_of(observation: Observation) -> Cause:

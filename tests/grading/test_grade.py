@@ -86,7 +86,7 @@ def test_an_import_that_takes_long_is_noted_and_stays_noted():
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_kind_of_an_end_decides_and_not_its_words(kind):
     """An exception in the student's own words may quote any sentence of ours."""
-    error = "ValueError: No module named 'x', SyntaxError: it is not written yet"
+    error = "ValueError: No module named, SyntaxError: it is not written yet"
     end = Observation("single", "raised", error=error)
     _, plain, _ = graded({("single", "student"): end})
     _, told, _ = graded({("single", "student"): replace(end, kind=kind)})
@@ -274,9 +274,21 @@ def test_a_module_that_is_missing_is_no_call_to_be_repeated_at_home():
     _, checks, _ = graded({("single", "student"): end})
 
     assert "a module is missing here" == checks["positive"].measured
-    assert checks["positive"].try_.startswith(
-        "a part's file may import the standard library, torch,"
-    )
+    assert checks["positive"].try_.startswith("do without einops: the grader has only the standard")
+
+
+@pytest.mark.parametrize(
+    ("module", "left_out"),
+    [("helpers", ("lab/helpers.py",)), ("helpers", ("helpers/__init__.py",)), ("part1_toy", ())],
+)
+def test_a_module_that_is_a_file_of_the_students_own_is_to_be_copied(module, left_out):
+    """Another part's file is one, whether or not it was handed in."""
+    error = f"part1_toy.py could not be imported: ModuleNotFoundError: No module named '{module}'"
+    end = Observation("single", "raised", error=error, kind="missing module", imported=False)
+    given = replace(toy_submission(), left_out=left_out)
+    _, checks, _ = graded({("single", "student"): end}, submission=given)
+
+    assert checks["positive"].try_.endswith("none of your other files: copy what it needs")
 
 
 def test_lines_of_a_notebook_are_named_by_their_cell():
