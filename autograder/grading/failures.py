@@ -167,6 +167,8 @@ EXCEPTIONS: Mapping[str, str] = {
 IN_A_GROUP = ("apart", "left early", "unended")
 """Kinds of processes that wait for each other: what to try after an exception does not help there."""
 MODULE = re.compile(r"No module named '([\w.]+)'")
+OBJECT = re.compile(r"\b(?!self=)(\w+)=(?!(?:None|True|False|nan|inf)\b)[A-Za-z_]\w*(?=[,)])")
+"""An argument of a call that is shown by its type alone."""
 LOGGED = 2000  # characters, the last of what it printed
 
 
@@ -179,6 +181,8 @@ def failed_to_run(
     measured, try_ = KINDS.get(observation.kind) or ENDS[observation.ended]
     if observation.kind == "missing module":
         try_ = _without(observation.error, own) or try_
+    elif not observation.kind and observation.ended == "raised":
+        try_ = _like_it(observation.error) or try_
     if not observation.imported and observation.ended == "raised" and not observation.kind:
         measured, try_ = NOT_IMPORTED
     else:
@@ -200,6 +204,19 @@ def _without(error: str, own: Collection[str]) -> str:
     return (
         f"do without {found[1]}: the grader has only {ALLOWED}, whatever is installed where you "
         "work"
+    )
+
+
+def _like_it(error: str) -> str:
+    """Say how to make a call like the grader's, whose objects a student does not have."""
+    _, called, call = error.rpartition(", called as ")
+    objects = OBJECT.findall(call) if called else []
+    if not objects:
+        return ""
+    return (
+        f"make a call like it at the end of your own file, with objects of `given` or of your own "
+        f"for {' and '.join(objects[:3])}, run it, and read the whole traceback down to the last "
+        "line that is yours"
     )
 
 
