@@ -10,6 +10,7 @@ from typing import Any
 
 from autograder.checks import outputs, timing
 from autograder.checks.numerics import explained
+from autograder.checks.result_form import named
 from autograder.checks.table_form import Form, Row, Slip
 from autograder.checks.timing import JUMPS, STEADY, WALL
 from autograder.model import Failed, Pair, Verdict
@@ -174,7 +175,8 @@ def median_problem(
 def told(pair: Pair, judged: Verdict, within: float = 1e-5) -> Verdict:
     """Say which usual mistake gives the number that a case failed for, by the baseline's `slips`."""
     for name, usual in pair.baseline.values["slips"].items() if isinstance(judged, Failed) else ():
-        if isinstance(judged, Failed) and judged.measured.startswith(f'case "{name}": '):
+        begins = f"{named({'case': name})}: "
+        if isinstance(judged, Failed) and judged.measured.startswith(begins):
             own = next(got for _, it, got, _ in outputs.paired(pair) if it["case"] == name)
             number = None if own is None else float(own[0])
             why = explained(number, [(it, words) for words, it in usual.items()], within)

@@ -52,7 +52,7 @@ STEPS = {
     "one process's shards": "clip_grad_norm_(model.parameters(), clip), for all parameters and in all processes",
     "the gradients are different": "call backward() on the loss of this process's own batch, once in each step",
     "not set to zero": "optimizer.zero_grad() in each step, before backward()",
-    "but the step is not": "clip_grad_norm_(model.parameters(), clip) between backward() and optimizer.step()",
+    "moves the weights wrongly": "clip_grad_norm_(model.parameters(), clip) between backward() and optimizer.step()",
     "the last step": "call optimizer.step() for each batch, the last one included",
 }
 """What to try where processes do not train as one."""

@@ -36,7 +36,22 @@ TICK = 0.125  # microseconds: sums of these are exact in any order
 
 
 def events(random: np.random.Generator, blocks: int, kind: str = "") -> list[Event]:
-    """Draw the events of a trace, in no order: so many operators that nothing surrounds."""
+    """Draw the events of a trace, in no order: so many operators that nothing surrounds.
+
+    Own times are equal only where that is what the trace is about.
+    """
+    drawn = _drawn(random, blocks, kind)
+    while kind not in (TIES, NO_DURATION) and _has_ties(drawn):
+        drawn = _drawn(random, blocks, kind)
+    return drawn
+
+
+def _has_ties(drawn: Sequence[Event]) -> bool:
+    own = [row["own_us"] for row in own_times(drawn)]
+    return len(own) > len(set(own))
+
+
+def _drawn(random: np.random.Generator, blocks: int, kind: str) -> list[Event]:
     start = int(random.integers(10**9, 10**10))
     drawn: list[Event] = []
     for pid, tid in PLACES.get(kind, ((9, 1),)):
