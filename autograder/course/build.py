@@ -13,7 +13,7 @@ from pathlib import Path
 
 import autograder
 from autograder.course import Course, read_tree
-from autograder.course.cut_solutions import strip_code, strip_text
+from autograder.course.cut_solutions import MARKERS, strip_code, strip_text
 from autograder.course.handout_tables import with_table
 from autograder.errors import CourseError
 
@@ -120,4 +120,11 @@ def _stripped(path: Path) -> bytes:
         raise CourseError(f"{where}: missing, but the part names it")
     text = path.read_text(encoding="utf-8")
     strip = strip_text if path.suffix == ".md" else strip_code
-    return strip(text, where).encode()
+    stripped = strip(text, where)
+    if stripped == text:
+        begin, end = MARKERS[path.suffix]
+        raise CourseError(
+            f"{where}: has no {begin}, so students would get all of it; "
+            f"write {begin} above each solution, and {end} below it"
+        )
+    return stripped.encode()

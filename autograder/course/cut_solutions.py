@@ -13,6 +13,8 @@ BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
 BEGIN_TEXT = "<!-- BEGIN SOLUTION -->"
 END_TEXT = "<!-- END SOLUTION -->"
+MARKERS = {".py": (BEGIN, END), ".md": (BEGIN_TEXT, END_TEXT)}
+"""What stands around a solution, by the ending of its file."""
 
 
 @dataclass

@@ -12,6 +12,7 @@ from autograder.course.cut_solutions import strip_code, strip_text
 from autograder.errors import CourseError
 from autograder.lab import Lab, Part
 
+BEGIN, END = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
 SOURCE = '''# %%
 def work(x):
     """Do it."""
@@ -87,28 +88,48 @@ def test_a_stray_marker_in_code_is_named_with_its_line(text, message):
     assert message == str(caught.value)
 
 
-def test_a_program_is_handed_out_without_its_solution(tmp_path, monkeypatch):
-    part = Part("part1_toy", writes=["work"], hands_in=["train.py", "table.csv"])
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course with one part, which hands in a program, notes and a table."""
+    part = Part("part1_toy", writes=["work"], hands_in=["train.py", "notes.md", "table.csv"])
     (tmp_path / "grading_config.yaml").write_text("")
     for folder in ("given", "baseline"):
         (tmp_path / "reference" / "toy" / folder).mkdir(parents=True)
     for name in ("part1_toy.py", "train.py"):
         (tmp_path / "reference" / "toy" / name).write_text(SOURCE)
-    (tmp_path / "reference" / "toy" / "given" / "would_launch.py").write_text("of last year")
+    (tmp_path / "reference" / "toy" / "notes.md").write_text(f"Why? {BEGIN}So.{END}\n")
     lab = SimpleNamespace(version=1)
     monkeypatch.setattr(Course, "config", SimpleNamespace(labs={"toy": lab}))
     monkeypatch.setattr(Course, "lab", lambda self, name: Lab(name, (part,)))
     monkeypatch.setattr(Course, "left_out", lambda self, name: set())
+    return Course(tmp_path)
 
-    files = built(Course(tmp_path), "toy")
+
+def test_a_program_is_handed_out_without_its_solution(course):
+    (course.reference("toy") / "given" / "would_launch.py").write_text("of last year")
+
+    files = built(course, "toy")
 
     counter = files.pop("given/would_launch.py")  # what the grader counts with has one source
     assert COPIES["would_launch.py"].read_bytes() == counter
-    assert {"part1_toy.py", "train.py", "pytest.ini"} == set(files)
+    assert {"part1_toy.py", "train.py", "notes.md", "pytest.ini"} == set(files)
     assert STRIPPED.encode() == files["train.py"]
 
 
-BEGIN, END = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
+WHOLE = {"part1_toy.py": "### BEGIN SOLUTION", "train.py": "### BEGIN SOLUTION", "notes.md": BEGIN}
+
+
+@pytest.mark.parametrize(("name", "mark"), WHOLE.items(), ids=WHOLE)
+def test_a_file_of_which_nothing_is_cut_is_refused(course, name, mark):
+    """Its template would be the solution, and nothing else says so before students have it."""
+    (course.reference("toy") / name).write_text("def work(x):\n    return x + 1\n")
+
+    with pytest.raises(CourseError) as caught:
+        built(course, "toy")
+    said = f"reference/toy/{name}: has no {mark}, so students would get all of it; write {mark} "
+    assert str(caught.value).startswith(said)
+
+
 TEXT_MISTAKES = {
     "never closed": (f"\n{BEGIN}\n", f"x.md, line 2: {BEGIN} is never closed; add {END}"),
     "never opened": (END, f"x.md, line 1: {END} without {BEGIN}; remove it or open a region above"),
