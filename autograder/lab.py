@@ -197,6 +197,11 @@ class Part:
         """Python files that are handed in beside the student's file: a probe may run them."""
         return tuple(name for name in self.artefacts.values() if name.endswith(".py"))
 
+    @property
+    def is_compared(self) -> bool:
+        """Whether a probe of it runs on the baseline as well."""
+        return any(probe.pair for probe in self.probes.values())
+
     def timed(
         self,
         kind: Kind,

@@ -33,6 +33,11 @@ def built(course: Course, lab_name: str) -> dict[str, bytes]:
     files = _handed_out(course, lab_name)
     for part in course.lab(lab_name).parts:
         files[part.file] = _stripped(source / part.file)
+        if part.is_compared and f"baseline/{part.file}" not in files:
+            raise CourseError(
+                f"reference/{lab_name}/baseline/{part.file}: missing, but {part.id} compares with "
+                "it; write the slow version there"
+            )
         for name in part.artefacts.values():
             if name.endswith((".md", ".py")):
                 files[name] = _stripped(source / name)
@@ -105,9 +110,13 @@ def _assignments(course: Course, lab_name: str) -> dict[Path, str]:
     texts = {}
     for part in course.lab(lab_name).parts:
         handout = home / f"{part.id}.md"
-        if handout.is_file():
-            text = handout.read_text(encoding="utf-8")
-            texts[handout] = with_table(text, part, config[part.id])
+        if not handout.is_file():
+            raise CourseError(
+                f"assignments/{lab_name}/{handout.name}: missing; it is the handout of {part.id}, "
+                "and tells students what to write"
+            )
+        text = handout.read_text(encoding="utf-8")
+        texts[handout] = with_table(text, part, config[part.id])
         for form in part.tables:
             schema = home / "schemas" / f"{Path(form.file).stem}.schema.json"
             texts[schema] = json.dumps(form.schema(), indent=2) + "\n"

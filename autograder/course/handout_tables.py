@@ -5,15 +5,17 @@ They are what is judged, from what judges it, and the columns of results, from t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from autograder.config import CheckConfig, PartConfig
-from autograder.errors import CourseError
+from autograder.errors import CourseError, nearest
 from autograder.lab import Check, Part
 
 BEGIN = "<!-- BEGIN JUDGED -->"
 END = "<!-- END JUDGED -->"
+COLUMNS = r"<!-- BEGIN COLUMNS (\S+) -->"
 HEADER = "| check | points | rests on | what must hold |\n|---|---|---|---|"
 WAITS = "Some checks are judged only after another check has passed, and earn nothing until then:"
 
@@ -25,10 +27,18 @@ def with_table(text: str, part: Part, config: PartConfig) -> str:
         raise CourseError(
             f"{part.id}.md: has no place for the table of its checks; add {BEGIN} and, below, {END}"
         )
-    for form in part.tables:
-        begin = f"<!-- BEGIN COLUMNS {form.file} -->"
-        end = f"<!-- END COLUMNS {form.file} -->"
-        filled = _between(filled, begin, end, form.listed()) or filled
+    forms = {form.file: form for form in part.tables}
+    for name in re.findall(COLUMNS, filled):
+        if name not in forms:
+            raise CourseError(
+                f"{part.id}.md: BEGIN COLUMNS {name}: the part has no such table"
+                f"{nearest(name, forms)}; its tables: {', '.join(forms) or 'none'}"
+            )
+        begin, end = f"<!-- BEGIN COLUMNS {name} -->", f"<!-- END COLUMNS {name} -->"
+        listed = _between(filled, begin, end, forms[name].listed())
+        if listed is None:
+            raise CourseError(f"{part.id}.md: {begin} is never closed; add {end} below it")
+        filled = listed
     return filled
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.course import Course
-from autograder.course.build import COPIES, built
+from autograder.course.build import COPIES, built, stale
 from autograder.course.cut_solutions import strip_code, strip_text
 from autograder.errors import CourseError
 from autograder.lab import Lab, Part
@@ -98,7 +98,7 @@ def course(tmp_path, monkeypatch):
     for name in ("part1_toy.py", "train.py"):
         (tmp_path / "reference" / "toy" / name).write_text(SOURCE)
     (tmp_path / "reference" / "toy" / "notes.md").write_text(f"Why? {BEGIN}So.{END}\n")
-    lab = SimpleNamespace(version=1)
+    lab = SimpleNamespace(version=1, parts={"part1_toy": None})
     monkeypatch.setattr(Course, "config", SimpleNamespace(labs={"toy": lab}))
     monkeypatch.setattr(Course, "lab", lambda self, name: Lab(name, (part,)))
     monkeypatch.setattr(Course, "left_out", lambda self, name: set())
@@ -114,6 +114,22 @@ def test_a_program_is_handed_out_without_its_solution(course):
     assert COPIES["would_launch.py"].read_bytes() == counter
     assert {"part1_toy.py", "train.py", "notes.md", "pytest.ini"} == set(files)
     assert STRIPPED.encode() == files["train.py"]
+
+
+def test_a_slow_version_that_is_missing_is_named(course):
+    """Each check would else tell its author what a student is told of a missing file."""
+    course.lab("toy").parts[0].probe(pair=True)(lambda student, rig: {})
+
+    with pytest.raises(
+        CourseError, match=r"reference/toy/baseline/part1_toy\.py: missing, but part1_toy compares"
+    ):
+        built(course, "toy")
+
+
+def test_a_handout_that_is_missing_is_named(course):
+    """Students would get a part without a word on it."""
+    with pytest.raises(CourseError, match=r"assignments/toy/part1_toy\.md: missing; it is the hand"):
+        stale(course, "toy")
 
 
 WHOLE = {"part1_toy.py": "### BEGIN SOLUTION", "train.py": "### BEGIN SOLUTION", "notes.md": BEGIN}

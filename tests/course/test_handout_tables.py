@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.checks.table_form import Form, count
 from autograder.config import CheckConfig, PartConfig
 from autograder.course.handout_tables import BEGIN, END, table, with_table
 from autograder.errors import CourseError
@@ -73,6 +74,28 @@ def test_what_the_course_does_without_has_no_row():
 
     assert "faster" not in told
     assert "`leaner` after `right`" in told
+
+
+WRONG_COLUMNS = {
+    "another name": (
+        "<!-- BEGIN COLUMNS result.csv -->\n<!-- END COLUMNS result.csv -->\n",
+        r"result.csv: the part has no such table \(did you mean 'results.csv'\?\)",
+    ),
+    "no end": (
+        "<!-- BEGIN COLUMNS results.csv -->\n<!-- END COLUMNS result.csv -->\n",
+        "is never closed; add <!-- END COLUMNS results.csv --> below it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "said"), WRONG_COLUMNS.values(), ids=WRONG_COLUMNS)
+def test_a_place_for_columns_that_none_would_fill_is_named(columns, said):
+    """Students would read the columns of an earlier form, or none."""
+    part = a_part()
+    part.tables = (Form("results.csv", (count("rows", "rows of the batch"),)),)
+
+    with pytest.raises(CourseError, match=said):
+        with_table(f"{BEGIN}\n{END}\n{columns}", part, CONFIG)
 
 
 def test_a_handout_without_a_place_is_told_what_to_add():
