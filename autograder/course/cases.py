@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from autograder.course import Course
-from autograder.errors import CourseError
+from autograder.errors import CourseError, nearest
 from autograder.handed_in import submission
 from autograder.lab import Lab, Part
 from autograder.model import Limits, Submission
@@ -23,6 +23,24 @@ MUTANT = {"id", "about", "part", "replace", "fails"}
 """What a mutant has to have."""
 EXAMPLE = "about: what is unusual; kind: unusual; part: part1_first; fails: {}"
 KINDS = ("right", "unusual", "wrong", "cheat", "hostile")
+
+CHANGES = "a list of replacements, [{old: '...', new: '...'}]"
+FORMS: Mapping[str, tuple[type, str]] = {
+    "id": (str, "a name, with a letter in it"),
+    "part": (str, "the part's id, such as part1_first"),
+    "replace": (list, CHANGES),
+    "fails": (
+        dict,
+        (
+            "a line CHECK: 'words of its message' below it for each check that has to fail, "
+            "or fails: {} if the entry has to pass"
+        ),
+    ),
+    "limits": (dict, "limits by name, {seconds: 5}"),
+    "unearned": (list, "a list of checks, [measures_honestly]"),
+}
+"""What a line of an entry holds, and what to write if it does not."""
+LIMITS = tuple(limit.name for limit in fields(Limits))
 
 Stated = dict[str, Any]
 """What the YAML of an entry says."""
@@ -65,6 +83,7 @@ def _stated(path: Path) -> Stated:
     is_whole = isinstance(stated, dict) and NEEDED <= set(stated) <= NEEDED | OPTIONAL
     if not is_whole:
         raise CourseError(f"{path.parent.name}/{path.name}: {_lines_problem(stated)}")
+    _require_forms(f"{path.parent.name}/{path.name}", stated)
     return dict(stated)
 
 
@@ -85,7 +104,33 @@ def _stated_list(path: Path) -> list[Stated]:
     stated = read_yaml(path)
     if not isinstance(stated, list):
         raise CourseError(f"{path.name}: not a list of mutants")
+    for entry in stated:
+        if not isinstance(entry, dict):
+            raise CourseError(
+                f"{path.name}: {entry!r} is no entry; write its lines below - id: NAME"
+            )
+        _require_forms(f"{path.name}: {entry.get('id')}", entry)
     return stated
+
+
+def _require_forms(where: str, stated: Stated) -> None:
+    """Refuse a line of another form than is read, before anything runs."""
+    for name, (form, right) in FORMS.items():
+        value = stated.get(name)
+        if value is not None and not isinstance(value, form):
+            raise CourseError(f"{where}: {name} is {value!r}; write {right}")
+    for check, words in (stated.get("fails") or {}).items():
+        if not isinstance(words, str):
+            raise CourseError(
+                f"{where}: fails: {check} is {words!r}; write words of its message, "
+                "in quotes: '' if any will do"
+            )
+    for name in stated.get("limits") or {}:
+        if name not in LIMITS:
+            raise CourseError(
+                f"{where}: limits: there is no {name!r}{nearest(str(name), LIMITS)}; "
+                f"limits: {', '.join(LIMITS)}"
+            )
 
 
 def _concerns(stated: Stated, lab: Lab) -> bool:
@@ -138,6 +183,8 @@ def _mutant(stated: Stated, reference: Submission, lab: Lab, where: str) -> Case
 
 
 def _changed(text: str, change: Mapping[str, str], file: str, where: str) -> str:
+    if not isinstance(change, dict):
+        raise CourseError(f"{where}: {change!r} is no replacement; write {CHANGES}")
     if set(change) != {"old", "new"}:
         raise CourseError(f"{where}: a replacement has old and new, and here {', '.join(change)}")
     old = change["old"]

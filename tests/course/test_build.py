@@ -128,7 +128,9 @@ def test_a_slow_version_that_is_missing_is_named(course):
 
 def test_a_handout_that_is_missing_is_named(course):
     """Students would get a part without a word on it."""
-    with pytest.raises(CourseError, match=r"assignments/toy/part1_toy\.md: missing; it is the hand"):
+    with pytest.raises(
+        CourseError, match=r"assignments/toy/part1_toy\.md: missing; it is the hand"
+    ):
         stale(course, "toy")
 
 

@@ -21,9 +21,13 @@ from autograder.course.proof import fair, prove, prove_case, to_time
 from autograder.errors import CourseError
 from autograder.grading.grade import grade
 from autograder.model import CheckResult, Limits, Observation, PartResult
+from tests.course.corpus import PART, mutant, toy_course
 from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
-PART = "part1_toy"
+
+@pytest.fixture
+def course(tmp_path):
+    return toy_course(tmp_path)
 
 
 def case(fails, kind="wrong", limits=None):
@@ -242,132 +246,3 @@ def test_a_check_that_no_entry_fails_is_noticed():
     assert "part1_toy.faster: no entry of the corpus fails it" in undecorated(
         kit.lab, kit.config, some, "t4"
     )
-
-
-REFERENCE = "def work():\n    return 1\n"
-
-
-@pytest.fixture
-def course(tmp_path):
-    (tmp_path / "grading_config.yaml").write_text("")
-    home = tmp_path / "reference" / "toy"
-    home.mkdir(parents=True)
-    (home / "part1_toy.py").write_text(REFERENCE)
-    (tmp_path / "tests" / "submissions" / "toy").mkdir(parents=True)
-    return Course(tmp_path)
-
-
-def mutant(**changes):
-    return {
-        "id": "two",
-        "about": "returns two",
-        "part": PART,
-        "replace": [{"old": "return 1", "new": "return 2"}],
-        "fails": {"positive": ""},
-        **changes,
-    }
-
-
-def test_a_mutant_is_the_reference_with_its_replacements(course):
-    """Everything else is handed in as it is."""
-    home = course.root / "tests/submissions/toy"
-    (home / "mutants.yaml").write_text(yaml.safe_dump([mutant()]))
-    [found] = load_cases(course, toy_kit().lab)
-
-    assert b"def work():\n    return 2\n" == found.submission.files["part1_toy.py"]
-    assert ("wrong", {"positive": ""}) == (found.kind, found.fails)
-
-
-def test_a_mutant_may_be_of_any_file(course):
-    home = course.root / "tests/submissions/toy"
-    (course.root / "reference/toy/table.csv").write_text("a\n1\n")
-    said = mutant(file="table.csv", replace=[{"old": "1", "new": "2"}])
-    (home / "mutants.yaml").write_text(yaml.safe_dump([said]))
-    [found] = load_cases(course, toy_kit().lab)
-
-    assert (b"a\n2\n", REFERENCE.encode()) == tuple(
-        found.submission.files[it] for it in ("table.csv", "part1_toy.py")
-    )
-
-
-def test_a_list_may_have_any_name(course):
-    """Mistakes, cheats and unusual work stand apart."""
-    home = course.root / "tests/submissions/toy"
-    for name in ("cheats", "mutants"):
-        (home / f"{name}.yaml").write_text(yaml.safe_dump([mutant(id=name)]))
-
-    assert ["cheats", "mutants"] == [found.id for found in load_cases(course, toy_kit().lab)]
-
-
-def test_yaml_that_cannot_be_read_is_named_with_its_line(course):
-    """A colon in a sentence is the usual mistake, and no fault of perflab."""
-    folder = course.root / "tests/submissions/toy/colon"
-    folder.mkdir()
-    (folder / "expect.yaml").write_text("kind: wrong\nabout: one thing: another\n")
-    with pytest.raises(CourseError, match=r"expect.yaml: line 2: this is not YAML"):
-        load_cases(course, toy_kit().lab)
-
-
-def test_lines_that_a_folder_lacks_are_named_with_an_example(course):
-    """An author has no other place to look them up."""
-    folder = course.root / "tests/submissions/toy/empty"
-    folder.mkdir()
-    (folder / "expect.yaml").write_text("about: by a matrix\nwhy: it is right\n")
-    told = "empty/expect.yaml: fails, kind, part: missing; why: not known here; write a line for each, as about: "
-    with pytest.raises(CourseError, match=told):
-        load_cases(course, toy_kit().lab)
-
-
-def test_what_a_folder_may_not_hand_in_is_not_the_references(course):
-    """Else a link would pass as the file that it hides."""
-    folder = course.root / "tests/submissions/toy/links"
-    folder.mkdir()
-    (course.root / "reference/toy/table.csv").write_text("a\n1\n")
-    (folder / "table.csv").symlink_to(course.root / "reference/toy/table.csv")
-    (folder / "expect.yaml").write_text(
-        yaml.safe_dump({"about": "", "kind": "hostile", "part": PART, "fails": {}})
-    )
-    [found] = load_cases(course, toy_kit().lab)
-
-    assert ["part1_toy.py"] == list(found.submission.files)
-
-
-CORPUS_MISTAKES = {
-    "a replacement that is not there": (
-        mutant(replace=[{"old": "return 3", "new": ""}]),
-        "'return 3' occurs 0 times in part1_toy.py, not once",
-    ),
-    "a replacement that is there twice": (
-        mutant(replace=[{"old": "r", "new": ""}]),
-        "'r' occurs 3 times in part1_toy.py, not once",
-    ),
-    "a file that is not there": (
-        mutant(file="part1_toi.py", replace=[{"old": "x", "new": "y"}]),
-        "'x' occurs 0 times in part1_toi.py, not once",
-    ),
-    "a replacement by nothing": (
-        mutant(replace=[{"old": "x"}]),
-        "two: a replacement has old and new, and here old",
-    ),
-    "an unknown check": (
-        mutant(fails={"posetive": ""}),
-        "two: fails names 'posetive', which is no check of part1_toy",
-    ),
-    "an unknown check that is won": (
-        mutant(unearned=["posetive"]),
-        "two: unearned names 'posetive', which is no check",
-    ),
-    "outputs that are won without the work": (
-        mutant(unearned=["equal"]),
-        "two: unearned names equal, whose basis is outputs; mend the check",
-    ),
-    "a missing name": ({"id": "two"}, "'two' lacks about, fails, part, replace"),
-}
-
-
-@pytest.mark.parametrize(("said", "message"), CORPUS_MISTAKES.values(), ids=CORPUS_MISTAKES)
-def test_a_mistake_in_the_corpus_is_named(course, said, message):
-    """An entry that tests nothing would be worse than none."""
-    (course.root / "tests/submissions/toy/mutants.yaml").write_text(yaml.safe_dump([said]))
-    with pytest.raises(CourseError, match=message):
-        load_cases(course, toy_kit().lab)
