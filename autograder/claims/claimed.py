@@ -139,6 +139,15 @@ class Claimed:
                     f"{self.function}: case '{name}' fixes {unknown[0]}; inputs draws {drawn_sizes}"
                 )
 
+    def require_words(self, claim: str, words: Words, *, own_why: bool = False) -> None:
+        """Refuse a claim that lacks what its failures say; one with an *own why* needs none."""
+        wanted = {"try_": "what to try"} | ({} if own_why else {"why": "the most likely cause"})
+        for name, says in wanted.items():
+            if name not in words:
+                raise CourseError(
+                    f"{self.function}: {claim} has no {name}; add {name}='...': {says}"
+                )
+
     def given(self, rig: Rig, case: Case, *, exact: bool = True) -> dict[str, Any]:
         """Return one call's arguments; *exact* ones are float64 on the baseline's side, so nothing is rounded there."""
         return dict(
@@ -194,11 +203,14 @@ class Claimed:
         *,
         structural: bool = False,
         compared: str = "",
+        own_why: bool = False,
     ) -> None:
         """Register a check, as `lab.Part` does: under this exercise's name, if the *words* have no other.
 
-        A *structural* one is about how it is computed, so the slow version fails it. *compared*: see `lab.Check`.
+        A *structural* one is about how it is computed, so the slow version fails it. *compared*: see `lab.Check`. One
+        with an *own why* may do without the author's.
         """
+        self.require_words(claim, words, own_why=own_why)
         name = self.named(claim, words)
         needs = words.get("needs", [self.claimed[SAME]] if SAME in self.claimed else [])
         self.claimed.setdefault(claim, name)

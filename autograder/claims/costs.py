@@ -179,7 +179,9 @@ class Costs(Claimed):
         It may be a share *of* other bytes, by the call's arguments, and that of the *backward* pass as well.
         """
 
-        self.require_drawn("needs_less_memory", [sizes, tiny])
+        claim = "needs_less_memory"
+        self.require_drawn(claim, [sizes, tiny])
+        self.require_words(claim, words)
 
         def peak(student: Student, rig: Rig) -> dict[str, Any]:
             given = self.given(rig, Case("large", sizes), exact=False)
@@ -221,7 +223,6 @@ class Costs(Claimed):
                 words["try_"],
             )
 
-        claim = "needs_less_memory"
         values = {**CASES, "of": INTEGER}
         name = self.named("peak", words)
         hints = {"memory": words["try_"]}

@@ -72,7 +72,16 @@ class Devices(Claimed):
         answer = {"raised": TEXT, "places": list_of(TEXT), "bytes": INTEGER}
         probe = self.add_probe(self.named("on_meta"), on_meta, values=answer)
         said = f"{self.function} stays on the device of its inputs."
-        self.add_check(STAYS, said, "report", judge, [probe], words, structural=True)
+        self.add_check(
+            STAYS,
+            said,
+            "report",
+            judge,
+            [probe],
+            words,
+            structural=True,
+            own_why=bytes is None,
+        )
 
     def _there(self, written: Any, given: Mapping[str, Any], _device: Any, _rig: Any) -> Any:
         """Use it with inputs that are on the device."""

@@ -203,7 +203,7 @@ class Graphs(Claimed):
         probe = self.add_probe(self.named("fetches"), fetches, values={"fetches": FETCHES})
         said = f"{self.function} brings no tensor's value to the host."
         words.setdefault("needs", [])
-        self.add_check(NO_FETCH, said, "report", judge, [probe], words)
+        self.add_check(NO_FETCH, said, "report", judge, [probe], words, own_why=True)
 
 
 class Compiled:

@@ -68,7 +68,7 @@ class Refuses(Claimed):
         basis: Basis = "report" if before else "outputs"
         probe = self.add_probe(self.named("refusals", words), refusals, values={"ends": ENDS})
         said = f"{self.function} raises {error.__name__} for: {', '.join(cases)}."
-        self.add_check(REFUSES, said, basis, judge, [probe], words)
+        self.add_check(REFUSES, said, basis, judge, [probe], words, own_why=True)
 
     def _changed(self, rig: Any, name: str, changes: Changes) -> dict[str, Any]:
         sizes = {name: size for name, size in changes.items() if name in self.sizes}

@@ -15,6 +15,7 @@ from autograder.checks.hints import cause
 from autograder.claims.claimed import SAME, Claimed, Run, Words, mixed
 from autograder.claims.families import DRAWN, Case, Sizes, every, own_case
 from autograder.claims.tolerances import WITHIN, Near, allowed
+from autograder.errors import CourseError
 from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
@@ -96,6 +97,11 @@ class Results(Claimed):
     def leaves_inputs_alone(self, *cases: Sizes, **words: Unpack[Words]) -> None:
         """Claim that no input is changed and no precision lowered, for points of its own; else `same` sees to it."""
 
+        if "why" in words:
+            raise CourseError(
+                f"{self.function}: leaves_inputs_alone takes no why, it names what is changed; "
+                "leave it out"
+            )
         own = [own_case("inputs", sizes) for sizes in cases or ({},)]
         self.require_drawn("leaves_inputs_alone", (case.sizes for case in own))
 
@@ -123,7 +129,7 @@ class Results(Claimed):
         said = f"{self.function} changes neither its inputs nor torch's settings of precision."
         probe = self.add_probe(self.named("inputs_after"), inputs_after, values=SEEN)
         words.setdefault("needs", [])
-        self.add_check(LEFT_ALONE, said, "report", judge, [probe], words)
+        self.add_check(LEFT_ALONE, said, "report", judge, [probe], words, own_why=True)
 
     def _gradients_alike(
         self,
@@ -137,6 +143,7 @@ class Results(Claimed):
         self._compared(GRADIENTS, said, self._gradients(cases, names, oracle), words)
 
     def _compared(self, claim: str, said: str, run: Any, words: Alike) -> None:
+        self.require_words(claim, words)
         within = allowed(words)
         apart = words.get("apart", {})
         slips = words.get("slips", {})

@@ -185,31 +185,6 @@ def test_who_runs_out_of_memory_is_told_what_the_claim_says():
     assert "one block at a time" == failed_to_run(ended, sums.part.probes["peak"].hints).try_
 
 
-WORDS = {"why": "", "try_": ""}
-NOT_DRAWN = {
-    "same": (lambda it: it.same({"one": {"row": 1}}, **WORDS), "fixes row; inputs draws rows"),
-    "growth": (lambda it: it.operations_do_not_grow({"rows": 1}, {"row": 9}, **WORDS), "fixes row"),
-    "a share": (lambda it: it.fewer_operations(0.5, {"row": 9}, **WORDS), "fixes row"),
-    "memory": (lambda it: it.needs_less_memory(0.5, {"rows": 9}, {"row": 1}, **WORDS), "fixes row"),
-    "one graph": (lambda it: it.one_graph({"rows": 9}, **WORDS), "one_graph takes a list of sizes"),
-    "fetches": (lambda it: it.fetches_nothing({"row": 9}, **WORDS), "fixes row"),
-    "inputs": (lambda it: it.leaves_inputs_alone({"row": 9}, **WORDS), "fixes row"),
-}
-
-
-@pytest.mark.parametrize(("claim", "words"), NOT_DRAWN.values(), ids=NOT_DRAWN)
-def test_sizes_that_nobody_draws_are_refused_where_they_are_claimed(claim, words):
-    """In a worker they would be told to a student."""
-    sums = Exercise("sums")
-
-    @sums.inputs
-    def draw(random, rows=(0, 9)):
-        return {"rows": random.normal(size=rows)}
-
-    with pytest.raises(CourseError, match=words):
-        claim(sums)
-
-
 def test_what_is_compiled_as_one_graph_is_compared_counted_and_watched_like_other_code(tmp_path):
     """Its author insists on one graph, and torch does not compile while operations are seen."""
     doubled = Exercise("doubled")
