@@ -242,8 +242,8 @@ class Study:
         """
         again = f"submit the file that {self.function} writes, unchanged"
         try_ = try_ or f"correct {self.function} if its own checks fail, run it again, and {again}"
-        rows = len(self.form.rows or ())
-        says = says or f"The submitted {self.form.file} has {rows} rows of consistent numbers."
+        asked = many(len(self.form.rows), "row") if self.form.rows else "rows"
+        says = says or f"The submitted {self.form.file} has {asked} of consistent numbers."
 
         def judge(handed_in: Table) -> Verdict:
             rows = self.form.read(handed_in)

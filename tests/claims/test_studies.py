@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,17 @@ def test_the_checks_say_what_students_read():
             "The submitted speeds.png is a picture with something on it.",
         ),
     ] == [(check.name, check.basis, check.title) for check in a_part().values()]
+
+
+ASKED = {None: "has rows of", ("a", "b"): "has 2 rows of", ("a",): "has 1 row of"}
+
+
+@pytest.mark.parametrize(("rows", "said"), ASKED.items())
+def test_how_many_rows_a_table_has_is_said_where_they_are_named(rows, said):
+    part = Part("part1_speeds", hands_in=["speeds.csv"])
+    Study(part, replace(FORM, rows=rows), "compare_nets").is_consistent()
+
+    assert f"speeds.csv {said} consistent numbers." in part.checks["csv_is_consistent"].title
 
 
 RETURNED = {
