@@ -389,8 +389,10 @@ def _in_its_file(module_name: str, error: Exception) -> str:
     home = module_name.removeprefix("autograder.").replace(".", "/")
     steps = traceback.extract_tb(error.__traceback__)
     own = [step for step in steps if f"{home}.py" in step.filename or f"{home}/" in step.filename]
-    place = f"{home}.py"
+    place, close = f"{home}.py", ""
     if own:
+        known = dir(error.obj) if isinstance(error, AttributeError) else []
+        close = nearest(getattr(error, "name", None) or "", known)
         place = f"{home}{own[-1].filename.rpartition(home)[2]}, line {own[-1].lineno}"
     kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-    return f"{place}: {kind}{error}"
+    return f"{place}: {kind}{error}{close}"

@@ -193,6 +193,10 @@ BROKEN = {
         'part.inputs(lambda random, rows=(0, 9): {"x": random.normal(size=rows)})\npart.same(skip_families={"zero": "x"}, why="", try_="")',
         "line 4: skip_families names 'zero', which is no family here (did you mean 'zeros'?); families: sizes drawn at random, ",
     ),
+    "a claim that there is not": (
+        "part.is_faster({})",
+        "line 3: AttributeError: 'Exercise' object has no attribute 'is_faster' (did you mean 'faster'?)",
+    ),
     "there is no part": ("del part", "AttributeError: "),
 }
 

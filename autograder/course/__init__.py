@@ -149,6 +149,7 @@ class Course:
         """Where the one source of a lab is; only instructors have it."""
         folder = self.root / "reference" / lab
         if not folder.is_dir():
+            self.lab(lab)  # a name that is wrong is the likelier cause
             raise CourseError(
                 f"{folder.name}: this course has no reference/{lab}; "
                 "only an instructor's checkout has it: run the command there"

@@ -52,8 +52,8 @@ def scaffold(
     """
     if not (re.fullmatch(LAB_NAME, lab) and re.fullmatch(PART_NAME, part)):
         raise UserError(
-            f"new {lab} {part}: use names such as resnet18 part4_memory: "
-            "small letters, digits, and _ between the words"
+            f"new {lab} {part}: use names such as resnet18 part4_memory, of small letters and "
+            "digits: a part's has two words with _ between them, or begins with bonus"
         )
     if course.root == PACKAGED:
         raise UserError(NO_COURSE)

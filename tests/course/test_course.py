@@ -135,10 +135,26 @@ def test_a_lab_that_the_installed_wheel_does_not_know_says_which_it_knows(tmp_pa
 
 def test_a_course_without_a_reference_says_who_has_it(tmp_path):
     """Students have none."""
+    (tmp_path / CONFIG).write_bytes((find_root() / CONFIG).read_bytes())
+
     with pytest.raises(
-        CourseError, match="this course has no reference/toy; only an instructor's checkout has"
+        CourseError, match="this course has no reference/resnet18; only an instructor's checkout"
     ):
-        Course(tmp_path).reference("toy")
+        Course(tmp_path).reference("resnet18")
+
+
+def test_a_misspelt_lab_is_not_told_that_its_reference_is_missing(tmp_path):
+    """Whether the configuration has its name wrong, or whoever asked for it."""
+    said = (find_root() / CONFIG).read_text(encoding="utf-8").replace("  resnet18:", "  resnet81:")
+    (tmp_path / CONFIG).write_text(said, encoding="utf-8")
+    course = Course(tmp_path)
+
+    with pytest.raises(
+        CourseError, match=r"no lab 'resnet81' \(did you mean 'resnet18'\?\); labs:"
+    ):
+        course.reference("resnet81")
+    with pytest.raises(CourseError, match=r"has no lab 'resnet' \(did you mean 'resnet81'\?\)"):
+        course.reference("resnet")
 
 
 def test_a_tree_is_read_without_caches(tmp_path):

@@ -100,6 +100,10 @@ MISTAKES = {
         "exists already; choose another name, or edit it",
     ),
     "capitals": (("sums", "Part1"), "use names such as resnet18 part4_memory"),
+    "one word": (
+        ("sums", "intro"),
+        "a part's has two words with _ between them, or begins with bo",
+    ),
     "an escape": (("../sums", "part1_squares"), "use names such as resnet18 part4_memory"),
 }
 
