@@ -44,8 +44,8 @@ def release(lab: str, to: Path, wheel: Path | None, root: Path | None) -> int:
     \b
     Example:  pip wheel --no-deps -w dist . && perflab release resnet18 --to autumn --wheel dist/perflab-*.whl
     """
-    from autograder.nbgrader.release import BUILD
     from autograder.nbgrader.release import release as write
+    from autograder.nbgrader.release import where_wheels_are
 
     course = open_course(root)
     for path in write(course, lab, to, wheel):
@@ -55,7 +55,8 @@ def release(lab: str, to: Path, wheel: Path | None, root: Path | None) -> int:
     )
     if wheel is None:
         click.echo(
-            f"\nStudents install perflab, too: release again with --wheel, or hand the wheel out; {BUILD}"
+            "\nStudents install perflab, too: release again with --wheel, or hand the wheel out: "
+            f"{where_wheels_are(course)}"
         )
     again = " --force" * (to / "course" / "release" / lab).exists()
     click.echo(f"\nNow: cd {to / 'course'} && nbgrader generate_assignment {lab}{again}")

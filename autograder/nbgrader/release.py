@@ -87,6 +87,16 @@ def _beside_notebooks(
     return {name: data for name, data in files.items() if name.startswith(SHARED) or name in names}
 
 
+def where_wheels_are(course: Course) -> str:
+    """Say where there is a wheel for students; a course of one's own makes none."""
+    if own_course.is_own(course.root):
+        return (
+            "the file from which you installed perflab, or in a checkout of perflab "
+            f"what {BUILD} makes"
+        )
+    return f"what {BUILD} makes"
+
+
 def _wheel(
     course: Course,
     lab: str,
@@ -98,7 +108,7 @@ def _wheel(
     One that holds other points or another template would show students something else.
     """
     if not is_zipfile(wheel):
-        raise UserError(f"--wheel {wheel}: this is no wheel; {BUILD} makes one")
+        raise UserError(f"--wheel {wheel}: this is no wheel; name {where_wheels_are(course)}")
     with ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if name.startswith(COURSE)]
         inside = {name: archive.read(name) for name in names}

@@ -12,13 +12,13 @@ import pytest
 import yaml
 
 from autograder import course as finding
-from autograder.course import Course, find_root, read_tree
+from autograder.course import Course, find_root, own_course, read_tree
 from autograder.course.build import built, write
 from autograder.course.labs import load_lab
 from autograder.errors import CourseError, UserError
 from autograder.handed_in.notebook import read
 from autograder.nbgrader import leaks
-from autograder.nbgrader.release import handouts_of, release
+from autograder.nbgrader.release import handouts_of, release, where_wheels_are
 from autograder.part_name import number
 from autograder.yaml_file import read_yaml
 
@@ -213,9 +213,19 @@ def test_what_is_no_wheel_is_said(tmp_path: Path):
     (tmp_path / "x.whl").write_text("x")
 
     with pytest.raises(
-        UserError, match=r"x\.whl: this is no wheel; pip wheel --no-deps -w dist \. makes one"
+        UserError, match=r"x\.whl: this is no wheel; name what pip wheel --no-deps -w dist \. makes"
     ):
         release(Course(find_root()), LAB, tmp_path / "out", tmp_path / "x.whl")
+
+
+def test_a_course_of_ones_own_is_not_told_to_build_a_wheel_there(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+):
+    """It has no package: the command that makes a wheel of a checkout fails in it."""
+    monkeypatch.setattr(own_course, "is_own", lambda root: True)
+
+    told = where_wheels_are(course)
+    assert told.startswith("the file from which you installed perflab, or in a checkout of perflab")
 
 
 def test_what_the_course_does_without_is_not_handed_out(course: Course, tmp_path: Path):
