@@ -117,6 +117,7 @@ def course_check(
     Example:  perflab course check resnet18 --timed few
               perflab course check resnet18 --part part4
     """
+    from autograder.course.expectations import undecided
     from autograder.course.proof import fair, prove
     from autograder.grading.session import open_session
 
@@ -124,7 +125,7 @@ def course_check(
     run_seed = seed if seed is not None else secrets.randbits(48)
     if part and not lab:
         raise UserError("--part wants its lab: perflab course check LAB --part PART")
-    bad = count = 0
+    bad = count = open_ = 0
     begin = partial(open_session, course.config.tier, device, "best", rehearsal=False)
     with begin() as session:
         isolation = session.isolation
@@ -133,6 +134,7 @@ def course_check(
         look = partial(fair, seeds=range(run_seed, run_seed + draws)) if draws else whole
         for finding in look(course, name, begin, part=part, only=only, lanes=lanes):
             count, bad = count + 1, bad + bool(finding.problems)
+            open_ += undecided(finding.problems)
             _show_finding(name, finding, console, as_json=as_json)
     if not count:
         raise UserError(
@@ -143,6 +145,13 @@ def course_check(
             f"{count - bad} as stated, {bad} not; seed {run_seed}, isolation {isolation}",
             highlight=False,
         )
+        if open_:
+            console.print(
+                f"{open_} of those not as stated could not be decided on this machine now; "
+                "run it again when nothing else runs here",
+                soft_wrap=True,
+                highlight=False,
+            )
         if timed == "none":
             console.print(
                 "timed checks are owed here; --timed few runs the clock where it decides",

@@ -84,6 +84,11 @@ def _told(check: CheckResult) -> str:
     return " | ".join([*filter(None, (check.reason or check.cause,)), *named])
 
 
+def undecided(problems: Collection[str]) -> bool:
+    """Whether this machine could not decide a check; that is no mistake of the lab."""
+    return any(": inconclusive" in problem for problem in problems)
+
+
 def _short_of_its_bar(check: CheckResult) -> bool:
     """Whether a clock ran and measured too little.
 

@@ -15,6 +15,7 @@ from autograder.course.expectations import (
     floor,
     full,
     over_their_share,
+    undecided,
     undecorated,
 )
 from autograder.course.proof import fair, prove, prove_case, to_time
@@ -97,6 +98,18 @@ def test_a_clock_that_finds_too_little_is_a_failed_bar():
     assert ["positive: partial instead of failed: measured: 1.2x | why: slow"] == differences(
         case({"much_faster": "slow", "positive": ""}), judged
     )
+
+
+def test_what_a_noisy_machine_leaves_open_is_told_from_a_mistake():
+    """Its author runs it again, and changes nothing."""
+    timed = CheckResult("faster", "inconclusive", "outputs", 0, 2, "", reason="too noisy")
+    mistaken = replace(timed, outcome="passed", reason="", measured="1.6x")
+    found = [
+        differences(case({"faster": "slow"}), PartResult(PART, "", 0, 2, (it,)))
+        for it in (timed, mistaken)
+    ]
+
+    assert [True, False] == [undecided(problems) for problems in found]
 
 
 def test_the_clock_runs_for_entries_whose_verdict_it_decides():
