@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,6 +63,21 @@ def test_the_checks_say_what_students_read():
             "The submitted speeds.png is a picture with something on it.",
         ),
     ] == [(check.name, check.basis, check.title) for check in a_part().values()]
+
+
+def test_the_example_on_the_page_for_authors_is_a_part_with_a_table():
+    """It is there to be copied."""
+    page = (Path(__file__).parents[2] / "docs" / "authors.md").read_text(encoding="utf-8")
+    [example] = re.findall(
+        r"^    from autograder\.checks\.table_form .*?(?=^\w)", page, re.MULTILINE | re.DOTALL
+    )
+    said = {}
+    exec(textwrap.dedent(example), said)
+    part = said["part"]
+
+    assert [] == part.problems()
+    assert ["csv_is_consistent"] == list(part.checks)
+    assert "2 rows of consistent numbers" in part.checks["csv_is_consistent"].title
 
 
 ASKED = {None: "has rows of", ("a", "b"): "has 2 rows of", ("a",): "has 1 row of"}
