@@ -51,7 +51,7 @@ def summarise(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def waiting(traces: Mapping[int, Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Take the time of each rank for the network's."""
+    """Take the durations of each rank for the time of the transfers."""
     rows = []
     for rank, events in traces.items():
         own = sum(it["dur"] / 1000 for it in events if it.get("name", "").startswith("gloo:"))
