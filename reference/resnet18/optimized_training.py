@@ -45,7 +45,7 @@ def read_options(argv=None) -> argparse.Namespace:
     parser.add_argument("--save", metavar="FILE", help="write the trained weights there")
     options = parser.parse_args(argv)
     options.device = device
-    # TODO: refuse fewer than 1 epoch or 1 batch a step, and --compile together with --checkpoint: parser.error(...).
+    # TODO: refuse --epochs below 1, --accumulate below 1, and --compile together with --checkpoint: parser.error(...).
     # TODO: return options.
     ### BEGIN SOLUTION
     if options.epochs < 1 or options.accumulate < 1:
@@ -117,7 +117,7 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
     epoch), data_wait (seconds of it spent waiting for the loader).
     """
     # TODO: one loop for all options: forward pass and loss under autocast with options.amp, the calls of the scaler in
-    # order. A group's gradient is the mean over its samples; all batches of make_loader have the same size.
+    # order. A group's gradient is the mean over its samples; you may assume batches of the same size.
     # Do not wait for the device in the loop.
     ### BEGIN SOLUTION
     model.train()
@@ -166,7 +166,7 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
 
 
 def warm_up(model, loader, criterion, optimizer, scaler, options) -> None:
-    """Do what happens only once; leave weights, statistics and optimizer as they were."""
+    """Do one-time work, such as builds, before it is timed; leave weights, statistics and optimizer as they were."""
     # TODO: a few complete steps in the modes of the training, and put back what they changed.
     ### BEGIN SOLUTION
     parts = (model, optimizer, scaler)

@@ -43,7 +43,7 @@ TOGETHER = 0.02 / SMALLER, 0.25
 
 @part.check(basis="outputs", compared="losses and weights")
 def trains_as_the_plain_loop(plain: Pair) -> Verdict:
-    """Without --amp and other such options, optimized_training.py trains --epochs epochs as the plain loop does."""
+    """Without --amp, --compile, --accumulate and --checkpoint, --epochs N trains N epochs as the plain loop does."""
     why = (
         "usually the warm-up left a trace (weights, momentum), a step is missing or taken twice, "
         "zero_grad is missing, or losses holds other numbers than the training gave"
@@ -245,7 +245,7 @@ def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: P
 
 @part.check(basis="outputs")
 def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
-    """Options that cannot work are a usage error: status 2, before any training. All other options work together."""
+    """Options that cannot work are a usage error: status 2, before any training. Every other combination works."""
     for at, options in enumerate((*REFUSED, *TAKEN)):
         refused, ended = at < len(REFUSED), refusals.values["statuses"][at] == 2
         if ended and not refused:
