@@ -110,7 +110,7 @@ def main(argv=None) -> None:
     device       from given.device_name
     """
     # TODO: options = read_options(argv); --batch-size 0 asks for the largest batch that fits.
-    # TODO: do before the first timed epoch what happens only once. Search for the batch size on other trainings, which
+    # TODO: do all one-time work before the first timed epoch. Search for the batch size on other trainings, which
     # TODO: you throw away. Copy the state dicts of the model and its optimizer (copy.deepcopy), warm up the training
     # TODO: itself, then load the copies.
     # TODO: the loader's workers also start in the first epoch.

@@ -11,8 +11,8 @@
 # | `pin_memory` | batches lie where a GPU can fetch them by itself | a GPU, and a copy with `non_blocking=True` |
 # | `batch_size` | fewer, larger steps | a new learning rate: it is a different training |
 #
-# The first three only change who waits for whom, so fill them in. The fourth changes what is computed, so the training
-# keeps its 32. The benchmark shows whether the loader is faster with larger batches.
+# The first three only change who waits for whom. The fourth changes what is computed: use the caller's value, which is
+# 32 in the training. The benchmark shows whether the loader is faster with larger batches.
 
 # %%
 from __future__ import annotations

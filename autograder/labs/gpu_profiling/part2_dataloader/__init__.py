@@ -267,7 +267,6 @@ loop.waits_rarely(
 
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
-
 COUNTED_HINTS = {
     "a second iterator": "call iter(loader) once, and islice it twice",
     "one batch too many": "islice(stream, batches) instead of break",
@@ -360,7 +359,8 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
 
 csv_is_consistent = study.is_consistent(
     judges.whole_problem,
-    says="The submitted dataloader_results.csv has four batch sizes, four numbers of workers and both pins, once each.",
+    says="The submitted dataloader_results.csv has one row for each combination of four batch sizes, "
+    "four numbers of workers and both values of pin_memory.",
     try_=f"{AGAIN}; keep the template's sizes and workers",
 )
 
