@@ -8,7 +8,7 @@ STORAGE = "a dict of storage.data_ptr() -> storage.nbytes(), of each tensor.unty
 NOT_KEPT = "leave out the storages of model.parameters(), of model.buffers() and of inputs"
 SLIPS = {
     "tensors": (
-        "each tensor was counted: several are views of one storage, which is kept once",
+        "each tensor was counted: several share one storage, as the output of ReLU does, kept once",
         STORAGE,
     ),
     "parameters": ("parameters, buffers and inputs were counted: they are there anyway", NOT_KEPT),
