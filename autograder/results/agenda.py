@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from autograder.grading.scoring import worth
 from autograder.grading.unread import OTHER_NAMES
-from autograder.model import Cause, Outcome, Result, SettledBy
+from autograder.model import Cause, CheckResult, Outcome, Owed, Result
 from autograder.results import overrides
 from autograder.results.requests import Request
 from autograder.results.standing import Standing
 
 MOST_NAMES = 8  # in one line
-OWED: dict[SettledBy, tuple[str, str]] = {
-    "person": ("Points that a person gives", "perflab rubric {folder} --out rubric.csv"),
+ELSEWHERE = "into another --out, then perflab settle {folder} OTHER"
+BY_HAND = "or set points: perflab override {folder}/NAME CHECK POINTS --reason WHY"
+Waits = Literal["read", "untold", "gpu", "again"]
+OWED: dict[Waits, tuple[str, str]] = {
+    "read": ("Points that a person gives", "perflab rubric {folder} --out rubric.csv"),
+    "untold": (
+        "Points that no try decided",
+        f"grade these on a quiet machine {ELSEWHERE}; {BY_HAND}",
+    ),
     "gpu": (
         "Points that this device cannot decide",
         "grade on another one, then perflab settle {folder} OTHER; or do without them (docs/gpu.md)",
@@ -67,7 +75,10 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
         f"perflab override {folder}/NAME CHECK POINTS --reason WHY"
     )
     rated = f"set them again, or take them back: perflab override {folder}/NAME CHECK POINTS --reason WHY"
-    alone = "look at the files, and grade each alone on another machine"
+    alone = (
+        f"look at the files, and grade each alone, best on another machine, "
+        f"{ELSEWHERE.format(folder=folder)}; or set points: perflab override {folder}/NAME '*' 0 --reason WHY"
+    )
     died = "its grader died each time"
     renamed = (
         "look whether it is that file; if so, rename it in what was handed in and run perflab grade "
@@ -107,7 +118,8 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
     ]
     for who, (what, mend) in OWED.items():
         owing = [_owed(standing.result, who) for standing in standings]
-        tasks.append(Task(what, mend.format(folder=folder), _items(standings, owing), usual=True))
+        items, usual = _items(standings, owing), who != "untold"
+        tasks.append(Task(what, mend.format(folder=folder), items, usual=usual))
     return [task for task in tasks if task.items]
 
 
@@ -123,8 +135,11 @@ def asked(requests: Sequence[Request], folder: str) -> list[Task]:
 
 
 def is_aside(result: Result) -> bool:
-    """Whether a submission took down its grader time and again."""
-    return any(check.cause == "aside" for check in result.checks.values())
+    """Whether a submission took down its grader time and again, and nobody has set any points since."""
+    checks = result.checks.values()
+    return any(check.cause == "aside" for check in checks) and not any(
+        map(overrides.corrected, checks)
+    )
 
 
 def is_judged(result: Result) -> bool:
@@ -170,14 +185,21 @@ def _set_for_others(result: Result) -> str:
     return ", ".join(names)
 
 
-def _owed(result: Result, who: SettledBy) -> str:
-    """Add up what waits for this and for nothing that is a task of its own."""
-    told_apart = {
-        name for name, check in result.checks.items() if is_said_once(check.outcome, check.cause)
-    }
+def _owed(result: Result, who: Waits) -> str:
+    """Add up what waits for this and for nothing that is a task of its own; name what only a decision can end."""
+    checks, aside = result.checks, is_aside(result)
     waiting = [
-        check.points
-        for check in result.owed
-        if check.settled_by == who and check.check not in told_apart
+        owed for owed in result.owed if _waits_for(owed, checks.get(owed.check), aside=aside) == who
     ]
-    return worth(sum(waiting)) if waiting else ""
+    if who == "untold":
+        return ", ".join(owed.check for owed in waiting)
+    return worth(sum(owed.points for owed in waiting)) if waiting else ""
+
+
+def _waits_for(owed: Owed, check: CheckResult | None, *, aside: bool) -> Waits | None:
+    """Part what a person reads from what no machine could decide; None where the whole submission waits."""
+    if check and (check.outcome == "unread" or (aside and check.cause == "aside")):
+        return None
+    if owed.settled_by != "person":
+        return owed.settled_by
+    return "read" if check is None or check.basis == "person" else "untold"

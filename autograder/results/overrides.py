@@ -128,6 +128,9 @@ def applied(result: Result, made: Sequence[Override]) -> Result:
         for name in others
     )
     score, max_score, owed = scoring.totals(parts)
+    # After its last try a check waits for a person, whatever its outcome says.
+    settled_by = {item.check: item.settled_by for item in result.owed}
+    owed = tuple(replace(it, settled_by=settled_by.get(it.check, it.settled_by)) for it in owed)
     return replace(
         result,
         parts=parts,

@@ -49,11 +49,14 @@ def table(standings: Sequence[Standing], models: Models = NO_MODELS) -> str:
         (
             _row(standing, part, check, models.get(standing.result.lab, {}))
             for standing in standings
-            for part, check in _items(standing)
-            if check.outcome == "unavailable"
-            or BY_HAND in check.evidence  # else nothing is to read
+            for part, check in _to_read(standing)
         ),
     )
+
+
+def is_read(standing: Standing) -> bool:
+    """Whether a sheet has a row of it."""
+    return any(_to_read(standing))
 
 
 def read(
@@ -102,6 +105,13 @@ def _decision(
 def _items(standing: Standing) -> Iterator[tuple[PartResult, CheckResult]]:
     for part in standing.result.parts:
         yield from ((part, check) for check in part.checks if check.basis == "person")
+
+
+def _to_read(standing: Standing) -> Iterator[tuple[PartResult, CheckResult]]:
+    """Leave out notes that are missing or unwritten, of which nothing is to be read."""
+    for part, check in _items(standing):
+        if check.outcome == "unavailable" or BY_HAND in check.evidence:
+            yield part, check
 
 
 def _row(

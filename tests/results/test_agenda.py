@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from autograder.grading.scoring import left_to_a_person
 from autograder.grading.unread import OTHER_NAMES
 from autograder.handed_in.roster import Student
 from autograder.results.agenda import is_aside, tasks
-from autograder.results.overrides import BY_HAND, Override, append
+from autograder.results.overrides import BY_HAND, Override, append, applied, decide
 from autograder.results.standing import Standing
 from tests.samples import a_part, a_result, a_silent_check
 
@@ -119,3 +120,37 @@ def test_a_long_list_is_cut():
 
 def test_one_check_sets_all_aside():
     assert is_aside(standing("ada", ASIDE, RUBRIC).result)
+
+
+def test_what_no_try_decided_is_told_apart_from_what_a_person_reads():
+    """The sheet has no row for a speed; the line names the check, as the command that sets its points does."""
+    told = standing("ada", RUBRIC, NOISY)
+    told = replace(told, result=left_to_a_person(told.result))
+    read, untold = tasks([told], "out")
+
+    assert "perflab rubric out --out rubric.csv" == read.mend
+    assert ["ada (1 point)"] == list(map(str, read.items))
+    assert (
+        "Points that no try decided: ada (p.noisy); grade these on a quiet machine into another --out, "
+        "then perflab settle out OTHER; or set points: perflab override out/NAME CHECK POINTS --reason WHY"
+    ) == str(untold)
+
+
+def test_who_was_set_aside_and_graded_elsewhere_is_named_only_by_what_is_left(tmp_path):
+    """Points that are settled end the line that sends a person to another machine."""
+    other = replace(ASIDE, id="other")
+    aside = replace(standing("cem", ASIDE, other, RUBRIC), home=tmp_path)
+    aside = replace(aside, result=left_to_a_person(aside.result))
+    [first, _] = tasks([aside], "out")
+    made = [decide(aside.result, "p.all", 2, "judged on a CPU", by="meera", at="now")]
+    settled = replace(aside, result=applied(aside.result, made))
+
+    assert str(first).endswith(
+        "cem (its grader died each time); look at the files, and grade each alone, best on another machine, "
+        "into another --out, then perflab settle out OTHER; or set points: "
+        "perflab override out/NAME '*' 0 --reason WHY"
+    )
+    assert ["Points that a person gives", "Points that no try decided: cem (p.other)"] == [
+        tasks([settled], "out")[0].what,
+        str(tasks([settled], "out")[1]).partition(";")[0],
+    ]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.errors import ReadError, UserError
+from autograder.grading.scoring import left_to_a_person
 from autograder.results import overrides
 from autograder.results.overrides import Override, applied, by_hand, corrected, decide
 from tests.samples import a_check, a_part, a_result, every_outcome
@@ -162,3 +163,13 @@ def test_a_decision_that_finds_no_room_leaves_those_before_it_whole(tmp_path, mo
         overrides.append(tmp_path, [decided("follows_fp32", 2)])
 
     assert [1] == [one.points for one in overrides.read(tmp_path)]
+
+
+def test_what_a_person_has_to_decide_after_its_last_try_stays_a_persons():
+    """Else one decision about another check would send a person back to a grader that tries no more."""
+    last = left_to_a_person(RESULT)
+    after = applied(last, [decided("amp_is_faster", 6, result=last)])
+
+    assert {owed.check: owed.settled_by for owed in last.owed} == {
+        owed.check: owed.settled_by for owed in after.owed
+    }
