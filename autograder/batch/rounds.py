@@ -40,6 +40,7 @@ from autograder.results import agenda, drift
 TICK_SECONDS = 0.5
 # Of one attempt; workers have limits of their own, so this is for a grader that hangs.
 MOST_SECONDS = 3600.0
+DIED = "its grader died each time"
 ASIDE = "set aside: its grader died each time; a person looks at what was handed in and grades it alone, elsewhere"
 UNREAD = "set aside: what was kept of it cannot be read back; a person has what was handed in graded again"
 
@@ -203,7 +204,7 @@ class Rounds:
         standing = history.standing
         if standing == "aside":
             seat.lane.tell(None)
-            return self._aside(seat, order)
+            return self._still_aside(seat, order)
         if history.result_sha256 != store.digest(order.name, self.work.out):
             standing = "new"
         if self._clocked or standing == "new":
@@ -294,7 +295,7 @@ class Rounds:
         seat: Seat,
         order: Order,
         refusal: str = ASIDE,
-        reason: str = "its grader died each time",
+        reason: str = DIED,
     ) -> Event:
         """Write a result that owes to a person whatever was not judged before."""
         result = grade(
@@ -310,6 +311,16 @@ class Rounds:
         result = scoring.left_to_a_person(result)
         store.save(result, self.work.out)
         return seat.event("aside", {**figures(result, self.work.out), "why": reason})
+
+    def _still_aside(self, seat: Seat, order: Order) -> Event:
+        """Leave the result: it has what was judged before its grader died, and a person may have set the rest."""
+        with suppress(ReadError):
+            result = load_result(self.work.out / order.name / store.RESULT)
+            if result.submission_sha256 == seat.digest and agenda.is_aside(result):
+                facts = {**figures(result, self.work.out), "why": DIED}
+                waits = agenda.is_aside(self._result_before(order.name))
+                return seat.event("aside" if waits else "kept", facts)
+        return self._aside(seat, order)
 
     def _judged_before(self, name: str) -> Result | None:
         """Return what the round before left, while the clock runs."""

@@ -74,20 +74,23 @@ def override(
 @roster_option
 @course_option
 def settle(results: Path, other: Path, roster: Path | None, root: Path | None) -> int:
-    """Take over into RESULTS what is owed there and was decided in OTHER, results of the same files on another device.
+    """Take over into RESULTS what is owed there and was decided in OTHER, results of the same files.
 
-    Each becomes a decision by hand whose reason names the device; 'perflab override ... graded' takes it back. Points
-    that a person set stay, and what a person reads stays owed.
+    OTHER may be of another device or machine, or of a quieter hour. Each becomes a decision by hand
+    whose reason names the device; 'perflab override ... graded' takes it back. Points that a person
+    set stay, and what a person reads stays owed.
 
     \b
     Example:  perflab settle results results.gpu
     """
+    from autograder.grading.scoring import worth
     from autograder.result_file import load_result
     from autograder.results import overrides, standing
     from autograder.results.settle import taken
     from autograder.traces.words import many
 
     by = who()
+    standing.read(other)
     decisions: dict[Path, list[Override]] = {}
     for ours in standing.read(results).whole:
         theirs = other / ours.home.name / standing.RESULT
@@ -98,8 +101,12 @@ def settle(results: Path, other: Path, roster: Path | None, root: Path | None) -
         overrides.append(home, made)
         click.echo(f"{home.name}: {', '.join(decision.check for decision in made)}")
     checks = sum(map(len, decisions.values()))
-    click.echo(f"{many(checks, 'check')} settled for {many(len(decisions), 'submission')}")
-    show_again(results, open_course(root), roster)
+    settled = f"{many(checks, 'check')} settled for {many(len(decisions), 'submission')}"
+    left = [owed for each in standing.read(results).whole if (owed := each.result.points_owed)]
+    rest = f"{worth(sum(left))} of {many(len(left), 'submission')} still owed" if left else ""
+    click.echo(f"{settled}; {rest or 'nothing is owed any more'}")
+    is_one = (results / standing.RESULT).is_file()
+    show_again(results.parent if is_one else results, open_course(root), roster)
     return DONE
 
 
@@ -146,6 +153,9 @@ def rubric(
     standings = standing.read(folder).whole
     if out:
         _refuse_unread(out, folder, standings)
+        if not any(map(sheets.is_read, standings)):
+            click.echo(f"{folder}: nothing in it is for a person to read, so there is no sheet")
+            return DONE
         course = open_course(root)
         labs = {each.result.lab for each in standings}
         models = {lab: read_tree(course.root / "reference" / lab) for lab in labs}

@@ -124,12 +124,14 @@ class Class:
 
         return Work(self.kit, opened, self.root / "out")
 
-    def events(self, journal, *, jobs=2, seed=7, asked_seed=None, twice=0.0):
+    def events(self, journal, *, jobs=2, seed=7, asked_seed=None, twice=0.0, before=None):
         """Grade all that was handed in."""
         found = {path.name: path for path in sorted((self.root / "in").iterdir())}
         work = self.work()
         with work.open() as session:
-            yield from Rounds(work, session, journal, seed, jobs, asked_seed, twice).run(found)
+            yield from Rounds(
+                work, session, journal, seed, jobs, asked_seed, twice, before or {}
+            ).run(found)
 
     def grade(self, **options):
         """Do one run; return what happened as a list of (what, submission)."""

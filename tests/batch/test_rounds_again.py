@@ -7,9 +7,10 @@ import pytest
 from autograder.batch import store
 from autograder.batch.journal import Journal
 from autograder.batch.rounds import ASIDE, Rounds
-from autograder.results import drift
+from autograder.results import drift, overrides, standing
+from autograder.results.settle import taken
 from tests.batch.graded_class import settled
-from tests.toy import toy_session
+from tests.toy import FakeWorkers, toy_session
 
 
 def test_an_attempt_that_takes_its_grader_down_twice_stops_nobody(a_class):
@@ -97,6 +98,30 @@ def test_a_grader_that_dies_while_it_times_loses_nothing_of_before(a_class):
         checks["faster"].outcome,
         {o.check: o.settled_by for o in a_class.result("ada").owed}["part1_toy.faster"],
     )
+
+
+def test_what_was_settled_elsewhere_for_who_was_set_aside_stays(a_class):
+    """As does what was judged before the grader died: nothing is written anew, and a person sees that it is done."""
+    a_class.hand_in(ada="times out the grader", bob="deadly")
+    a_class.grade()
+    ada, home = a_class.result("ada"), a_class.root / "out/bob"
+    aside = a_class.result("bob")
+    judged = graded_by(toy_session(FakeWorkers()), a_class, "bob")
+    made = [*taken(aside, judged, by="meera", at="now")]
+    overrides.append(home, made)
+    before = {"bob": standing.load(home / "result.json")}
+    settled_by_hand = a_class.grade(before=before)
+
+    assert {"ada": "aside", "bob": "kept"} == settled(settled_by_hand)
+    assert 6 == judged.score == standing.load(home / "result.json").score
+    assert ada == a_class.result("ada")
+    assert 2 == a_class.machine.asked("run", "deadly")
+
+
+def graded_by(session, a_class, name):
+    """Grade one alone, as on another machine."""
+    handed_in = store.load_or_say(a_class.root / "in" / name, a_class.kit.lab.files)
+    return store.grade_one(handed_in, a_class.kit, session, a_class.root / "alone", seed=7)
 
 
 def test_undecided_is_tried_once_more_in_the_same_run(a_class):

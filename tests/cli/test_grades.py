@@ -129,6 +129,10 @@ REFUSED = {
         ["gradescope", "resnet81", "--wheel", "results/kim/result.json", "--out", "x.zip"],
         "there is no lab 'resnet81' (did you mean 'resnet18'?)",
     ),
+    "results to settle by that are not there": (
+        ["settle", "results", "result.gpu"],
+        "result.gpu: no */result.json here",
+    ),
     "a folder without results": (["diff", "results", "."], ".: no */result.json here"),
 }
 
@@ -353,38 +357,3 @@ def test_similar_lists_pairs_and_scores_nothing(monkeypatch, capsys, results):
     assert ("amp_results.csv", 6) == (found["file"], found["shared"])
     (results / "roster.csv").write_text("student,group\nada,blue\nben,blue\n")
     assert "0 groups of the same work" in run(monkeypatch, capsys, "similar", results)[1]
-
-
-def test_points_of_another_device_are_taken_over(monkeypatch, capsys, tmp_path):
-    """Who has no result there is passed over."""
-    owed = a_check(outcome="unavailable", points=0, reason="no bar for cpu")
-    for name in ("ada", "ben"):
-        put(tmp_path / "cpu", name, a_part("part3_amp", "AMP", owed))
-    put(tmp_path / "gpu", "ada", a_part("part3_amp", "AMP", a_check(outcome="passed", points=6)))
-    _, once, _ = run(monkeypatch, capsys, "settle", tmp_path / "cpu", tmp_path / "gpu")
-    _, twice, _ = run(monkeypatch, capsys, "settle", tmp_path / "cpu", tmp_path / "gpu")
-
-    assert "ada: part3_amp.amp_is_faster\n1 check settled for 1 submission\n" in once
-    assert "0 checks settled for 0 submissions\n" in twice
-    assert "judged on" in (tmp_path / "cpu/ada/feedback.html").read_text()
-
-
-def test_a_sheet_with_points_that_were_not_read_in_is_not_written_over(
-    monkeypatch, capsys, tmp_path
-):
-    """Once they are read in, it is written anew."""
-    notes = a_check(id="notes", basis="person", outcome="unavailable", points=0, max_points=2)
-    put(tmp_path / "out", "ada", a_part("part3_amp", "AMP", notes))
-    words = ("rubric", tmp_path / "out", "--out", tmp_path / "sheet.csv")
-    first, _, _ = run(monkeypatch, capsys, *words)
-    rows = (tmp_path / "sheet.csv").read_text(encoding="utf-8-sig")
-    typed = rows.replace("ada,part3_amp.notes,,", "ada,part3_amp.notes,1.5,")
-    (tmp_path / "sheet.csv").write_text(typed, encoding="utf-8-sig")
-    refused, _, said = run(monkeypatch, capsys, *words)
-    kept = (tmp_path / "sheet.csv").read_text(encoding="utf-8-sig")
-    run(monkeypatch, capsys, "rubric", tmp_path / "out", "--read", tmp_path / "sheet.csv")
-    again, _, _ = run(monkeypatch, capsys, *words)
-
-    assert (0, 2, 0) == (first, refused, again)
-    assert "sheet.csv: 1 row not read in yet; perflab rubric" in said
-    assert typed == kept != rows

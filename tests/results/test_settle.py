@@ -12,7 +12,12 @@ from autograder.results.settle import taken
 from tests.samples import a_check, a_part, a_result
 
 NEEDS_GPU = a_check(
-    id="amp_is_faster", outcome="unavailable", points=0, max_points=4, reason="no bar for cpu"
+    id="amp_is_faster",
+    outcome="unavailable",
+    points=0,
+    max_points=4,
+    reason="no bar for cpu",
+    why="",
 )
 UNDECIDED = a_check(id="loading", outcome="inconclusive", points=0, max_points=3, reason="busy")
 READ = a_check(id="notes", basis="person", outcome="unavailable", points=0, max_points=2)
@@ -35,6 +40,11 @@ OURS = result_of(NEEDS_GPU, UNDECIDED, READ)
 THERE = {
     "was judged": (judged(NEEDS_GPU, 4), [("part3_amp.amp_is_faster", 4)]),
     "was judged and lost": (judged(UNDECIDED, 0), [("part3_amp.loading", 0)]),
+    "was skipped, since another one failed": (
+        replace(UNDECIDED, outcome="skipped", reason="needs it_runs, which failed"),
+        [("part3_amp.loading", 0)],
+    ),
+    "is for a person, and was not handed in": (judged(READ, 0), [("part3_amp.notes", 0)]),
     "is owed there, too": (NEEDS_GPU, []),
     "is for a person": (judged(READ, 2), []),
     "is of another lab": (judged(a_check(id="other"), 6), []),
@@ -55,6 +65,12 @@ def test_the_reason_names_the_device_and_what_a_person_set_stays():
     assert f"judged on {theirs.device.name}: 1.7x" == decision.reason
     assert 4 == after.checks["part3_amp.amp_is_faster"].points
     assert [] == settled(after, result_of(judged(NEEDS_GPU, 0)))
+
+
+def test_who_loses_points_reads_why():
+    [decision] = settled(OURS, result_of(judged(NEEDS_GPU, 0, why="the loss is in float32")))
+
+    assert decision.reason.endswith(": 1.7x; the loss is in float32")
 
 
 REFUSED = {
