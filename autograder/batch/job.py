@@ -151,7 +151,7 @@ class Grader:
         result = grade(
             handed_in, kit, session, seed=seed, parts=chosen, only=job.only, settled=settled
         )
-        if path.name != store.HANDED_IN:
+        if path.resolve() != (out / handed_in.name / store.HANDED_IN).resolve():
             store.keep(handed_in, out)
         return store.save(result, out)
 

@@ -85,6 +85,20 @@ def test_a_job_is_graded_as_by_perflab_grade(toy):
     assert [("auto", "bubblewrap", False), "ended"] == toy.opened
 
 
+def test_files_that_were_kept_beside_one_result_are_kept_beside_another(toy):
+    """A replay, a sheet for a person and a search for similar work read them there."""
+    grade_one(toy.job())
+    first = toy.root / "out/ada" / store.HANDED_IN
+    grade_one(toy.job(submission="../out/ada/handed_in.zip", out="../again"))
+    again = load_result(toy.root / "again/ada" / store.RESULT)
+    handed_in = store.kept("ada", toy.root / "again", toy_kit().lab.files)
+
+    assert toy.result().submission_sha256 == again.submission_sha256 == handed_in.sha256
+    written = first.stat().st_mtime_ns
+    grade_one(toy.job(submission="../out/ada/handed_in.zip"))
+    assert written == first.stat().st_mtime_ns
+
+
 def test_a_half_written_result_is_never_seen(toy, monkeypatch):
     """It gets its name when it is whole; what was there before stays until then."""
     grade_one(toy.job())
