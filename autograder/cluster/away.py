@@ -118,7 +118,7 @@ def cluster(
     """Start the engine; yield the work as lanes do it then, and how many of them the cluster
     keeps busy.
     """
-    sites.read(site)
+    wanted = sites.read(site)
     out = work.out.resolve()
     home = out / FOLDER
     # Of a run that was killed: whoever still writes there, nobody reads it.
@@ -128,9 +128,20 @@ def cluster(
         say(f"{site}: waiting for the first node; Ctrl-C ends that")
         job = replace(like, out=str(out), parts=tuple(work.parts), only=work.only)
         session = _session(Engine(address, home / "jobs", job))
+        if wanted.gpus and like.device == "auto":
+            refuse_processors(site, wanted.gpus, session.device)
         away = Engine(address, home / "jobs", job, session.device)
         yield replace(work, open=lambda: nullcontext(session), away=away), slots
     shutil.rmtree(home, ignore_errors=True)
+
+
+def refuse_processors(site: Path, gpus: int, device: Device) -> None:
+    """Refuse to grade on processors where GPUs were asked for: points would be owed that the driver's absence costs."""
+    if device.kind != "cuda":
+        raise UserError(
+            f"{site}: gpus: {gpus}, but the first node shows no NVIDIA GPU and would grade on {device.name}; see "
+            f"perflab doctor there, or write workers: {gpus} to grade on processors"
+        )
 
 
 @contextmanager

@@ -228,6 +228,19 @@ def test_the_first_node_that_goes_is_said(monkeypatch):
         away._session(Engine("", Path(), None))
 
 
+def test_a_site_with_gpus_is_not_graded_on_processors():
+    """A driver that is missing would leave points owed, without a word."""
+    on_gpu, on_cpu = (toy_session(FakeWorkers(), tier).device for tier in ("t4", "cpu"))
+    away.refuse_processors(Path("site.yaml"), 2, on_gpu)
+    with pytest.raises(UserError) as refused:
+        away.refuse_processors(Path("site.yaml"), 2, on_cpu)
+
+    assert (
+        "site.yaml: gpus: 2, but the first node shows no NVIDIA GPU and would grade on toy; see perflab doctor "
+        "there, or write workers: 2 to grade on processors"
+    ) == str(refused.value)
+
+
 def test_devices_are_told_as_records(monkeypatch):
     """What the node says of itself is what results must say."""
     device = toy_session(FakeWorkers()).device
