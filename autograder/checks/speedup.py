@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from autograder.clock.rule import MARGIN
 from autograder.model import (
     Bar,
     Failed,
@@ -49,7 +50,13 @@ def at_least(
     if slower and evidence.get("interval", [0, 1])[1] < 1:
         why = slower
     if comparison.decision == "PASS":
-        return Passed(measured, evidence)
+        below = evidence.get("interval", [bar.value])[0] < bar.value
+        enough = (
+            f", and {MARGIN * bar.value:.2f}x ({100 * MARGIN:.0f} % of it) is enough"
+            if below
+            else ""
+        )
+        return Passed(f"{measured}{enough}", evidence)
     if comparison.credit > 0:
         return Partial(comparison.credit, measured, why, try_, evidence)
     return Failed(measured, why, try_, evidence)

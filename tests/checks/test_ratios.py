@@ -67,6 +67,15 @@ def test_a_speedup_is_judged_by_the_bar_or_owed(evidence, verdict):
     assert verdict == speedup.at_least(evidence, BAR, why="why", try_="try")
 
 
+def test_a_speed_that_passes_below_the_bar_says_what_is_enough():
+    """Else whoever reads the figures takes the verdict for a mistake."""
+    near = timed("PASS", 1.0)
+    near = replace(near, compared=replace(near.compared, evidence={"interval": [1.47, 1.52]}))
+    verdict = speedup.at_least(near, BAR, why="why", try_="try")
+
+    assert f"{JUDGED}, and 1.46x (97 % of it) is enough" == verdict.measured
+
+
 NEAR = {"shares": {"numbers": 0.02}}
 
 

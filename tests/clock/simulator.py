@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from autograder.clock.gate import QUIET_NOISE
 from autograder.clock.pairs import FEW, MOST_PAIRS, TIMED
-from autograder.clock.rule import CLEAR, CLEAR_LOOK, FIRST_LOOK, SURE
+from autograder.clock.rule import CLEAR, CLEAR_LOOK, FIRST_LOOK, MARGIN, SURE
 from autograder.config import LOWEST_BAR
 from tests.clock.simulated import (
     BAR,
@@ -49,6 +49,9 @@ What the gate is asked: to refuse a machine whose every pair has 10 % noise (`be
 at 2.8 standard errors). Noise that is made of rare outliers is not asked of it: no {MOST_PAIRS} pairs show what comes
 once in fifty, and it opens as its row says. Of such a machine something else is asked, what the gate is there for: that
 its verdicts are right all the same, which winsorising sees to (two rows of A3).
+
+A speed of {100 * MARGIN:.0f} % of the bar is enough. Every pair is compared with that line and not with the bar itself, so that noise
+takes no points from who reached the bar. So a check may pass whose interval lies a little below its bar.
 
 What is far from the bar is decided after {CLEAR_LOOK} pairs (rows E): all of them are on one side by more than a factor
 of {CLEAR}, or by {SURE:.0f} times the noise that the examination of the machine proves to be the most, if that is more. Each
