@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ from autograder.handed_in.formats import (
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.submission import REQUEST, plain
 from autograder.handed_in.times import Handed
-from autograder.handed_in.unpack import ARCHIVE
+from autograder.handed_in.unpack import ARCHIVE, passed_over
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,11 @@ def recognised(folder: Path, lab: str) -> bool:
     return folder.is_dir() and reader(folder, lab) is not None
 
 
-def packed(path: Path) -> bool:
-    """Whether this is the download of a whole class, as it came: nobody's submission."""
+def packed(path: Path, listed: Collection[str]) -> bool:
+    """Whether this is the download of a whole class, as it came: nobody's submission.
+
+    *listed* are the files of the lab.
+    """
     try:
         with ZipFile(path) as archive:
             names = archive.namelist()
@@ -73,7 +76,18 @@ def packed(path: Path) -> bool:
     tops = {name.split("/")[0] for name in names}
     owned = [top for top in tops if any(form.fullmatch(top) for form in CLASS_FORMS)]
     # Most of them: there is always a student who wrote a text instead.
-    return len(tops) > 1 and 2 * len(owned) > len(tops)
+    return (len(tops) > 1 and 2 * len(owned) > len(tops)) or _side_by_side(names, listed)
+
+
+def _side_by_side(names: Sequence[str], listed: Collection[str]) -> bool:
+    """Whether folders that lie beside each other have the same file of the lab, as folders of students do."""
+    paths = [tuple(name.split("/")) for name in names]
+    homes = Counter(
+        (path[:-2], path[-1])
+        for path in paths
+        if path[-1] in listed and len(path) > 1 and not passed_over(path)
+    )
+    return any(many > 1 for many in homes.values())
 
 
 def find(

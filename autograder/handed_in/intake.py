@@ -75,8 +75,10 @@ class Intake:
         if self._is_class(path):
             download = downloads.find(path, self.lab.name, self.roster, self._due, every=self.every)
             return download.attempts, download.notes
-        if downloads.packed(path):
-            problem = "this is the download of a class; unpack it into a folder, and name that"
+        if downloads.packed(path, self.listed):
+            problem = (
+                "this looks like the download of a class; unpack it into a folder, and name that"
+            )
             return [], [f"{path}: {problem}"]
         inside = folders.find([path], list(self.listed))
         attempts, notes = self._named(inside)

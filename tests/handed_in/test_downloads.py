@@ -305,6 +305,11 @@ def test_an_archive_is_named_whatever_its_letters_and_dots(tmp_path):
         ),
         (["ada_1001_21_a.py", "ben_1002_2_a.zip", "index.html"], True),
         (["part3_amp.py", "resnet_18_2_results.csv", "notes.md"], False),
+        (["ada/part1_toy.py", "ben/part1_toy.py"], True),
+        (["class/ada/part1_toy.py", "class/ben/part1_toy.py", "class/readme.md"], True),
+        (["lab/part1_toy.py", "__MACOSX/lab/part1_toy.py"], False),
+        (["part1_toy.py", "lab/part1_toy.py", "lab/more/part1_toy.py"], False),
+        (["lab/part1_toy.py", "__pycache__/part1_toy.py"], False),
     ],
 )
 def test_a_download_that_nobody_unpacked_is_known(tmp_path, names, whole):
@@ -313,4 +318,5 @@ def test_a_download_that_nobody_unpacked_is_known(tmp_path, names, whole):
         for name in names:
             archive.writestr(name, "x")
 
-    assert (whole, False) == (downloads.packed(tmp_path / "a.zip"), downloads.packed(tmp_path))
+    known = downloads.packed(tmp_path / "a.zip", ["part1_toy.py"])
+    assert (whole, False) == (known, downloads.packed(tmp_path, ["part1_toy.py"]))

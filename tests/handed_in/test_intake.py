@@ -263,7 +263,7 @@ def test_a_download_has_to_be_unpacked(tmp_path):
 
     assert ["ben"] == [one.name for one in found]
     assert (
-        f"{tmp_path}/a.zip: this is the download of a class; unpack it into a folder, and name that"
+        f"{tmp_path}/a.zip: this looks like the download of a class; unpack it into a folder, and name that"
         == note
     )
 
