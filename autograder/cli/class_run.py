@@ -47,10 +47,21 @@ class Run:
     """Where a folder is watched."""
 
     def wait(self, seconds: float) -> None:
-        """Wait for more to come, and say that nobody is graded."""
+        """Wait for more to come, and say that nobody is graded, and whose uploads are not."""
+        from autograder.results import not_graded
+
         if self.waiting:
             self.waiting.write()
+            if self.waiting.is_news(not_graded.read(self.work.out)):
+                self._show_left_out()
         time.sleep(seconds)
+
+    def _show_left_out(self) -> None:
+        from autograder.report.html import write
+        from autograder.results.standing import RESULT
+
+        if any(self.work.out.glob(f"*/{RESULT}")):
+            write(self.work.out, self.rules, handed_in=self.handed_in)
 
     def grade(self, attempts: Sequence[Attempt], *, resume: bool) -> int:
         """Grade these, and show all that is there."""

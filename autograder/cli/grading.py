@@ -138,6 +138,8 @@ def grade(
     from autograder.grading.session import open_session
     from autograder.handed_in.arrivals import Arrivals, forever
     from autograder.handed_in.intake import Intake
+    from autograder.report.queue import FILE as QUEUE
+    from autograder.results import not_graded
 
     course = open_course(root)
     own_course.refuse_inside(course.root, paths)
@@ -171,11 +173,16 @@ def grade(
         run = Run(work, session, rules, jobs or lanes, options, handed_in, as_json)
         if not watch:
             return run.grade(submissions, resume=resume)
-        arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, say_not_graded)
         out.mkdir(parents=True, exist_ok=True)
+        left = partial(not_graded.remember, out)
+        arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, say_not_graded, left)
         waiting = Waiting(out, lab, arrivals)
         run = replace(run, waiting=waiting)
         with waiting:
+            click.echo(
+                f"perflab watches {handed_in}; {out / QUEUE} says who waits; Ctrl-C ends it",
+                err=True,
+            )
             for some in forever(arrivals, A_LANE * run.lanes, run.wait):
                 run.grade(some, resume=True)
     return DONE

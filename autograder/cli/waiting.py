@@ -35,6 +35,7 @@ class Waiting:
         self._foretold: float | None = None
         self._written = -EVERY_SECONDS
         self._stopped = False
+        self._left_out: Sequence[str] | None = None
 
     def __enter__(self) -> Self:
         """Follow a folder that is watched."""
@@ -77,6 +78,11 @@ class Waiting:
             self._graded += 1
         if self._now() - self._written >= EVERY_SECONDS:
             self.write()
+
+    def is_news(self, left_out: Sequence[str]) -> bool:
+        """Whether other uploads are graded for nobody than when that was asked last."""
+        was, self._left_out = self._left_out, left_out
+        return left_out != was
 
     def write(self) -> None:
         """Write the page."""

@@ -31,14 +31,16 @@ class Arrivals:
         find: Find,
         now: Callable[[], float],
         say: Callable[[str], None],
+        left: Callable[[Sequence[str]], None] = lambda _: None,
     ) -> None:
-        """Begin without any submission."""
+        """Begin without any submission; *left* is told what is graded for nobody, whenever that changes."""
         self._find = find
         self._now = now
         self._say = say
         self._since: dict[str, tuple[State, float]] = {}
         self._taken: dict[str, State] = {}
-        self._noted: set[str] = set()
+        self._left = left
+        self._noted: list[str] | None = None
 
     def ready(self, most: int) -> list[Attempt]:
         """Take those that stopped growing and were not taken as they are, the last to come
@@ -68,9 +70,11 @@ class Arrivals:
             attempts = ()
             notes = [str(problem)]
         for note in notes:
-            if note not in self._noted:
+            if note not in (self._noted or ()):
                 self._say(note)
-        self._noted = set(notes)
+        if notes != self._noted:
+            self._left(notes)
+        self._noted = list(notes)
         return attempts
 
     def _quiet(self, name: str, current: State) -> tuple[State, float]:

@@ -18,39 +18,9 @@ from autograder.model import Device
 from autograder.results import overrides
 
 TABLE = find_root() / "reference" / "resnet18" / "amp_results.csv"
-ROSTER = "student,email,canvas_id\nada,ada@example.org,1001\nben,ben@example.org,1002\n"
 NBGRADER = "{}+resnet18+2027-02-{} 12:00:00 UTC+r/amp_results.csv"
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def grade(monkeypatch, capsys, tmp_path):
-    """Run the command in this process; return its exit status, output and errors."""
-    (tmp_path / "roster.csv").write_text(ROSTER)
-
-    def run(*arguments):
-        words = [
-            "--out",
-            tmp_path / "out",
-            "--part",
-            "part3",
-            "--device",
-            "cpu",
-            "--isolation",
-            "none",
-            "--jobs",
-            "2",
-        ]
-        monkeypatch.setattr(
-            sys, "argv", ["perflab", "grade", "resnet18", *map(str, arguments), *map(str, words)]
-        )
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        return left.value.code, said.out, said.err
-
-    return run
 
 
 @pytest.fixture
@@ -309,28 +279,6 @@ def test_who_is_unchanged_or_could_not_be_read_is_not_counted_as_graded(grade, t
     assert "\n1 graded, 1 could not be read; " in once
     assert "\n1 unchanged, 1 could not be read; " in again
     assert "none of the 2 that were graded before has another score\n" in again
-
-
-def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeypatch):
-    """A second submission comes while it waits; the pages have both, and what is to be done is of these alone."""
-    hand_in(tmp_path / "in", "ada/amp_results.csv")
-    polls = []
-
-    def sleep(_):
-        polls.append(1)
-        if len(polls) == 1:
-            hand_in(tmp_path / "in", "ben/amp_results.csv", "ben/part3_notes.md")
-        if len(polls) == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("autograder.handed_in.arrivals.QUIET_SECONDS", 0)
-    monkeypatch.setattr("autograder.cli.class_run.time.sleep", sleep)
-    status, output, errors = grade(tmp_path / "in", "--watch")
-
-    assert (130, "perflab: stopped", 2) == (status, errors.strip(), output.count("1 graded; "))
-    assert "\nof these 1: Points that a person gives: 1 submission; " in output
-    assert "ben" in (tmp_path / "out/index.html").read_text()
-    assert "Grading has stopped." in (tmp_path / "out/queue.html").read_text()
 
 
 def test_names_that_cannot_be_results_hide_nobodys_grade(grade, tmp_path):

@@ -20,9 +20,11 @@ class Folder:
     """A folder that others write to, under a clock of its own."""
 
     def __init__(self, path, roster=None):
-        self.path, self.time, self.said = path, 0.0, []
+        self.path, self.time, self.said, self.left = path, 0.0, [], []
         intake = Intake(toy_kit().config, [FILE], roster)
-        self.arrivals = Arrivals(lambda: intake.find([path]), lambda: self.time, self.said.append)
+        self.arrivals = Arrivals(
+            lambda: intake.find([path]), lambda: self.time, self.said.append, self.left.append
+        )
 
     def write(self, name, text="x", at=0):
         """Write a file; its time is what it came with."""
@@ -126,6 +128,7 @@ def test_what_belongs_to_nobody_is_said_once(tmp_path):
     folder.ready()
 
     assert [said, said] == folder.said
+    assert [[said], [], [said]] == folder.left
 
 
 def test_half_of_a_download_stops_nobody(tmp_path):
