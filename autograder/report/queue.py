@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from autograder.report.html import render
 
 FILE = "queue.html"
 AGAIN_SECONDS = 10
+SILENT_SECONDS = 120
+"""After which nobody writes the page any more: who is killed cannot say so on it."""
 
 
 @dataclass(frozen=True)
@@ -57,5 +60,13 @@ class Queue:
 
 def write(out: Path, lab: str, queue: Queue) -> None:
     """Write the page, whole."""
-    page = render("queue.html.j2", lab=lab, queue=queue, about=about, again=AGAIN_SECONDS)
+    page = render(
+        "queue.html.j2",
+        lab=lab,
+        queue=queue,
+        about=about,
+        again=AGAIN_SECONDS,
+        silent=SILENT_SECONDS,
+        now=round(time.time()),
+    )
     sheet.replace(out / FILE, page.encode())

@@ -1,5 +1,7 @@
 """The page of who waits."""
 
+import re
+
 import pytest
 
 from autograder.report.queue import Queue, Running, write
@@ -28,6 +30,18 @@ SAID = {
 @pytest.mark.parametrize(("queue", "said"), SAID.values(), ids=SAID)
 def test_how_things_stand_is_a_line(queue, said):
     assert said == str(queue)
+
+
+def test_a_page_that_nobody_writes_any_more_says_so_unless_grading_was_stopped(tmp_path):
+    """It loads itself again, and its own clock tells."""
+    write(tmp_path, "resnet18", Queue("12:00", [Running("ada", 12.0)]))
+    running = (tmp_path / "queue.html").read_text(encoding="utf-8")
+    write(tmp_path, "resnet18", Queue("12:00", stopped=True))
+    stopped = (tmp_path / "queue.html").read_text(encoding="utf-8")
+
+    assert re.search(r"Date\.now\(\) / 1000 - \d{10} < 120;", running)
+    assert "the grader was killed" in running
+    assert "the grader was killed" not in stopped
 
 
 def test_the_page_names_who_is_where_and_loads_itself_again(tmp_path):
