@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -127,6 +128,8 @@ def forget(
             names = memory.submissions_of(folder, students)
         else:
             names = memory.older_than(folder, older_than or 0, datetime.now(UTC))
+            if names and sys.stdin.isatty():  # a crontab is asked nothing
+                click.confirm(f"remove all that is kept of {', '.join(names)}?", abort=True)
         attempts = memory.forget(folder, names) if names else 0
     click.echo(
         f"{len(names)} submission(s) and {attempts} attempt(s) removed: {', '.join(names) or 'nothing to do'}"

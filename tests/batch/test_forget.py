@@ -16,7 +16,7 @@ from autograder.handed_in import times
 from autograder.handed_in.folders import JOURNAL
 from autograder.handed_in.times import Handed
 from autograder.records import to_json
-from autograder.results import drift
+from autograder.results import drift, not_graded
 from tests.samples import a_result
 
 UNDER = Circumstances("resnet18", "1", "code", "0.1.0", "cpu", "none", "", "{}")
@@ -72,6 +72,16 @@ def test_others_keep_what_is_theirs(out):
         for table in ("attempts", "ends", "sessions"):
             with pytest.raises(Exception, match="rows are only added"):
                 ask(f"DELETE FROM {table}")
+
+
+def test_a_line_about_an_upload_that_was_not_graded_is_removed_with_its_student(out):
+    """Also of one who has no result; the lines of others stay."""
+    others = "zoe-2.zip: nobody in the roster has student 'zoe-2'"
+    lines = ["in/ben and in/ben.zip: results of both would be called 'ben'", others]
+    not_graded.remember(out, [*lines, "zed: nobody in the roster has student 'zed'"])
+    forget(out, submissions_of(out, ["ben", "zed"]))
+
+    assert [others] == not_graded.read(out)
 
 
 def test_a_name_that_is_not_there_is_said(out):
