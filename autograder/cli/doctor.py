@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 from autograder.machine import landlock
 from autograder.sandbox import BoxError, cgroup, gpu, try_out
 
+FENCE = "the sandbox"
+LITTLE_GB = 5.0  # free: a class of a hundred with large uploads fills that
 YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
@@ -60,9 +63,9 @@ def _fence() -> Finding:
     wanted, lent = "grading work that is not trusted", gpu.nodes("cuda:0") if gpu_names() else ()
     with_gpu = ", with a GPU in it" if lent else ""
     try:
-        return Finding("the sandbox", True, f"{try_out(lent)}, comes up{with_gpu}", "", wanted)
+        return Finding(FENCE, True, f"{try_out(lent)}, comes up{with_gpu}", "", wanted)
     except BoxError as problem:
-        return Finding("the sandbox", False, problem.problem, problem.mend, wanted)
+        return Finding(FENCE, False, problem.problem, problem.mend, wanted)
 
 
 def _between_processes() -> Finding:
@@ -114,6 +117,19 @@ def _quiet() -> Finding:
     return Finding("quiet", ok, f"load {busy:.1f} on {cores} cores", mend, "speed bars")
 
 
+def _room() -> Finding:
+    """Look how much is free where results would go if --out were here, and where workers put their files."""
+    free = {place: shutil.disk_usage(place).free / 1e9 for place in (".", tempfile.gettempdir())}
+    here, there = free.values()
+    return Finding(
+        "free disk",
+        min(free.values()) >= LITTLE_GB,
+        f"{here:.1f} GB here, {there:.1f} GB in {tempfile.gettempdir()}",
+        "" if min(free.values()) >= LITTLE_GB else "make room, or put --out (or TMPDIR) elsewhere",
+        "results, which are as large as what was handed in",
+    )
+
+
 def _gpu() -> Finding:
     from autograder.machine.device import gpu_names
 
@@ -145,6 +161,7 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
     _between_processes,
     _memory,
     _quiet,
+    _room,
     _gpu,
     _tool("c++", "torch.compile", "apt-get install g++"),
     _tool(

@@ -87,14 +87,14 @@ def check(
 @cli.command()
 @json_option
 def doctor(as_json: bool) -> int:
-    """Say what this machine can grade, and how to mend what is missing.
+    """Say whether this machine can check and grade, and how to mend what is missing for some points.
 
     \b
     Example:  perflab doctor
     """
     from dataclasses import asdict
 
-    from autograder.cli.doctor import REQUIRED, examine
+    from autograder.cli.doctor import FENCE, REQUIRED, examine
 
     findings = examine()
     if as_json:
@@ -107,7 +107,10 @@ def doctor(as_json: bool) -> int:
     if missing & REQUIRED:
         return USER_ERROR
     if missing and not as_json:
-        click.echo("perflab check works here; points that need what is missing stay owed")
+        works = "perflab check works here, and perflab grade"
+        if FENCE in missing:
+            works += " once the sandbox comes up (--isolation none: only for work that you trust)"
+        click.echo(f"{works}; points that need what is missing stay owed")
     return DONE
 
 

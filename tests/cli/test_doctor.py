@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from autograder.cli import doctor
@@ -43,3 +45,12 @@ def test_a_busy_machine_is_told_before_the_clock_refuses_it(monkeypatch, load, o
     monkeypatch.setattr(doctor.os, "cpu_count", lambda: 2)
 
     assert (doctor._quiet().ok, doctor._quiet().state) == (ok, f"load {load} on 2 cores")
+
+
+@pytest.mark.parametrize(("free", "ok"), [(5.1e9, True), (0.3e9, False)])
+def test_a_disk_that_is_nearly_full_is_told_before_a_class_fills_it(monkeypatch, free, ok):
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    found = doctor._room()
+
+    assert (ok, ok) == (found.ok, not found.mend)
+    assert f"{free / 1e9:.1f} GB here, " in found.state
