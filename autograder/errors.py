@@ -24,6 +24,12 @@ from collections.abc import Iterable
 NOWHERE_TO_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
+def nowhere(problem: OSError) -> str:
+    """Say where there is no room, as far as that is known."""
+    where = "" if problem.filename else " (in --out, /tmp or /dev/shm: see df)"
+    return f"{problem}{where}"
+
+
 class PerflabError(Exception):
     """The root: everything this package raises on purpose."""
 

@@ -35,7 +35,11 @@ def replace(path: Path, data: bytes) -> Path:
     The name is hidden: no submission has a hidden one, so none is in its way.
     """
     half = path.with_name(f".{path.name}.part")
-    half.write_bytes(data)
+    try:
+        half.write_bytes(data)
+    except OSError as problem:
+        problem.filename = problem.filename or str(path)  # a full disk names no file by itself
+        raise
     return half.replace(path)
 
 

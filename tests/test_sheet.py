@@ -8,7 +8,7 @@ import io
 import pytest
 
 from autograder import sheet
-from autograder.errors import UserError
+from autograder.errors import UserError, nowhere
 
 HOSTILE = [
     "=cmd|' /C calc'!A0",
@@ -133,3 +133,12 @@ def test_a_table_is_there_whole_or_as_it_was(tmp_path):
         sheet.write(file, ["student"], [["ben"], ["\udced"]])
 
     assert "student\nada\n" == file.read_text()
+
+
+def test_a_full_disk_is_said_with_the_file_that_it_had_no_room_for(tmp_path):
+    (tmp_path / ".grades.csv.part").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"No space left on device: '.*/grades\.csv'") as full:
+        sheet.replace(tmp_path / "grades.csv", b"x")
+
+    assert nowhere(full.value) == str(full.value)
+    assert nowhere(OSError(28, "No space left on device")).endswith("/dev/shm: see df)")

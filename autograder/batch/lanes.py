@@ -31,6 +31,7 @@ from autograder.errors import (
     PostponedError,
     ReadError,
     UserError,
+    nowhere,
 )
 from autograder.grading import scoring
 from autograder.grading.grade import grade
@@ -222,7 +223,7 @@ def _serve(channel: Connection, work: Work, clocked: bool, run: int, cores: set[
     except OSError as problem:
         if problem.errno not in NOWHERE_TO_WRITE:
             raise
-        _send(channel, {"stop": str(problem)})
+        _send(channel, {"stop": nowhere(problem)})
 
 
 def _do(channel: Connection, work: Work, session: Session, order: Order, *, clocked: bool) -> None:

@@ -44,7 +44,7 @@ def grade_one(files: tuple[Path, ...]) -> int:
 
 def _answer(grader: Grader) -> None:
     """Serve whoever started this, and end with it; what is wrong with the course or the machine stops a class."""
-    from autograder.errors import NOWHERE_TO_WRITE
+    from autograder.errors import NOWHERE_TO_WRITE, nowhere
     from autograder.machine.device import node
     from autograder.machine.processes import die_with
 
@@ -59,5 +59,5 @@ def _answer(grader: Grader) -> None:
         except OSError as problem:
             if problem.errno not in NOWHERE_TO_WRITE:
                 raise
-            answer = {"stop": f"node {node()}: {problem}"}
+            answer = {"stop": f"node {node()}: {nowhere(problem)}"}
         print(json.dumps(answer), file=answers)
