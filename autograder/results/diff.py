@@ -5,13 +5,16 @@ Pure; it reads records only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.grading.scoring import worth
 from autograder.model import CheckResult, Result
 from autograder.results.overrides import by_hand, set_when_worth
+from autograder.traces.words import many
 
+CHECK = re.compile(r"\w+\.\w+")  # what a difference is of: no version, hash or seed is called so
 MAXIMUM = "points in all"
 MOST_LINES = 6  # of one move, while others are told, too
 CIRCUMSTANCES = ("lab_version", "submission_sha256", "seed", "isolation")
@@ -48,12 +51,13 @@ class Move:
         *folder* has the results of now; those of before can be compared only where somebody kept a copy.
         """
         first, *lines = str(self).splitlines()
-        more = len(lines) - MOST_LINES
+        checks = sum(bool(CHECK.fullmatch(each.what)) for each in self.why[MOST_LINES:])
+        more = f"{many(checks, 'more check')}" if checks else "more about these"
         copy = f"copy {folder} to {folder}.before before you grade"
         all_lines = (
             f"to see all lines next time, {copy}, then: perflab diff {folder}.before {folder}"
         )
-        cut = [f"  and {more} more; {all_lines}"] if more > 0 else []
+        cut = [f"  and {more}; {all_lines}"] if len(lines) > MOST_LINES else []
         return "\n".join([first, *lines[:MOST_LINES], *cut])
 
     def __str__(self) -> str:

@@ -215,8 +215,12 @@ def test_of_many_checks_that_moved_at_once_a_run_shows_the_first():
 
     assert "ada: 0 -> 9" == lines[0]
     [last] = lines[7:]
-    assert last.startswith("  and 3 more; to see all lines next time, copy results to ")
+    assert last.startswith("  and 3 more checks; to see all lines next time, copy results to ")
     assert last.endswith("perflab diff results.before results")
+    found = tuple(Difference(f"found by part.check{n}", "busy", "1.5x") for n in range(9))
+    hashed = (*why[:7], Difference("submission_sha256", "a", "b"))
+    for some, more in (((hashed, found), "1 more check"), ((why[:6], found), "more about these")):
+        assert f"\n  and {more}; to see" in Move("ada", 0, 9, *some).shortly("results")
     assert str(Move("ada", 0, 6, why[:6])) == Move("ada", 0, 6, why[:6]).shortly("results")
 
 
