@@ -134,8 +134,8 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
             "with the model in train mode"
         )
     return (
-        "the first loss is near, later ones are not: usually a step is left out or taken twice, or "
-        "gradients piled up without zero_grad"
+        "the first loss is near, later ones are not: usually a step is left out or taken twice, "
+        "gradients piled up without zero_grad, or the loss is not the criterion's"
     )
 
 
