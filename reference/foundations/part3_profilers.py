@@ -2,8 +2,8 @@
 # # Part 3: profilers
 #
 # `given.train_epoch` is slow, and nobody knows why. A guess costs an afternoon; two profilers cost a minute. The first
-# one says which function takes the time. The second one says which line of it. You fix that line and nothing else. At
-# the end you look at memory in the same way, line by line.
+# one says which function takes the time. The second one says which line of it. You make that line fast. At the end
+# you look at memory in the same way, line by line.
 
 # %%
 from __future__ import annotations
@@ -34,7 +34,7 @@ def rank_functions(file, count=20) -> list[dict[str, Any]]:
 
     A row has: function (as pstats prints it: "src/train.py:23(train_epoch)"), calls (all of them), own_seconds, seconds
     (with the functions that it calls), own_share (of the own seconds of all functions). The row with the most seconds
-    is first; rows with equal seconds are in the order of their names.
+    is first; rows with equal seconds are in the order of function.
     """
     # TODO: pstats.func_std_string(key) is the name as pstats prints it.
     ### BEGIN SOLUTION
@@ -103,7 +103,9 @@ def preprocess(images, size=32) -> torch.Tensor:
 #
 # `given.Allocations` counts the bytes of tensors: `live` are there now, `peak` is the most since the last `restart()`.
 # `sys.settrace(f)`: Python calls f for each new frame, that is, for each call of a Python function. If f returns a
-# function g, Python calls g before each line of this frame, and when the frame returns.
+# function g, Python calls g(frame, event, argument). The event is "line" before each line of this frame, "return" when
+# the frame ends, and "exception" when a line raises an exception. Only "line" begins a line, and frame.f_lineno is its
+# number.
 
 
 # %%

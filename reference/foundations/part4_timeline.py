@@ -31,7 +31,7 @@ import given
 
 # %%
 def own_times(events) -> list[dict[str, Any]]:
-    """Return a row for each name of an operator, the one with the most own time first, ties by name.
+    """Return a row for each name of an operator, the one with the most own_us first, ties by operator.
 
     A row has: operator, calls, total_us (the sum of its durations), own_us (the same without the operators that ran
     directly inside its calls, on the same thread). Leave events as they are.
