@@ -9,7 +9,7 @@
 # | accumulation | several small batches, one step: a large batch's gradient, a small batch's memory | a GPU less busy |
 # | checkpointing | keep the inputs of a few segments, compute the rest again going back | a third more arithmetic |
 #
-# Neither changes the result. That is what you have to show, and where both usually go wrong.
+# Neither may change the result. That is where both usually go wrong.
 
 # %%
 from __future__ import annotations
