@@ -2,8 +2,8 @@
 # # Part 4: steps
 #
 # A step of several processes costs one exchange of gradients. A training gets faster if several batches share one
-# exchange, if products are computed in half precision, and if no process waits for its data. A step must still take
-# the mean gradient over all samples of all processes.
+# exchange, if matrix products are computed in half precision, and if no process waits for its data. A step must still
+# take the mean gradient over all samples of all processes.
 
 # %%
 from __future__ import annotations
@@ -28,7 +28,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, Subset, Te
 def train_epoch(
     model, loader, criterion, optimizer, device, accumulation=1, amp=None, scaler=None, clip=None
 ) -> dict[str, float]:
-    """Train a DistributedDataParallel for an epoch; all ranks have batches of equal sizes.
+    """Train a DistributedDataParallel for an epoch; batch number i has the same size on all ranks.
 
     *accumulation* batches make a step, which takes the mean gradient over all their samples on all ranks. The last step
     may have fewer batches, and the last batch fewer samples. Only the last batch of a step exchanges gradients.
@@ -53,8 +53,8 @@ def make_loader(
     """Return (loader, sampler): the share of this rank, shuffled anew when the caller calls sampler.set_epoch(epoch).
 
     All ranks get equally many samples; if the set does not divide by *world*, some come twice.
-    The last batch may be short. Memory is pinned if torch.cuda.is_available().
-    Workers, if there are any, stay for the next epoch.
+    *batch_size*: the samples of a batch on this rank. The last batch may be short.
+    Memory is pinned if torch.cuda.is_available(). Workers, if there are any, stay for the next epoch.
     """
     # TODO: a loader with a sampler does not shuffle, and some options need workers.
     # YOUR CODE HERE

@@ -161,7 +161,7 @@ judges.Steps(
 
 @part.check(basis="report", needs=[part.checks["follows_float32"].judge])
 def half_where_it_helps(rounded: Pair) -> Verdict:
-    """With amp, products are in 16 bits, loss and parameters in float32, and backward runs outside autocast."""
+    """With amp, matrix products are in 16 bits, loss and parameters in float32, and backward runs outside autocast."""
     return judges.precision_of(rounded.student, WRONG)
 
 
