@@ -27,8 +27,8 @@ from given import TinyLM
 def top_operators(averages, count: int) -> list[dict]:
     """Of what key_averages() returned, return the *count* operators with the most self time, the largest first.
 
-    A row is {"operator": "aten::mm", "calls": 12, "self_us": 345.6}. On a machine with a GPU, use the GPU's time
-    instead of the CPU's.
+    A row is {"operator": "aten::mm", "calls": 12, "self_us": 345.6}. If torch.cuda.is_available(), use the
+    GPU's time instead of the CPU's.
     """
     # TODO: only names that begin with aten:: are operators.
     ### BEGIN SOLUTION
@@ -77,10 +77,10 @@ def activities() -> list[ProfilerActivity]:
 def profile_memory(model: nn.Module, inputs: Tensor, folder: str) -> dict:
     """Profile model(inputs).float().square().mean().backward(), in one expression; return {"peak_bytes", "rows"}.
 
-    peak_bytes: the most bytes that were allocated at one time since the recording began. rows: the ten operators that
-    allocate most by themselves, the largest first: {"operator": "aten::mm", "self_bytes": 4096}. self_bytes is
-    self_cpu_memory_usage, on a GPU self_device_memory_usage: bytes allocated minus bytes freed. No parameter has a
-    gradient when this is called. You may write files into *folder*.
+    peak_bytes: the most bytes that were allocated at one time since the recording began. rows: the ten operators with
+    the largest self_bytes, the largest first: {"operator": "aten::mm", "self_bytes": 4096}. self_bytes is
+    self_cpu_memory_usage, or self_device_memory_usage if torch.cuda.is_available(): bytes allocated minus bytes freed.
+    No parameter has a gradient when this is called. You may write files into *folder*.
     """
     # TODO: the trace has an event "[memory]" for each change; args["Bytes"] is negative where memory is freed,
     # TODO: and args["Device Type"] is 0 for the CPU and 1 for a GPU.

@@ -55,10 +55,10 @@ def evaluate(model: nn.Module, criterion, batches: Iterable[tuple[Tensor, Tensor
 
 # %%
 def train(model: nn.Module, optimizer, criterion, batches: Iterable[tuple[Tensor, Tensor]]) -> Tensor:
-    """Take one step for each batch, by the gradient of that batch alone; return the losses, (n,), without a graph.
+    """Take one step for each batch, by the gradient of that batch alone; return the losses before the steps, (n,).
 
-    Parameters may have gradients from before the call: ignore those. Copy no tensor's value to the host. Only one
-    graph is alive at a time.
+    The losses have no graph. Parameters may have gradients from before the call: ignore those. Copy no tensor's value
+    to the host. Only one graph is alive at a time.
     """
     # TODO: loss.item() would wait for the device in each step. loss.detach() does not.
     # YOUR CODE HERE

@@ -270,7 +270,7 @@ def remembered(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="outputs", compared="bytes of a trusted profile")
 def peak_to_the_byte(remembered: Pair) -> Verdict:
-    """profile_memory returns the peak to the byte, and the bytes of the ten operators that allocate most."""
+    """profile_memory returns the peak to the byte, and the ten operators with the largest self_bytes."""
     both = (side.values["models"] for side in (remembered.student, remembered.baseline))
     for own, right in zip(*both, strict=False):
         ways = right["ways"]
