@@ -38,6 +38,14 @@ def test_a_folder_with_something_in_it_is_refused(course):
         own_course.make(course)
 
 
+def test_it_gets_no_part_of_a_lab_of_perflab(course):
+    """Its files would be found nowhere."""
+    with pytest.raises(UserError, match="resnet18 is a lab of perflab, and a course has labs"):
+        scaffold(Course(course), "resnet18", "part7_more")
+
+    assert not (course / "reference/resnet18").exists()
+
+
 def test_its_labs_stand_beside_those_of_perflab(course):
     """Here, and in workers by the environment."""
     lab = Course(course).lab("ownlab")

@@ -9,7 +9,7 @@ import pytest
 import torch
 import yaml
 
-from autograder.course import Course, find_root, own_course
+from autograder.course import Course, find_root
 from autograder.course import scaffold as writing
 from autograder.course.cut_solutions import strip_code
 from autograder.course.scaffold import scaffold
@@ -123,12 +123,3 @@ def test_nothing_is_written_into_an_installed_perflab(course, monkeypatch):
     with pytest.raises(UserError, match="begin one with perflab new-course FOLDER"):
         scaffold(course, "sums", "part1_squares")
     assert ["grading_config.yaml"] == [path.name for path in course.root.iterdir()]
-
-
-def test_a_course_of_its_own_gets_no_part_of_a_lab_of_perflab(tmp_path):
-    """Its files would be found nowhere."""
-    own_course.make(tmp_path / "course")
-
-    with pytest.raises(UserError, match="resnet18 is a lab of perflab, and a course has labs"):
-        scaffold(Course(tmp_path / "course"), "resnet18", "part7_more")
-    assert [] == [*(tmp_path / "course/reference").iterdir()]
