@@ -108,9 +108,9 @@ def test_what_a_person_has_to_do_next_is_one_box(tmp_path):
     text = put_class(tmp_path / "results").text
 
     for said in (
-        "Could not be read: 1 cut nothing was taken: cut.zip: is a damaged zip ask for a file in place of this one",
-        "Late, and nobody knows when it came: 1 kim marked as late, and when it was handed in is not known fill in",
-        "Set aside: 1 eve its grader died each time",
+        "Could not be read: 1 submission cut nothing was taken: cut.zip: is a damaged zip ask for a file in place of this one",
+        "Late, and nobody knows when it came: 1 submission kim marked as late, and when it was handed in is not known fill",
+        "Set aside: 1 submission eve its grader died each time",
         "Without a result: 1 who zoe Zoe Absent",
         "cut Ada Cut",
         "late, by an unknown time",
