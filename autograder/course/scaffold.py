@@ -30,6 +30,7 @@ Say in one sentence what the lab is about.
 ## Begin
 
     unzip {lab}.zip && cd {lab}
+    python3 -m venv ~/perflab && . ~/perflab/bin/activate    # not on Colab or Kaggle
     pip install perflab-*.whl          # the file that your course hands out
     pytest                             # everything fails: nothing is written yet
 
