@@ -85,6 +85,13 @@ class Ground(NamedTuple):
     parts: str = ""
 
 
+class Conditions(NamedTuple):
+    """Of the latest session: what a run into the same folder is not to change unsaid."""
+
+    device_kind: str = ""
+    parts: tuple[str, ...] = ()
+
+
 class Journal(JournalFile):
     """journal.sqlite below --out; a context. One process writes it."""
 
@@ -109,10 +116,11 @@ class Journal(JournalFile):
             (Last(lab, seed, many, graded, bool(done)) for lab, seed, many, done in rows), None
         )
 
-    def device_kind(self) -> str:
-        """Say on what kind of device the latest session ran."""
-        rows = self._ask("SELECT device FROM sessions ORDER BY id DESC LIMIT 1")
-        return next((str(json.loads(device)["kind"]) for (device,) in rows), "")
+    def conditions(self) -> Conditions:
+        """Say on what kind of device the latest session ran, and what parts it graded."""
+        rows = self._ask("SELECT device, parts FROM sessions ORDER BY id DESC LIMIT 1")
+        read = ((json.loads(device), json.loads(parts)) for device, parts in rows)
+        return next((Conditions(str(of["kind"]), (*parts,)) for of, parts in read), Conditions())
 
     def seed_for(self, lab: str, asked: int | None, *, resume: bool) -> int:
         """Choose the seed of a session; work that is not finished goes on with its own, and only when told to."""
@@ -271,12 +279,12 @@ def _drift(name: str, outcome: str, note: str) -> list[Drift]:
     return [Drift(name, *moved) for moved in json.loads(note)] or [Drift(name)]
 
 
-def device_kind(folder: Path) -> str:
-    """Say on what kind of device the results of a folder were made last; nothing where none were."""
+def conditions(folder: Path) -> Conditions:
+    """Say how the results of a folder were made last; nothing where none were."""
     if not (folder / JOURNAL).is_file():
-        return ""
+        return Conditions()
     with Journal(folder) as journal:
-        return journal.device_kind()
+        return journal.conditions()
 
 
 def unfinished(folder: Path) -> str:

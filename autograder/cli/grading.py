@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -149,6 +149,8 @@ def grade(
         )
     kit = course.kit(lab)
     chosen, rules = kit.lab.chosen(parts, only), rules_for(course, out, roster)
+    if parts or only:
+        _refuse_fewer_parts(out, chosen)
     intake = Intake(kit.config, kit.files, rules.roster, attempts == "all", out)
     if not paths:
         raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
@@ -190,13 +192,24 @@ def grade(
 
 def _refuse_another_device(out: Path, found: Device) -> None:
     """Refuse to grade all anew on a GPU that has come, or without one that has gone, unless that was said."""
-    from autograder.batch.journal import device_kind
+    from autograder.batch.journal import conditions
 
-    before = device_kind(out)
+    before = conditions(out).device_kind
     if before not in ("", found.kind):
         raise UserError(
             f"{out}: its results were made on {WITH[before]}, and this run would take {found.name}, which grades all "
             f"of it anew; say which with --device cpu or --device cuda:0, or choose another --out"
+        )
+
+
+def _refuse_fewer_parts(out: Path, chosen: Collection[str]) -> None:
+    """Refuse to put results of some parts in the place of results that have more."""
+    from autograder.batch.journal import conditions
+
+    if lost := [part for part in conditions(out).parts if part not in chosen]:
+        raise UserError(
+            f"{out}: its results have {', '.join(lost)}, too, and a result holds only what was asked for; "
+            "leave out --part and --only, or choose another --out"
         )
 
 

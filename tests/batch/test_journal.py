@@ -17,7 +17,7 @@ from autograder.batch.journal import (
     Ground,
     Journal,
     Last,
-    device_kind,
+    conditions,
     unfinished,
 )
 from autograder.errors import UserError
@@ -360,11 +360,11 @@ def test_what_a_very_result_rested_on_is_known(tmp_path):
     assert [Ground("code", "parts"), Ground("code", "other"), Ground(), None] == found
 
 
-def test_the_kind_of_device_is_that_of_the_latest_session(tmp_path):
+def test_what_is_not_to_change_unsaid_is_that_of_the_latest_session(tmp_path):
     """Where nothing was graded there is none."""
-    none = device_kind(tmp_path)
-    for kind in ("cpu", "cuda"):
-        with opened(tmp_path, replace(UNDER, device=f'{{"kind": "{kind}"}}')):
+    none = conditions(tmp_path)
+    for kind, parts in (("cpu", '{"part1": {}, "part2": {}}'), ("cuda", '{"part1": {}}')):
+        with opened(tmp_path, replace(UNDER, device=f'{{"kind": "{kind}"}}', parts=parts)):
             pass
 
-    assert ("", "cuda") == (none, device_kind(tmp_path))
+    assert (("", ()), ("cuda", ("part1",))) == (none, conditions(tmp_path))

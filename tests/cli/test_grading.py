@@ -10,7 +10,7 @@ import pytest
 
 from autograder import cli, config, result_file
 from autograder.batch.journal import Circumstances, Journal
-from autograder.cli.grading import _refuse_another_device
+from autograder.cli.grading import _refuse_another_device, _refuse_fewer_parts
 from autograder.course import find_root
 from autograder.errors import UserError
 from autograder.grading import session
@@ -127,6 +127,19 @@ def test_a_device_that_came_or_went_grades_nothing_anew_unless_that_is_said(tmp_
         _refuse_another_device(tmp_path / "out", Device("a CPU", "cpu", "cpu"))
     _refuse_another_device(tmp_path / "out", Device("A100", "cuda", "ampere"))
     _refuse_another_device(tmp_path / "new", Device("a CPU", "cpu", "cpu"))
+
+
+def test_one_part_does_not_take_the_place_of_a_whole_lab(tmp_path):
+    (tmp_path / "out").mkdir()
+    with Journal(tmp_path / "out") as journal:
+        parts = '{"part1_a": {}, "part2_b": {}}'
+        under = Circumstances("toy", "1", "code", "0.1.0", '{"kind": "cpu"}', "none", "", parts)
+        journal.begin(under, 7, 3, {})
+
+    with pytest.raises(UserError, match="its results have part2_b, too"):
+        _refuse_fewer_parts(tmp_path / "out", ["part1_a"])
+    _refuse_fewer_parts(tmp_path / "out", ["part1_a", "part2_b", "part3_c"])
+    _refuse_fewer_parts(tmp_path / "new", ["part1_a"])
 
 
 def test_canvas_files_become_one_submission(grade, tmp_path):
