@@ -123,12 +123,14 @@ def names_checks(status: Status) -> Iterator[None]:
             status.update(f"checking {record.getMessage()} ...")
 
     log, names = logging.getLogger("autograder.grading.part"), Names()
+    before = log.level
     log.setLevel(logging.DEBUG)
     log.addHandler(names)
     try:
         yield
     finally:
         log.removeHandler(names)
+        log.setLevel(before)
 
 
 def _show(result: Result, console: Console, *, verbose: bool, as_json: bool) -> None:
