@@ -86,6 +86,7 @@ def dtypes_where_they_help(
             judged = kind != "softmax" or on_gpu
             if judged and not set(dtypes.get(kind, wanted)) <= wanted:
                 narrow = why == NARROW
+                measured = f"{kind}: {', '.join(sorted(dtypes[kind]))}"
                 if kind == "backward":
                     return Failed(measured, why, f"call backward() after the with block; {try_}")
                 return Failed(

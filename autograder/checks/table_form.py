@@ -318,7 +318,7 @@ def fraction_problem(rows: Sequence[Row]) -> str:
     """Say which accuracy is a fraction: whoever guesses among 10 classes is right in 10 % of the samples."""
     for row in rows:
         if 0 < row["accuracy"] < 1:
-            reported = f"an accuracy is {shown(row['accuracy'])} %"
+            reported = f"the accuracy of a row is {shown(row['accuracy'])} %"
             return f"{reported}, and a guess among 10 classes reaches 10 %: it is a fraction, not percent"
     return ""
 

@@ -47,7 +47,7 @@ DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
-MISSHAPEN = "the rows that are returned are not as the handout's table of columns says"
+MISSHAPEN = "your code returns other rows than it is asked for, or figures that do not follow from each other"
 CHANGED = "one run of right code cannot write these rows"
 EPOCHS = {
     "samples": INTEGER,

@@ -379,7 +379,8 @@ def kernel_costs_add_up(kernel_costs: Table) -> Verdict:
     if not why and versions == {"eager"}:
         return Unavailable("no row is of the kernel; a machine with Triton can make it")
     if not why and versions != {"eager", "kernel"}:
-        why = f"versions are {', '.join(sorted(versions))}; they must be eager and kernel"
+        odd = sorted({*versions} - {"eager", "kernel"})
+        why = f"a version is {', '.join(odd) or 'missing'}; they must be eager and kernel"
     why = why or next(filter(None, map(cost_problem, rows)), "")
     if why:
         try_ = (

@@ -47,8 +47,8 @@ KEPT: Causes = {
         STORAGE,
     ),
     "autocast": (
-        "16-bit copies of inputs and weights must count, and the float32 copy of the output",
-        "run the model under torch.autocast(inputs.device.type, dtype) where dtype is given",
+        "16-bit copies of inputs and weights must count, also one whose address an earlier one had",
+        "run the model under torch.autocast where dtype is given, and let pack return tensor.detach()",
     ),
     "": (
         (
