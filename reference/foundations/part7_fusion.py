@@ -31,8 +31,9 @@ from given import launches, make_folding
 def fold_model(model: nn.Module) -> nn.Module:
     """Return a new module that computes what *model* computes, with norms folded into convolutions.
 
-    A BatchNorm2d goes into the Conv2d whose result it gets, if nothing else gets that result and the convolution is
-    called once; other norms stay. *model* is not changed. ValueError if a BatchNorm2d is in train().
+    A BatchNorm2d with running statistics goes into the Conv2d whose result it gets, if nothing else gets that result
+    and the convolution is called once. Other norms stay. *model* is not changed. ValueError if a BatchNorm2d is in
+    train().
     """
     # TODO: which layer is called after which? torch.fx.symbolic_trace(copy.deepcopy(model)) has a node for each call.
     # TODO: fuse_conv_bn_eval(conv, norm) makes the new convolution.

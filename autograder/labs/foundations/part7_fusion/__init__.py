@@ -128,7 +128,7 @@ fold.same(
     dtypes=(),
     name="folds_right",
     says="fold_model returns a module that computes what the model computes, "
-    "for all kinds of networks in given.CAN_BE_FOLDED but the last.",
+    'for all kinds in given.CAN_BE_FOLDED except "four pairs and nothing else".',
     why={
         "without a bias": (
             "the new convolution must have a bias, even if the old one has none",
@@ -248,7 +248,7 @@ def original(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="report")
 def original_is_untouched(original: Observation) -> Verdict:
-    """The model handed over has the same layers, numbers and modes as before."""
+    """The model handed over has the same layers, numbers and train() or eval() modes as before."""
     if moved := original.values["moved"]:
         why = "the caller's model was changed, and not a copy of it"
         if all(it.startswith("mode of") for it in moved):
