@@ -50,7 +50,8 @@ BLOCK = 256  # numbers that one program computes
 def fused_kernel(images, weight, bias, out, channels, filters, height, width, BLOCK: tl.constexpr):  # noqa: N803
     """Compute BLOCK numbers of out (batch, filters, height // 2, width // 2), all of one image and one filter."""
     # TODO: tl.program_id(0) says which image and filter, tl.program_id(1) which BLOCK of the pooled pixels.
-    # TODO: tl.load with a mask: outside of the image all is 0, and the last program has numbers too many.
+    # TODO: tl.load with a mask: outside of the image all is 0. The last block of each image and filter may have more
+    # numbers than there are pooled pixels: mask them, too.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -60,8 +61,8 @@ def conv_relu_pool(images, weight, bias) -> torch.Tensor:
 
     images (batch, channels, height, width), weight (filters, channels, 3, 3), bias (filters), all float32.
     """
-    # TODO: allocate the result, and launch: fused_kernel[(programs, programs)](...). A kernel sees only addresses, so
-    # make tensors contiguous first.
+    # TODO: allocate the result, and launch: fused_kernel[(n, m)](...), n and m as in the handout. A kernel sees only
+    # addresses, so make tensors contiguous first.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -89,7 +90,7 @@ def cuda_source() -> str:
 def record_profile(step, file, steps=5) -> None:
     """Call step() twice unrecorded, then *steps* times recorded, and export these to *file* as a Chrome trace.
 
-    Each recorded call is a ProfilerStep range.
+    The profiler makes each recorded call a ProfilerStep range if you call prof.step() after it.
     """
     # TODO: torch.profiler.schedule with wait, warmup and active; prof.step() after each call; export in on_trace_ready.
     # YOUR CODE HERE

@@ -184,7 +184,8 @@ if __name__ == "__main__":
     for file in sorted(Path("given/recorded").glob("*.json.gz")):  # the same, recorded by us
         print(file.name, dict(count_launches(file)))
 
-    names = ["implicit_convolve_sgemm"]  # put the names here that your own profile shows
+    # put short names of kernels of your own profile here: "name" for "void space::name<float>(int)"
+    names = ["implicit_convolve_sgemm"]
     print(" ".join(ncu_command("part3_kernels.py", names, "kernels", launches=10)))
     report = Path("kernel_report.txt")  # ncu --import kernels.ncu-rep --csv --page details > kernel_report.txt
     if shutil.which("ncu") is None and not report.exists():

@@ -46,7 +46,7 @@ def fewer_launches(kernel_results: Table) -> Verdict:
 
 @part.check(basis="artefact")
 def report_holds_kernels(kernel_report: Text) -> Verdict:
-    """The submitted kernel_report.txt is what ncu printed of your kernels. Without ncu, it says so and is owed."""
+    """kernel_report.txt is what ncu printed of your kernels; without ncu, the file says so, and the check is owed."""
     if kernel_report.text.lower().startswith("no ncu"):
         return Unavailable(
             "kernel_report.txt says that there was no ncu; a machine with one can make it"
