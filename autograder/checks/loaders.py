@@ -129,9 +129,12 @@ def drawn_afresh(dice: Observation, *, samples: int) -> Verdict:
             )
             first = Epoch(commitments[: len(commitments) // 2], np.zeros(0)).samples()
             if len(first) < first.total():
-                why = "workers start with the same random numbers: usually each sets one seed"
+                why = (
+                    "workers start with the same random numbers: usually worker_init_fn "
+                    "sets the same seed in each"
+                )
                 return Failed(
-                    measured, why, "use no worker_init_fn that sets the same seed in each"
+                    measured, why, "use no worker_init_fn, or one that sets a new seed in each"
                 )
             why = (
                 "the second epoch has the numbers of the first: usually samples or a seed are kept"

@@ -103,9 +103,13 @@ def _not_several(case: Form, asked: Form) -> Failed:
 
 def named(case: Form) -> str:
     """Quote the name of a case, which is no finding."""
-    name = re.sub(r", result (\d+)\b", r", value \1 of the result", case["case"])
-    name = re.sub(r", entry (\d+)\b", r", value \1 of the list", name)
+    name = re.sub(r", (?:result|entry) (\d+)\b", _indexed, case["case"])
     return f'case "{name}"'
+
+
+def _indexed(entry: re.Match[str]) -> str:
+    """Write an entry as Python would, which counts from 0."""
+    return f", result[{int(entry[1]) - 1}]"
 
 
 def wrong_keys(case: Form, asked: Form) -> str:

@@ -112,19 +112,17 @@ def form_problem(
 
 
 def _order_problem(names: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any]]) -> str:
-    """Show both from the first difference on, where they do not fit into a line."""
+    """Name the first row that differs, and what is expected from there on."""
     if not names:
-        return f"there are no rows; expected {_some(wanted)}, in that order"
+        return f"there are no rows; expected are, in that order, {_some(wanted)}"
     same = [name == other for name, other in zip(names, wanted, strict=False)]
     alike = [*same, False].index(False)
     if alike == len(wanted):
         return f"row {alike + 1} is one row too many: {_some(names[alike:])}"
     if alike == len(names):
         return f"the table ends after row {alike}; missing: {_some(wanted[alike:])}"
-    skipped = alike if max(len(names), len(wanted)) > SHOWN else 0
-    where = f"from row {skipped + 1} on " if skipped else ""
-    asked = f"expected {_some(wanted[skipped:])}, in that order"
-    return f"{where}the rows are {_some(names[skipped:])}; {asked}"
+    came = f"row {alike + 1} is {_key(names[alike])}"
+    return f"{came}; expected from this row on, in that order: {_some(wanted[alike:])}"
 
 
 def _some(names: Sequence[Sequence[Any]]) -> str:

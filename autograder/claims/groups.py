@@ -357,7 +357,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
         return "the samples, or their order, are not those of DistributedSampler with this seed in epochs 0, 1 and 2"
     if SUMS[0] < ratio < SUMS[1]:
         return (
-            "steps go twice as far, or there are twice as many: usually gradients are added up, "
+            "steps go twice as far: usually gradients are added up, "
             "batch_size is divided by the processes, or the rate differs"
         )
     return (

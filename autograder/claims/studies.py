@@ -241,7 +241,7 @@ class Study:
         Return the check, which others may need.
         """
         again = f"submit the file that {self.function} writes, unchanged"
-        try_ = try_ or f"correct {self.function} if its own checks fail, run it again, and {again}"
+        try_ = try_ or f"correct your code if its checks fail, run it again, and {again}"
         asked = many(len(self.form.rows), "row") if self.form.rows else "rows"
         says = says or f"The submitted {self.form.file} has {asked} of consistent numbers."
 

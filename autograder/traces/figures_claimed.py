@@ -245,14 +245,21 @@ def compare_top(trace: Trace, named: Sequence[str]) -> Finding:
     """
     given = f"named: {', '.join(named)}"
     different = {name if "…" in name else plain(name) for name in named}
+    strangers = list(named)
     for table, rows in trace.tables.items():
         if len(different) == len(named) and len(rows) >= len(named) > 0:
             least = TIED * rows[len(named) - 1].total_ns
             leaders = [row.name for row in rows if row.total_ns >= least]
-            if all(_among(leaders, name) for name in named):
+            odd = [name for name in named if not _among(leaders, name)]
+            if not odd:
                 return Finding("exact", f"{given}; they lead the {table}", definition=table)
+            strangers = min(strangers, odd, key=len)
     largest = "; ".join(_leaders(trace, max(len(named), 1)))
-    return Finding("apart", given, f"the profile's largest are {largest}" if largest else NO_TABLE)
+    if not largest:
+        return Finding("apart", given, NO_TABLE)
+    some = 0 < len(strangers) < len(named)
+    odd_one = f"{strangers[0]} is not among them; " if some else ""
+    return Finding("apart", given, f"{odd_one}the profile's largest are {largest}")
 
 
 def _leaders(trace: Trace, count: int) -> Iterator[str]:

@@ -121,7 +121,7 @@ IN_PLACE = {
     "one of two": (
         RESULTS[:1],
         RESULTS,
-        'case "x, value 2 of the result": nothing instead of float32 (2,)',
+        'case "x, result[1]": nothing instead of float32 (2,)',
         "return it as well",
     ),
     "two for one": (

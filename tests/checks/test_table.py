@@ -91,13 +91,13 @@ def test_only_named_columns_become_numbers():
     )
 
 
-def test_many_rows_are_shown_from_the_first_difference_on():
+def test_rows_are_named_from_the_first_difference_on():
     keys = [(name, size) for name in ("small", "large") for size in (1, 2, 4, 8)]
     rows = [{"name": name, "size": size} for name, size in [*keys[:5], *reversed(keys[5:])]]
     found = table.form_problem(rows, ["name", "size"], ["size"], keys, keys=2)
 
     assert (
-        "from row 6 on the rows are large 8, large 4, large 2; expected large 2, large 4, large 8, in that order"
+        "row 6 is large 8; expected from this row on, in that order: large 2, large 4, large 8"
         == found
     )
 
@@ -107,10 +107,10 @@ def test_many_rows_are_shown_from_the_first_difference_on():
     [
         pytest.param([{"precision": "FP32", "throughput": 1.5}], "", id="right"),
         pytest.param([{"throughput": 1, "precision": "FP32"}], "", id="columns in another order"),
-        pytest.param([], "there are no rows; expected FP32, in that order", id="none"),
+        pytest.param([], "there are no rows; expected are, in that order, FP32", id="none"),
         pytest.param(
             [{"precision": "AMP"}],
-            "the rows are AMP; expected FP32, in that order",
+            "row 1 is AMP; expected from this row on, in that order: FP32",
             id="another row",
         ),
         pytest.param([{"throughput": 1}], "column 'precision' is missing", id="no key"),
@@ -288,7 +288,7 @@ def test_a_file_with_the_rows_returned_passes_though_a_cell_is_empty():
 def test_numbers_that_are_text_are_seen_to_be():
     found = table.form_problem([{"n": "0"}, {"n": "2"}], ["n"], ["n"], [0, 2])
 
-    assert "the rows are '0', '2'; expected 0, 2, in that order" == found
+    assert "row 1 is '0'; expected from this row on, in that order: 0, 2" == found
 
 
 def test_rows_may_have_any_names_where_none_are_asked_for():

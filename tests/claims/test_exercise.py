@@ -60,7 +60,7 @@ def test_a_result_has_the_dtype_that_the_slow_version_gives_it(tmp_path):
     ]
 
     assert isinstance(found[0], Passed)
-    assert 'sizes drawn at random, value 1 of the result": bfloat16' in found[1].measured
+    assert 'sizes drawn at random, result[0]": bfloat16' in found[1].measured
 
 
 HALVES = "def halves(x, keep):\n    return x / 2 * keep\n"

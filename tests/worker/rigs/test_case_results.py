@@ -41,7 +41,7 @@ def test_several_results_are_cases_of_their_own():
 
     assert isinstance(judged([together], [together]), Passed)
     fewer = judged([{"sum": ONES.sum(), "each": (ONES, 4)}], [together])
-    assert 'case "case 0, result each, value 2 of the result": 4, and 3 is right' == fewer.measured
+    assert 'case "case 0, result each, result[1]": 4, and 3 is right' == fewer.measured
 
 
 def test_who_returns_more_entries_than_fit_is_told_the_form():

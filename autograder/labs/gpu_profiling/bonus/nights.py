@@ -25,6 +25,7 @@ from autograder.lab import (
 from autograder.labs.gpu_profiling.bonus import judges
 from autograder.labs.gpu_profiling.bonus.part import Rig, part
 from autograder.model import verdict
+from autograder.traces.words import many
 
 NIGHT = 'see "A profile each night" in the bonus handout'
 
@@ -86,8 +87,9 @@ def records_the_steps(recorded: Observation) -> Verdict:
     """record_profile calls the step twice unrecorded, then records *steps* calls, each with its ranges."""
     values, steps = recorded.values, recorded.values["steps"]
     counts = ", ".join(f"{count} of '{name}'" for name, count in values["ranges"].items())
-    calls = f"{values['calls']} calls, {values['early']} of the first two recorded"
-    measured = f"{calls}; in the trace {counts or 'nothing'}"
+    calls = f"{many(values['calls'], 'call')} of step"
+    early = f"{values['early']} of the first two"
+    measured = f"{calls}; the trace has {early}, and {counts or 'no range'}"
     if not values["file"]:
         return verdict(
             measured, "your code writes no Chrome trace to file", "prof.export_chrome_trace(file)"
@@ -98,7 +100,11 @@ def records_the_steps(recorded: Observation) -> Verdict:
         )
         return verdict(measured, why, "call step() steps + 2 times")
     wrong = values["early"] or any(count != steps for count in values["ranges"].values())
-    why = f"the trace must have {steps} of each: none of the first two calls, and all others"
+    why = (
+        f"the recording begins {many(values['early'], 'call')} too early"
+        if values["early"]
+        else f"the trace must have {steps} of each range, from all calls but the first two"
+    )
     try_ = "schedule(wait=1, warmup=1, active=steps), and prof.step() after each call"
     return verdict(measured, why if wrong else "", try_)
 

@@ -61,7 +61,7 @@ EVALUATED: Causes = {
     ),
 }
 EVALUATED_FORM: Causes = {
-    'value 1 of the result": float': (
+    'result[0]": float': (
         "the first result must hold one loss for each batch, 4 in this case",
         "collect the losses in a list, and torch.stack(losses) at the end",
     ),

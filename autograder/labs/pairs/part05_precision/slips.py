@@ -48,7 +48,7 @@ KEPT: Causes = {
     ),
     "autocast": (
         "16-bit copies of inputs and weights must count, also one whose address an earlier one had",
-        "run the model under torch.autocast where dtype is given, and let pack return tensor.detach()",
+        "let pack return tensor.detach(); run the model under torch.autocast where dtype is given",
     ),
     "": (
         (

@@ -108,11 +108,11 @@ ROW_HINTS: Causes = {
         "a batch must have row and label of each index, in their order, and twice if it comes twice",
         "self.transform(self.features[indices]), self.labels[indices]",
     ),
-    'value 2 of the result": int64 (1,)': (
+    'result[1]": int64 (1,)': (
         "the label is a tensor of one number",
         "self.labels[index]",
     ),
-    'value 1 of the result": float64 (1,': (
+    'result[0]": float64 (1,': (
         "one row is returned as a batch of one",
         "self.transform(self.features[index : index + 1])[0]",
     ),

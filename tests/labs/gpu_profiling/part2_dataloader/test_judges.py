@@ -110,7 +110,10 @@ def test_rows_are_those_that_were_asked_for():
     asked = [judges.place(row) for row in rows()]
 
     assert "" == judges.RESULTS.problem(rows(), asked)
-    assert "the rows are 8 0 True, 8 1 False" in judges.RESULTS.problem(rows()[1:], asked)
+    assert (
+        "row 1 is 8 0 True; expected from this row on, in that order: 8 0 False, 8 0 True"
+        in judges.RESULTS.problem(rows()[1:], asked)
+    )
 
 
 WHOLES = {

@@ -27,8 +27,11 @@ def planned(name, images, **changes):
 
 FILES = {
     "right": ({}, ""),
-    "another order": ({"model": "resnet18"}, "the rows are resnet18 32, resnet18 32, resnet50 128"),
-    "another batch": ({"batch_size": 64}, "the rows are resnet18 32, resnet50 64, resnet50 128"),
+    "another order": (
+        {"model": "resnet18"},
+        "row 2 is resnet18 32; expected from this row on, in that order: resnet50 32",
+    ),
+    "another batch": ({"batch_size": 64}, "row 2 is resnet50 64"),
     "no sum": ({"total": 5}, "total of resnet50 is 5, but the six kinds add up to"),
     "a thousand classes": (
         {"parameters": plans.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},

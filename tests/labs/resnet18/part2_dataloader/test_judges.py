@@ -184,7 +184,7 @@ SWEPT = {
     "two rows": (swept()[:2], None, "the rows are of 0, 2 workers, but should be of 0 and at least two"),
     "without 0": (swept()[1:] + swept()[2:], None, "the rows are of 2, 6, 6 workers"),
     "backwards": (swept()[::-1], None, "the rows are of 6, 2, 0 workers"),
-    "others than asked for": (swept(), [0, 2, 4], "expected 0, 2, 4"),
+    "others than asked for": (swept(), [0, 2, 4], "row 3 is 6; expected from this row on, in that order: 4"),
     "text for a number": (swept(1, throughput="12"), None, "throughput of 2 is '12'"),
     "no throughput": (swept(1, throughput=0.0), None, " of num_workers 2 is "),
     "NaN": (swept(1, epoch_time=float("nan")), None, " of num_workers 2 is "),
@@ -205,7 +205,10 @@ def test_sweeps_that_contradict_themselves(rows, workers, words):
 
 COMPARISONS = {
     "no rows": ([], "there are no rows"),
-    "other names": (compared(1, configuration="workers"), "the rows are Baseline, workers"),
+    "other names": (
+        compared(1, configuration="workers"),
+        "row 2 is workers; expected from this row on",
+    ),
     "no seconds": (
         compared(1, epoch_time=0.0),
         "epoch_time of + workers is 0, and has to be above 0",

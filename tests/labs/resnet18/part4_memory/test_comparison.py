@@ -45,7 +45,7 @@ def test_right_rows_have_no_problem():
 
 ROWS = {
     "no rows": ([], "there are no rows"),
-    "the other way round": (rows()[::-1], "the rows are With Checkpointing, Standard"),
+    "the other way round": (rows()[::-1], "row 1 is With Checkpointing"),
     "text for a number": (rows({"loss": "2.0"}), "loss of Standard is '2.0'"),
     "no throughput": (rows({"throughput": 0.0}), "throughput of Standard is 0, and has to be above 0"),
     "no device": (rows({}, {"device": " "}), "the device is not named"),

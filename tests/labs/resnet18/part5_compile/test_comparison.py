@@ -97,7 +97,7 @@ def test_right_rows_have_no_problem():
 
 ROWS = {
     "no rows": ([], "there are no rows"),
-    "the other way round": (rows()[::-1], "the rows are Compiled, Eager"),
+    "the other way round": (rows()[::-1], "row 1 is Compiled"),
     "text for a number": (rows({}, {"speedup": "1.25x"}), "speedup of Compiled is '1.25x'"),
     "no throughput": (rows({"throughput": 0.0}), "throughput of Eager is 0, and has to be above 0"),
     "no device": (rows({}, {"device": " "}), "the device is not named"),
