@@ -101,8 +101,8 @@ def compare_configurations(run, samples, batch_size, device, folder=".") -> list
 # %% [markdown]
 # ## 6.2 More processes than you have
 #
-# A ring of n processes takes 2 (n - 1) rounds for each bucket, and each round begins with a latency. While backward
-# computes, it hides some of this communication. The rest makes the step longer.
+# A ring of n processes takes 2 (n - 1) messages for each bucket, one after the other, and each message begins with a
+# latency. While backward computes, it hides some of this communication. The rest makes the step longer.
 
 
 # %%
@@ -111,8 +111,7 @@ def predict_step(processes, compute_ms, buckets, latency_ms, bytes_per_ms, hidea
 
     Communication is the sum over all buckets of (2 (n - 1) * latency_ms + 2 (n - 1) / n * bytes / bytes_per_ms). Up to
     hideable_ms of it runs beside backward, and the rest is added to compute_ms.
-    latency_ms is the latency of one message. fit_link returns the latency of a whole all_reduce; between two processes,
-    the caller passes half of it.
+    latency_ms is the latency of one message: half the latency of a whole all_reduce between two processes.
 
     step_ms           in weak scaling, where each process computes for compute_ms
     efficiency        of that step: compute_ms / step_ms
@@ -158,7 +157,7 @@ def launch(program=PROGRAM, **options) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Make the table, the plot and both traces; print predictions from five example numbers."""
+    """Make the table, the plot and both traces; print predictions from example arguments."""
     on_gpu = torch.cuda.device_count() > 1  # two processes need two
     device = torch.device("cuda" if on_gpu else "cpu")
     samples, batch_size = (16384, 256) if device.type == "cuda" else (1280, 32)
@@ -167,7 +166,8 @@ def main() -> None:
     every = {**CONFIGURATIONS["+ All"], "samples": samples, "batch_size": batch_size // ACCUMULATE}
     launch("baseline/train_distributed.py", **every, profile="before_trace.json.gz")
     launch(**every, profile="after_trace.json.gz")
-    for processes in (1, 2, 8, 64):  # five example numbers: put yours in their place
+    # The arguments after processes are examples: put numbers that you measured or assumed in their place.
+    for processes in (1, 2, 8, 64):
         print(processes, predict_step(processes, 340.0, [273_448, 66_560], 1.25, 8_500.0, 20.0))
 
 

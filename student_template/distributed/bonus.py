@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Bonus: a kernel for an operation of the model
+# # Bonus: a kernel for an operation of a transformer
 #
 # Each block of a transformer adds its result to its input, and normalises the sum. In PyTorch that is seven operators,
 # and each reads from memory what the one before it wrote there. One kernel reads the rows of both inputs once, and

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Part 1: where a step of two processes goes
 #
-# You profile a training in each of its processes, read both traces, and find out which of them the other waits for.
+# You profile a training in each of its two processes, read both traces, and find out which process is slow.
 
 # %%
 from __future__ import annotations
@@ -123,7 +123,7 @@ STEPS, LATE = 6, 0.03  # seconds that the data of rank 1 comes late in each step
 
 
 def make_step(rank, device):
-    """Return a function that takes a step of a training, with a range for each of its phases."""
+    """Return a function without arguments that does one training step; the trace shows its phases by name."""
     torch.manual_seed(rank)
     network = given.Net(features=256, width=512, layers=6).to(device)
     model = DistributedDataParallel(network, bucket_cap_mb=1)
@@ -149,7 +149,7 @@ def work(rank, device) -> None:
 
 
 def answers(traces) -> dict[str, Any]:
-    """Return what two traces say: shares of rank 0's steps, and the rank that the other one waits for."""
+    """Return what two traces say: rank 0's top operators, shares of its steps, and which rank is slow."""
     figures = summarise(traces[0])
     first, *_, last = waiting(traces)
     names = ("compute", "communication", "exposed")

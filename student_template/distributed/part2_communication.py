@@ -32,8 +32,8 @@ def measure_communication(model, batch, criterion, steps=21, warmup=3) -> dict[s
 
     A step is criterion(model(inputs), labels).backward(). Take `warmup` steps first. Then time `steps` times, in turns:
     a step; a step without synchronisation; and the transfers alone: all buckets of one step, one after the other, each
-    by its own blocking dist.all_reduce. The recorder's calls of kind "all_reduce" give the sizes of the buckets. A
-    barrier's time does not count.
+    by its own blocking dist.all_reduce. The recorder's calls of kind "all_reduce" give the sizes of the buckets. Do
+    not include the time of a barrier.
 
     Returns, the same in every process:
         step_ms, compute_ms, total_ms       each rank's median, and the largest of these
@@ -43,7 +43,7 @@ def measure_communication(model, batch, criterion, steps=21, warmup=3) -> dict[s
     The optimizer takes no step, and all gradients are None at the end.
     """
     # TODO: given.watch_collectives() says what a step sends. model.no_sync() skips it, if forward is inside as well.
-    # TODO: dist.all_reduce(..., op=dist.ReduceOp.MAX) finds the slowest rank.
+    # TODO: dist.all_reduce(..., op=dist.ReduceOp.MAX) gives the largest of all ranks' medians.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -65,14 +65,15 @@ def _now(device) -> float:
 def measure_link(sizes, repeats=9, folder=".") -> list[dict[str, Any]]:
     """Time dist.all_reduce in each of `sizes` (bytes, multiples of 4); all processes of the group call this.
 
-    The tensor is on the GPU of this process if the backend is nccl, else on the CPU. An untimed call or a barrier first
-    is allowed, but its time does not count.
+    The tensor is on the GPU of this process if the backend is nccl, else on the CPU. Before the clock starts, an
+    untimed call or a barrier is allowed.
     A row has: bytes; ms (each rank's median of `repeats` calls, and the largest of these); bus_gb_s (the bytes that a
     rank sends in a ring, 2 (n - 1) / n times the size, divided by this time, in 1e9 bytes a second); device (its name).
     The rows are the same in every process. Rank 0 writes them, not rounded, to allreduce_times.csv in `folder`; no
     other rank writes anything.
     """
-    # TODO: one tensor for each size. Send the medians of all sizes at once to find the slowest rank.
+    # TODO: one tensor for each size. Put the medians of all sizes into one tensor: a single all_reduce with MAX gives
+    # the largest median of each size.
     # YOUR CODE HERE
     raise NotImplementedError()
 

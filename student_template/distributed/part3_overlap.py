@@ -82,7 +82,10 @@ def compressing(dtype):
 
 # %%
 def train(rank, processes, meeting):
-    """Run as one process: take three steps, then print the sum of all weights. Processes meet in a file."""
+    """Run as one process: take three steps, then print the sum of all weights.
+
+    The processes find each other by the file `meeting`.
+    """
     gpu = torch.cuda.device_count() >= processes
     device = torch.device("cuda", rank) if gpu else torch.device("cpu")
     backend = "nccl" if gpu else "gloo"

@@ -1,4 +1,4 @@
-"""Bonus: a kernel for an operation of the model. A sum and its norm, in one launch of Triton."""
+"""Bonus: a kernel for an operation of a transformer. A sum and its norm, in one launch of Triton."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ study = Study(part, judges.LINK, "measure_link", by=linked, expected=lambda it: 
 study.is_measured(
     "measures_the_link",
     link_rule,
-    says="Each row has the largest of all ranks' medians, and the bandwidth of the bus.",
+    says="Each row has the largest of all ranks' medians as ms, and the bus_gb_s that follows from it.",
     try_="wait for each call, take 1e3 * the median, then ReduceOp.MAX",
     shows=["bytes", "ms", "bus_gb_s"],
 )

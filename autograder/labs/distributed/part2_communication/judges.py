@@ -14,7 +14,11 @@ LINK = Form(
     (
         count("bytes", "size of the tensor"),
         positive("ms", "the largest of all ranks' medians of the calls", "ms"),
-        positive("bus_gb_s", "2 (n - 1) / n x `bytes` / time, with n processes", "GB/s"),
+        positive(
+            "bus_gb_s",
+            "2 (n - 1) / n x `bytes` / time: what each of n processes sends in a ring",
+            "GB/s",
+        ),
         DEVICE,
     ),
 )
