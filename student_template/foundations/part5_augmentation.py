@@ -46,8 +46,9 @@ def draw_augmentation(batch: int, generator: torch.Generator, pad: int = 4) -> d
 
 # %%
 def augment(images: Tensor, flip: Tensor, top: Tensor, left: Tensor, gain: Tensor, pad: int = 4) -> Tensor:
-    """Return the augmented images: float32, of the shape and on the device of *images*, a uint8 (n, 3, h, w).
+    """Return the augmented images: float32, with the shape of *images*, on the device of *images*.
 
+    images: uint8 (n, 3, h, w).
     For each sample i: add *pad* zeros on all sides, crop h x w at (top[i], left[i]), mirror left and right if flip[i],
     divide by 255, multiply by gain[i], clamp to 0 ... 1, subtract MEAN, divide by STD.
     """
@@ -67,7 +68,7 @@ def prepare_batch(images: Tensor, device: torch.device, generator: torch.Generat
 
     Uses what draw_augmentation(n, generator) returns, with its default pad.
     """
-    # TODO: a uint8 has one byte, a float32 has four: which of them should be moved to the device?
+    # TODO: a uint8 has one byte, a float32 has four: as which should the images be moved?
     # YOUR CODE HERE
     raise NotImplementedError()
 

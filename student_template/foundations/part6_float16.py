@@ -51,6 +51,7 @@ def lost_share(values: Tensor, dtype: torch.dtype, scale: float = 1.0) -> dict[s
 def largest_scale(values: Tensor, dtype: torch.dtype) -> float | None:
     """Return the largest power of two with which none of values * scale becomes infinite; None if all values are 0."""
     # TODO: a value just above the largest number is rounded down to it: 65519 becomes 65504 in float16.
+    # TODO: multiply in float64: for bfloat16 the scale may be too large for float32.
     # YOUR CODE HERE
     raise NotImplementedError()
 

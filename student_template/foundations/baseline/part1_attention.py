@@ -1,6 +1,7 @@
 """Part 1 before the work: attention by hand, and a growth measured once, cold, from two points.
 
-Yours is compared with it: the same results and gradients, in less time and in far less memory.
+Your attention is compared with this one: the same results and gradients, in less time and in
+far less memory.
 """
 
 from __future__ import annotations

@@ -213,7 +213,8 @@ preprocessed.same(
     gradients=(),
     dtypes=(),
     name="preprocess_is_right",
-    says="preprocess equals given.preprocess, also for no images, one pixel, one colour, flipped and read-only images.",
+    says="preprocess equals given.preprocess, also for no images, images of one pixel, "
+    "images whose values are all equal, flipped and read-only images.",
     why=judges.IMAGES,
     try_=WRONG,
 )

@@ -301,7 +301,7 @@ prepare.stays_on_the_device(
     call=to_device,
     bytes=36_864,
     name="moves_bytes_not_floats",
-    says="prepare_batch moves uint8 to the device, and float32 is made there.",
+    says="prepare_batch moves the images to the device as uint8, and makes float32 there.",
     why="your code moves more than the bytes of the uint8 images: usually float32, with four bytes each",
     try_="images.to(device) first, and augment them there",
     needs=["prepares_what_it_draws", "stays_on_the_device"],

@@ -152,7 +152,7 @@ def finds_the_largest_scale(scales: Pair) -> Verdict:
         ),
         "bfloat16": (
             "float16 is right: the limit must be that of the dtype that is given",
-            "convert to dtype, or torch.finfo(dtype).max",
+            "multiply in float64, then convert to dtype: the scale may be too large for float32",
         ),
         "655": (
             "65519 is rounded to 65504 and must fit with scale 1.0 (2.0**0, not 0), 65520 must not",

@@ -110,7 +110,7 @@ bounded.same(
     families=(),
     needs=[],
     name="bounds_the_gain",
-    says="diagnose returns the bottleneck's share and the largest speedup; of kernel, the larger quotient is left.",
+    says="diagnose returns share and at_most, also for kernel, whose seconds do not fall to 0.",
     why=judges.BOUNDED,
     try_="compute both on paper for one step",
 )
