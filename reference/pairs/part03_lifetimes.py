@@ -77,7 +77,7 @@ def train(model: nn.Module, optimizer, criterion, batches: Iterable[tuple[Tensor
     """Take one step for each batch, by the gradient of that batch alone; return the losses before the steps, (n,).
 
     The losses have no graph. Parameters may have gradients from before the call: ignore those. Copy no tensor's value
-    to the host. Only one graph is alive at a time.
+    to the host. Call backward() for each batch before you compute the next one.
     """
     # TODO: loss.item() would wait for the device in each step. loss.detach() does not.
     ### BEGIN SOLUTION
@@ -100,8 +100,8 @@ def train(model: nn.Module, optimizer, criterion, batches: Iterable[tuple[Tensor
 def accumulate(model: nn.Module, optimizer, inputs: Tensor, labels: Tensor, parts: int) -> Tensor:
     """Take one step by the gradient of the whole batch's mean cross-entropy, and return that mean as a tensor.
 
-    Labels of -100 do not count; at least one label does. The model is called for at most *parts* micro-batches, and
-    only one of their graphs is alive at a time. The model has no BatchNorm and no dropout.
+    Labels of -100 do not count; at least one label does. The model is called for at most *parts* micro-batches. Call
+    backward() for each before you call the model again. The model has no BatchNorm and no dropout.
     """
     # TODO: divide by how many labels of the whole batch count, and not by how many of a part.
     ### BEGIN SOLUTION

@@ -4,7 +4,8 @@
 # A device has two limits: how many bytes it reads and writes in a second, and how many operations it computes. The
 # *intensity* of a function, FLOP per byte, says which one holds it back. Compare it with the device's ratio
 # peak_flops / bandwidth. If the intensity is below this ratio, the function waits for memory, and only fewer bytes
-# make it faster. If it is above, only fewer or cheaper operations do.
+# make it faster. If it is above, only fewer or cheaper operations do. The *roofline* of a device is the most FLOP/s
+# that it reaches at each intensity: the smaller of peak_flops and intensity * bandwidth.
 #
 # Memory comes in pieces: a GPU reads at least 32 bytes, a CPU 64. Four bytes out of every 32 cost as much as all 32.
 

@@ -67,7 +67,7 @@ class PoolAllocator:
         ### END SOLUTION
 
     def _make_room(self, size):
-        """Trim if *size* more bytes are above the limit; MemoryError if that does not make enough room."""
+        """Trim if held + *size*, a block's bytes, is above the limit; MemoryError if that makes too little room."""
         # TODO: allocate may use it, or do without.
         ### BEGIN SOLUTION
         if self._limit is None or self.held + size <= self._limit:

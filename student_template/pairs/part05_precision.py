@@ -28,7 +28,7 @@ def train_mixed(
     scaler: torch.amp.GradScaler,
     dtype: torch.dtype,
 ) -> tuple[Tensor, int]:
-    """Train one step per batch in mixed precision; return the losses and how many optimizer steps were taken.
+    """Try one step for each batch in mixed precision; return the losses and how many optimizer steps were taken.
 
     Forward pass and loss run under autocast in *dtype*. Gradients are unscaled, then clipped to a total norm of 1.0.
     The scaler skips a batch whose gradients are not finite; that is no step.
@@ -51,7 +51,7 @@ def kept_bytes(model: nn.Module, inputs: Tensor, dtype: torch.dtype | None = Non
 
     It runs under autocast in *dtype*, or without autocast if that is None. Count the bytes of storages, each once and
     whole; those of parameters, buffers and inputs do not count, but their copies in another dtype do. The judged models
-    free no kept tensor before the forward pass ends, so you never need to subtract one.
+    free no kept tensor before the backward pass.
     """
     # TODO: torch.autograd.graph.saved_tensors_hooks calls you for each tensor that is kept.
     # YOUR CODE HERE

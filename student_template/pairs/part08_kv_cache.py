@@ -37,7 +37,7 @@ class KVCache:
 
         It grows without limit. What was returned before keeps its values. keys and values never require gradients.
         """
-        # TODO: when the buffer is full, make one at least twice as large.
+        # TODO: when the new positions do not fit, make a buffer in which they fit, at least twice as large.
         # YOUR CODE HERE
         raise NotImplementedError()
 

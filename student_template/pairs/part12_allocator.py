@@ -47,7 +47,7 @@ class PoolAllocator:
         raise NotImplementedError()
 
     def _make_room(self, size):
-        """Trim if *size* more bytes are above the limit; MemoryError if that does not make enough room."""
+        """Trim if held + *size*, a block's bytes, is above the limit; MemoryError if that makes too little room."""
         # TODO: allocate may use it, or do without.
         # YOUR CODE HERE
         raise NotImplementedError()

@@ -67,7 +67,7 @@ def regressions(before, after, tolerance=0.05):
 
 # %%
 def table_before(file, device):
-    """Return the rows of the table that *file* holds, none without it; stop if they name another device."""
+    """Return the rows of the table in *file*, or [] if there is no such file; stop if they name another device."""
     try:
         rows = pd.read_csv(file).to_dict("records")
     except (FileNotFoundError, pd.errors.EmptyDataError):

@@ -129,7 +129,7 @@ def rounding(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs")
 def rounds_as_half(rounding: Pair) -> Verdict:
-    """Each loss shows the rounding of autocast in the dtype that was asked for, float16 or bfloat16."""
+    """With dtype float16 or bfloat16, losses are much nearer to those of autocast in this dtype than to float32's."""
     right = rounding.baseline.arrays
     try_ = "torch.autocast(device.type, dtype) around the forward pass and the loss"
     for dtype in HALVES:
@@ -385,7 +385,8 @@ fp8.keeps_less(
     0.4,  # the reference 28 %, copies in bfloat16 50 %
     {"rows": 2048, "inner": 16, "outer": 16, "inside": True},
     name="fp8_holds_less",
-    says="For the backward pass, fp8_linear keeps at most 40 % of what a float32 layer keeps.",
+    says="For the backward pass, fp8_linear keeps at most 40 % of what a float32 layer keeps; "
+    "x counts, the weight itself does not.",
     why="operands are kept in 16 or 32 bits",
     try_="ctx.save_for_backward(x_fp8, scale_x, weight_fp8, scale_weight)",
 )

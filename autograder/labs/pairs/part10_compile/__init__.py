@@ -138,7 +138,7 @@ def regions_keep_names(regions: Pair) -> Verdict:
 
 @part.check(basis="report")
 def captures_little(regions: Pair) -> Verdict:
-    """Graphs compute the MLP of each block: at most 10 % of a whole model's operations, and no attention."""
+    """Graphs compute each block's MLP and no attention; they have at most 10 % of the slow version's operations."""
     mine, plain = (side.values["operations"] for side in (regions.student, regions.baseline))
     measured = f"{mine} operations captured; a compiled model has {plain} ({SHARE:.0%} allowed)"
     why, try_ = "", REGION

@@ -65,7 +65,7 @@ for workers, name in enumerate(("alone", "one_worker", "two_workers")):
 def every_sample_once(
     alone: Pair, one_worker: Pair, two_workers: Pair, rows_one_by_one: Pair
 ) -> Verdict:
-    """With 0, 1 and 2 workers each epoch holds every sample once, in a new order that follows from the seed."""
+    """With 0, 1 or 2 workers, each epoch holds every sample once, in a new order; equal seeds give equal orders."""
     pairs = dict(enumerate((alone, one_worker, two_workers)))
     try_ = "shuffle=True, and no sampler"
     if isinstance(reads_single_rows(rows_one_by_one), Failed):

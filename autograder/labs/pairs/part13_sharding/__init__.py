@@ -146,7 +146,7 @@ HALF = 0.1  # of the update; honest work was at 9e-3
     basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="losses, weights, logits"
 )
 def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
-    """In bfloat16 or float16, losses and weights differ from float32's as the dtype rounds; parameters stay float32."""
+    """In 16 bits, losses and weights differ from float32's by rounding, no less, no more; parameters stay float32."""
     low, high = ROUNDED
     for rank, each in enumerate(halved.student.values["ranks"]):
         if each["dtypes"] != ["float32"]:

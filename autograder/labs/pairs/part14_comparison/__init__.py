@@ -230,7 +230,8 @@ tables.same(
 
 consistent = study.is_consistent(
     judges.verdict_problem,
-    says="pairs.csv has the form, ratios that follow from their columns, verdicts about the goal, and one device.",
+    says="pairs.csv has the handout's columns; ratios follow from the figures, verdicts are about the goal, "
+    "and all rows name one device.",
     try_="fix compares_both first if it fails; then run part14_comparison.py, and submit its file",
 )
 
