@@ -24,7 +24,7 @@ WHY_APART = {
     ),
     "rounded": ("the weights are right, and the losses are rounded", numerics.ROUNDED),
     "eval": (
-        "the model came in eval(), and was still in eval() when it was trained",
+        "the first loss is near the model's in eval(): usually model.train() is missing",
         "model.train() before the loop",
     ),
     "first": (

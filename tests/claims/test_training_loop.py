@@ -84,7 +84,7 @@ def claimed(**metrics):
 
 MISTAKES = {
     "no step": ("optimizer.step()", "pass", {"trains_right": "no weight moved"}),
-    "in eval": ("    model.train()\n", "", {"trains_right": "was still in eval()"}),
+    "in eval": ("    model.train()\n", "", {"trains_right": "usually model.train() is missing"}),
     "clipped": (
         "        optimizer.step()",
         "        torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)\n        optimizer.step()",

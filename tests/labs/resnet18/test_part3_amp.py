@@ -41,7 +41,7 @@ MISTAKES = {
         ("    model.train()\n", "    model.eval()\n"),
         {
             "follows_fp32": "",
-            "fp32_is_untouched": "still in eval()",
+            "fp32_is_untouched": "usually model.train() is missing",
             "computes_in_half_precision": "neither as FP32 nor as 16 bits",
             "overflow_skips_the_step": "steps other than",
             "clips_true_gradients": "a different direction",
