@@ -39,8 +39,8 @@ from given import Photos, SimpleNet, device_name
 # %% [markdown]
 # ## 5.1 Who am I
 #
-# `torchrun` starts the processes and tells each of them in its environment: `RANK` counts all processes on all
-# machines, `LOCAL_RANK` those of this machine. Choose the GPU by the second, everything else by the first.
+# `torchrun` starts the processes and tells each of them in its environment: `RANK` is its number among all processes,
+# `LOCAL_RANK` its number on its machine; both begin with 0. Choose the GPU by the second, everything else by the first.
 
 
 # %%
@@ -238,7 +238,10 @@ def be_one_of_them() -> None:
 
 
 def main() -> None:
-    """Measure with 1, 2, 4, 8 processes: at most one for each GPU, or without a GPU two for each core."""
+    """Measure with 1, 2, 4, 8 processes: at most one for each GPU, or without a GPU two for each core.
+
+    With exactly one GPU, measure on the CPU: CUDA_VISIBLE_DEVICES= python part5_scaling.py
+    """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     most = torch.cuda.device_count() or 2 * (os.cpu_count() or 1)
     processes, size = [count for count in (1, 2, 4, 8) if count <= most], workload(device)

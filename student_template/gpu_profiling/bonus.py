@@ -101,7 +101,7 @@ def compare_profiles(before, after, folder=".", allowed=0.05) -> dict[str, Any]:
     """Compare two traces per step, range by range; write profile_report.md into folder.
 
     Ranges are the events of category `user_annotation`; those named ProfilerStep#... are the steps. Milliseconds of a
-    range are what its calls cover in the whole trace, overlaps once, divided by the number of steps.
+    range are the time of the whole trace in which at least one of its events ran, divided by the number of steps.
 
     Returns {"before_ms", "after_ms": of a step; "slower": after_ms is above before_ms by more than *allowed*, a share;
     "rows": [{"range", "before_ms", "after_ms", "change_ms"}], 0 where a trace has no such range, sorted by

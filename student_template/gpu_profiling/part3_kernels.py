@@ -59,7 +59,7 @@ class OptimizedNet(nn.Module):
 
 
 def map_weights(state) -> dict[str, torch.Tensor]:
-    """Return a SimpleNet's state_dict() under OptimizedNet's names: the same tensors, ready for load_state_dict."""
+    """Return a SimpleNet's state_dict() under OptimizedNet's names: its tensors or copies of them."""
     # TODO: conv1.weight becomes features.0.weight, and so on; every tensor has one new name. Leave *state* as it is.
     # YOUR CODE HERE
     raise NotImplementedError()
@@ -68,8 +68,8 @@ def map_weights(state) -> dict[str, torch.Tensor]:
 # %% [markdown]
 # ## 3.2 One graph
 #
-# A compiler fuses operators: it sees the whole graph, and writes one kernel for a chain of operators that look at each
-# number alone. Convolutions and matrix products stay kernels of a library. If the graph breaks, so does the chain.
+# A compiler fuses operators: it sees the whole graph, and writes one kernel for a chain of elementwise operators, such
+# as ReLU. Convolutions and matrix products stay kernels of a library. If the graph breaks, so does the chain.
 
 
 # %%
@@ -87,8 +87,8 @@ def compile_net(net, backend="inductor") -> Any:
 # ## 3.3 Counting launches
 #
 # A trace holds more events than launches: operators call operators, some only look at memory in another shape, and
-# copies are no kernels. On a CPU, `torch.compile` gives each kernel that it writes a range with `fused` in its name, if
-# `torch._inductor.config.cpp.enable_kernel_profile` is set, as the end of this file does.
+# copies are no kernels. On a CPU, each kernel that `torch.compile` writes is an event with `fused` in its name, if
+# `torch._inductor.config.cpp.enable_kernel_profile` is set, as at the end of this file.
 
 
 # %%
@@ -170,7 +170,7 @@ if __name__ == "__main__":
     from torch._inductor import config as inductor  # takes seconds: not when this file is only imported
 
     torch.set_num_threads(1)  # on shared cores, more threads would wait for other programs
-    inductor.cpp.enable_kernel_profile = True  # without a GPU: a range for each kernel
+    inductor.cpp.enable_kernel_profile = True  # without a GPU: an event for each kernel
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     sizes = {"width": 64, "image_size": 224} if device.type == "cuda" else {"width": 8, "image_size": 64}
     simple, optimized = SimpleNet(sizes["width"]).to(device).eval(), OptimizedNet(sizes["width"]).to(device).eval()

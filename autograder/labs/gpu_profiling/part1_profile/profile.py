@@ -272,7 +272,7 @@ FINDS = {
         "data",
     ),
     "small_work": (
-        "the share of short kernels, their mean, and the idle time that launching costs",
+        "the share of short kernels, the mean of all kernels, and the idle time of launching",
         "work",
     ),
     "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
@@ -360,7 +360,10 @@ ANSWERED = {
         "data",
     ),
     "work": (
-        "Short work, its mean and the cost of launching in answers.json are what the profile says.",
+        (
+            "The share of short work, the mean of all work and the cost of launching in answers.json "
+            "are what the profile says."
+        ),
         "work",
     ),
     "cpu": (

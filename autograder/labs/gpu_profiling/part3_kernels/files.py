@@ -9,7 +9,7 @@ from autograder.lab import Table, Text, Unavailable, Verdict
 from autograder.labs.gpu_profiling.part3_kernels import ncu
 from autograder.labs.gpu_profiling.part3_kernels.judges import RESULTS
 from autograder.labs.gpu_profiling.part3_kernels.launches import study
-from autograder.labs.gpu_profiling.part3_kernels.part import REPORT, part
+from autograder.labs.gpu_profiling.part3_kernels.part import OWN_REPORT, part
 from autograder.model import verdict
 
 
@@ -36,7 +36,7 @@ def fewer_launches(kernel_results: Table) -> Verdict:
         )
     before, after = rows[0]["launches"], compiled[0]["launches"]
     measured = f"{before:g} launches of {rows[0]['net']}, {after:g} of {compiled[0]['net']}"
-    why = "usually nothing was fused, or, on a CPU, the compiled kernels got no ranges of their own"
+    why = "usually nothing was fused, or, on a CPU, the compiled kernels got no events of their own"
     return verdict(
         measured,
         "" if after < before else why,
@@ -51,4 +51,4 @@ def report_holds_kernels(kernel_report: Text) -> Verdict:
         return Unavailable(
             "kernel_report.txt says that there was no ncu; a machine with one can make it"
         )
-    return ncu.holds_kernels(kernel_report, try_=REPORT)
+    return ncu.holds_kernels(kernel_report, try_=OWN_REPORT)

@@ -49,7 +49,7 @@ def _reason(name: str, more: float, *launched: str) -> str:
     if more < 0 and operator:
         return "calls are left out: usually as if inside one that ended, or of another thread"
     if more < 0:
-        fused = "ranges with 'fused' in their names, which the compiler wrote as kernels,"
+        fused = "events with 'fused' in their names, which the compiler wrote as kernels,"
         return f"{fused if 'fused' in name else 'events of category kernel'} are left out"
     if name.startswith(("Mem", "cuda")):
         return "your code counts copies, or calls of the host, which are no kernels"

@@ -101,12 +101,12 @@ def launched(student: Student, rig: Rig, net: Any, images: Any) -> Any:
 
 LAUNCH_HINTS = {
     "calls are left out": "skip an operator only inside one of its own thread that has not ended",
-    "the compiler wrote": "without kernels, count each cpu_op range with 'fused' in its name",
+    "the compiler wrote": "without kernels, count each cpu_op event with 'fused' in its name",
     "kernels": "if the trace has events of category kernel, count these alone",
     "events of category": "count all events of category kernel",
     "launches nothing": "skip operators whose names are in given.NO_WORK",
     "inside another": "skip operators that lie inside another one of their thread",
-    "a range around": "count only ranges with 'fused' in their names",
+    "a range around": "count only events with 'fused' in their names",
 }
 
 

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 else:
     Rig = Any
 
-__all__ = ["LAUNCH", "REPORT", "Rig", "part"]
+__all__ = ["LAUNCH", "OWN_REPORT", "REPORT", "Rig", "part"]
 
 LAUNCH = 'see "What is a launch" in the part 3 handout'
 REPORT = 'see "A report of ncu" in the part 3 handout'
+OWN_REPORT = 'see "Your own report" in the part 3 handout'
 part = Part(
     "part3_kernels",
     writes=[
