@@ -25,7 +25,10 @@ OWED: dict[Waits, tuple[str, str]] = {
     ),
     "gpu": (
         "Points that this device cannot decide",
-        "grade on another one, then perflab settle {folder} OTHER; or do without them (docs/gpu.md)",
+        (
+            "grade on another one (docs/gpu.md), then perflab settle {folder} OTHER; "
+            "or turn their checks off (docs/instructors.md)"
+        ),
     ),
     "again": (
         "Points that are still undecided",
