@@ -45,8 +45,8 @@ from scratch; a submission that was judged is not drawn again, since pairs of th
 Met: the upper end of the rate's 95 % interval is within the target for every kind of noise; "never" is met when it was
 not seen. Rows without a target are for information.
 
-What the gate is asked: to refuse a machine whose every pair has 10 % noise (`bell`; 2 %, since it looks ten times, each
-at 2.8 standard errors). Noise that is made of rare outliers is not asked of it: no {MOST_PAIRS} pairs show what comes
+What the examination of the machine (in the rows: the gate) has to do: refuse a machine whose every pair has 10 % noise
+(`bell`; 2 %, since it looks ten times, each at 2.8 standard errors). Noise that is made of rare outliers is not asked of it: no {MOST_PAIRS} pairs show what comes
 once in fifty, and it opens as its row says. Of such a machine something else is asked, what the gate is there for: that
 its verdicts are right all the same, which winsorising sees to (two rows of A3).
 
