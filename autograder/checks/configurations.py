@@ -171,7 +171,7 @@ def _leaks(printed: float) -> list[Slip]:
     return [
         (
             3 * printed,
-            ": usually it ran in the process of an earlier run, and finds what that run left behind",
+            ": usually two runs share a process, and the second one finds what the first left behind",
         ),
         (
             5 * printed,

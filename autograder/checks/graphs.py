@@ -38,16 +38,19 @@ def graph_problem(
     *runs* counts the graphs of each kind that ran. *built* were made, and *builds* are enough, where they are counted.
     """
     ran = " and ".join(f"{count} {kind}" for kind, count in runs.items())
-    measured = f"{ran} graphs ran in {calls} calls"
+    measured = f"{ran} graphs ran for {many(calls, 'batch')}"
     if builds and built != builds:
-        measured = f"{many(built, 'graph')} built in {calls} calls, and {builds} is right"
+        measured = f"{many(built, 'graph')} built for {many(calls, 'batch')}, and {builds} is right"
     took = f"; a graph takes {noted['parameters']} of {parameters} parameters"
     eager = (
         "no compiled graph ran: usually torch.compile is not called, its result is not used, "
         "or it gets a different backend"
     )
     pieces = "the model is compiled in pieces: several graphs ran in a call"
-    left_out = "some calls ran no compiled graph"
+    left_out = (
+        "some batches ran no compiled graph: usually they are left out, or given to the model "
+        "that is not compiled"
+    )
     problems = (
         (
             noted["breaks"],

@@ -58,7 +58,17 @@ def same_trajectory(
         texts = told_apart(own[at], right[at], 4)
         too_far = [f"{of_losses}: batch {at + 1} has {texts[0]}, and {texts[1]} is right"]
     too_far += [of_weights] * (not moved <= within.weights)
+    why, try_ = _multiplied(student["losses"], baseline["losses"], within) or (why, try_)
     return Failed("; ".join(too_far), why, try_, evidence)
+
+
+def _multiplied(own: Array, right: Array, within: Tolerance) -> tuple[str, str] | None:
+    """Say that the first loss, which no step has changed yet, is a multiple of the right one."""
+    times = round(float(own[0] / right[0])) if own.size and right[0] else 0
+    if times < 2 or abs(own[0] - times * right[0]) > within.losses:
+        return None
+    why = f"the first loss is {times} times the right one: it is multiplied, or added up, before backward()"
+    return why, "loss = criterion(outputs, labels), once for each batch"
 
 
 def told_apart(own: float, right: float, digits: int) -> tuple[str, str]:

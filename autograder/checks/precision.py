@@ -150,7 +150,7 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     nearest = min(apart, key=apart.__getitem__)
     measured = (
         f"losses are {away:.1e} from those of FP32, and {apart[nearest]:.1e} from those of autocast "
-        f"in {nearest}, which this check asks for"
+        f"in {nearest}, the dtype of this check"
     )
     evidence = shares(rounding=apart[nearest] / (NEARER * away)) if away else {}
     if math.isfinite(away) and apart[nearest] <= NEARER * away:
@@ -162,7 +162,7 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     else:
         why = "the losses are rounded neither as FP32 nor as 16 bits under autocast: usually "
         why += f"the dtype is another than {nearest}, or " * (len(halves) == 1)
-        why += "autocast is on for a part of the model only"
+        why += "autocast is not on for the whole model and the loss"
     return Failed(measured, why, try_, evidence)
 
 

@@ -96,7 +96,7 @@ def form_problem(
     names = [tuple(_cell(row[key], key in numbers) for key in columns[:keys]) for row in rows]
     wanted = [it if isinstance(it, tuple) else (it,) for it in expected or []]
     if expected is not None and names != wanted:
-        return _order_problem(names, wanted)
+        return _order_problem(columns[:keys], names, wanted)
     for row in rows:
         odd = [name for name in columns if name not in row] or [
             name for name in row if name not in columns
@@ -111,10 +111,14 @@ def form_problem(
     return ""
 
 
-def _order_problem(names: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any]]) -> str:
+def _order_problem(
+    keys: Sequence[str], names: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any]]
+) -> str:
     """Name the first row that differs, and what is expected from there on."""
     if not names:
-        return f"there are no rows; expected are, in that order, {_some(wanted)}"
+        return (
+            f"there are no rows; expected is a row for each {' and '.join(keys)}: {_some(wanted)}"
+        )
     same = [name == other for name, other in zip(names, wanted, strict=False)]
     alike = [*same, False].index(False)
     if alike == len(wanted):

@@ -72,7 +72,7 @@ FILED: Hints = {
     "not a utilization": "take the share of the time of the steps, as perflab trace prints it",
     "is the largest": "name the cause that takes the largest share of the idle time",
     "' is missing": "add it, with null where the profile does not answer it",
-    "the answers are those": "take the names of the other column: with a GPU, or without one",
+    "the names are those": "take the names from the handout's other column: with a GPU, or without one",
     "of the other form": "take all names from one column: with a GPU, or without one",
     "it is not JSON": "write the file with json.dump(answers, file)",
 }
@@ -282,7 +282,7 @@ class Answers:
             has_gpu = profile.has_gpu(file)
             names = "without one" if has_gpu else "with a GPU"
             why = f"{file.file} holds {'the' if has_gpu else 'no'} work of a GPU"
-            return Failed(f"the answers are those {names}", why, try_)
+            return Failed(f"the names are those for a profile {names}", why, try_)
         passed = []
         for name, question in form.items():
             wanted = question.group in groups or (isinstance(question, Known) and not groups)

@@ -202,7 +202,8 @@ class Group:
             epochs = _epochs(ranks)
             why = division_problem(read, samples, epochs)
             if why and set(read[0]) == set(read[1]):
-                why = f"both processes read the same samples; {why}"
+                whole = all(len(own) == samples * epochs for own in read)
+                why = f"both processes read the {'whole set' if whole else 'same samples'}; {why}"
             if new_order:
                 why = why or order_problem(read, epochs)
             counts = " and ".join(str(len(own)) for own in read)

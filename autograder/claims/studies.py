@@ -48,6 +48,7 @@ PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
 MISSHAPEN = "your code returns other rows than it is asked for, or figures that do not follow from each other"
+NO_ROWS = "your code returns an empty list, or nothing"
 CHANGED = "one run of right code cannot write these rows"
 EPOCHS = {
     "samples": INTEGER,
@@ -161,7 +162,7 @@ class Study:
             form = self.form.shape_problem if loose else self.form.problem
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
             if odd := form(rows, self._expected(evidence)):
-                return Failed(odd, MISSHAPEN, hint_for(odd, FORMS) or COLUMNS)
+                return Failed(odd, MISSHAPEN if rows else NO_ROWS, hint_for(odd, FORMS) or COLUMNS)
             if problem := rule(evidence, *others):
                 if isinstance(problem, str):
                     problem = problem, hint_for(problem, USUAL) or try_

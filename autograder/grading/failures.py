@@ -107,8 +107,8 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     "apart": (
         "the processes did not make the same collective calls",
         (
-            "let all processes make the same collective calls, in one order, with tensors of one size: "
-            "none under an if on the rank"
+            "let all processes make the same collective calls, in one order, with tensors of one size; "
+            "put no such call under an if on the rank"
         ),
     ),
     "left early": (

@@ -184,7 +184,7 @@ class Timeline(Steps):
         return {
             "operator_gaps_over_1ms": {
                 wait: filled,
-                f"{wait}: its operators do not end it": cut,
+                "your code ends a gap at an operator that began during the wait for the loader": cut,
             }
         }
 

@@ -298,7 +298,7 @@ def leave_inputs_alone(exercise: Exercise) -> None:
 def fetch_nothing(exercise: Exercise) -> None:
     exercise.fetches_nothing(
         name="no_host_fetch",
-        try_="torch.where or == in place of if, .item(), float() and .tolist(); return a tensor",
+        try_="leave out if, .item(), float() and .tolist(); where a value decides, use torch.where or a mask",
     )
 
 

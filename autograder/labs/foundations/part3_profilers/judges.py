@@ -74,7 +74,7 @@ RANKED = {
         "divide by the sum of own seconds of all functions, taken before you cut with [:count]",
     ),
     "equal seconds": (
-        "rows with equal seconds must be in the order of their names",
+        "rows with equal seconds must be in the order of their names, with file and line",
         "sort by (-seconds, function), where function is pstats.func_std_string(key)",
     ),
     "function": (

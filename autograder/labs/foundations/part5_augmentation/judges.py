@@ -50,7 +50,8 @@ def draw_problem(pad: int, drawn: Array) -> tuple[str, str, str] | None:
         allowed = SIGMAS * (expected * (1 - 1 / many)) ** 0.5
         if counts.sum() < SAMPLES:
             outside = f"{name} is out of range for {SAMPLES - counts.sum()} of {SAMPLES} samples"
-            why = f"with pad={pad}, offsets must be 0 ... {2 * pad}; gains must be 0.8 ... 1.2"
+            offsets_are = f"with pad={pad}, offsets must be 0 ... {2 * pad}"
+            why = "gains must be 0.8 ... 1.2" if name == "gain" else offsets_are
             return outside, why, evenly
         if (own == own[0]).all():
             measured = f"{name} is the same for {SAMPLES} samples"

@@ -226,7 +226,7 @@ fold.refuses(
 def state(module: Any) -> dict[str, Any]:
     """Return the numbers of a module, and its layers with their modes."""
     layers = {f"layer {name}": id(it) for name, it in module.named_modules() if name}
-    modes = {f"mode of {name}": it.training for name, it in module.named_modules()}
+    modes = {f"mode of {name or 'the model'}": it.training for name, it in module.named_modules()}
     return layers | modes | {name: it.tolist() for name, it in module.state_dict().items()}
 
 

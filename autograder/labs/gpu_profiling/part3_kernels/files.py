@@ -16,7 +16,8 @@ from autograder.model import verdict
 def _nets(rows: Sequence[Row]) -> str:
     first = [str(row["net"]) for row in rows[:2]]
     right = ["SimpleNet", "OptimizedNet"]
-    return f"the first rows are {first}, and {right} is right" * (first != right)
+    came, asked = " and ".join(first), " and ".join(right)
+    return f"the first rows are of {came}; they must be of {asked}" * (first != right)
 
 
 csv_is_consistent = study.is_consistent(

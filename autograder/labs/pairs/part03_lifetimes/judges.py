@@ -160,7 +160,7 @@ def mean_of_means(chunks: Any, sizes: Any, repeats: int) -> Any:
 
 def retained(graphs: int) -> Failed | None:
     """Fail a loop in which so many *graphs* of earlier steps were alive when the model was called."""
-    measured = f"{many(graphs, 'earlier graph')} alive when the model is called again; 0 are right"
+    measured = f"{many(graphs, 'earlier graph')} alive when the model is called again; none may be"
     why = "a graph is kept after its backward(), as by retain_graph=True"
     return Failed(measured, why, "backward() without retain_graph") if graphs else None
 

@@ -271,7 +271,7 @@ def falls_back(sources: Pair) -> Verdict:
         if got != expected and not read:
             never = expected == "cifar10" and not came["sets"]
             why = "your code does not call CIFAR10(...)" if never else cause
-            return Failed(f"{measured}, and {expected} is right", why, step)
+            return Failed(f"{measured}; it must give {expected}", why, step)
         if came["elsewhere"]:
             measured = f'make_data("{data}", folder="/tmp/x") downloads, but not into "/tmp/x"'
             why = "CIFAR10(...) does not get the argument folder as root"

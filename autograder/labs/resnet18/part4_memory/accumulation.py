@@ -238,8 +238,9 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
         why, try_ = "groups of equal batches are already wrong", "fix equals_a_large_batch first"
     verdict = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
     sizes = group["sizes"]
-    short = f", the last one of {many(sizes[-1], 'sample')}" * (sizes[-1] != sizes[0])
-    case = f"{len(sizes)} batches of {sizes[0]} samples{short}, in groups of {group['steps']}"
+    short = f", and one of {many(sizes[-1], 'sample')}" * (sizes[-1] != sizes[0])
+    equal = sizes.count(sizes[0])
+    case = f"{equal} batches of {sizes[0]} samples{short}, in groups of {group['steps']}"
     own, right = _taken(groups, name)
     taken = many(own, "step") + f", and {right} are right" * (own != right)
     return replace(verdict, measured=f"{case}: {taken}; {verdict.measured}")
