@@ -146,7 +146,7 @@ class StatisticsHeld:
 
 
 def run_checkpointed(segment, x) -> torch.Tensor:
-    """Return segment(x), where segment is an nn.Module, and keep nothing but x for the backward pass.
+    """Return segment(x), where segment is an nn.Module; in train(), keep nothing but x for the backward pass.
 
     Outputs, gradients (of every parameter, and of x if it requires one) and running statistics are those of segment(x),
     in train() and in eval(), with dropout or without, whether or not x requires a gradient, and however often
@@ -208,7 +208,7 @@ def compare_checkpointing(make_training, loader, device, folder=".") -> list[dic
     all samples of the epoch), slowdown (throughput of Standard / throughput), device (its name).
     Writes checkpointing_results.csv and checkpointing_comparison.png into folder.
     """
-    # TODO: warm each model up with a few batches, and take saved_mb, on a training of its own; keep nothing of it.
+    # TODO: warm each model up with a few batches, take saved_mb of it, and throw it away.
     # TODO: measure one epoch from fresh weights, with train_epoch_with_accumulation.
     # TODO: one panel per quantity in PANELS, one bar per row; leave the peak's out without a GPU.
     ### BEGIN SOLUTION

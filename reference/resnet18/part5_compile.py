@@ -151,7 +151,7 @@ def warm_up(model, loader, criterion, optimizer, device, use_amp=False) -> None:
 # %% [markdown]
 # ## 5.3 What it gains, and what it costs first
 #
-# Two figures that must not be mixed: how fast a compiled epoch is, and how long the cold start takes before it.
+# Do not mix two numbers: the throughput of a compiled epoch, and the seconds of the cold start before it.
 
 # %%
 COLUMNS = ["model", "throughput", "epoch_time", "compile_s", "loss", "speedup", "device"]
@@ -170,7 +170,8 @@ def compare_compile(
     throughput of Eager), device (its name).
     Writes compile_results.csv and compile_comparison.png into folder.
     """
-    # TODO: warm each model up and time that; then measure one epoch from fresh weights, with train_epoch_compiled.
+    # TODO: warm each model up, and time the warm-up of the compiled one.
+    # TODO: then measure one epoch of each from fresh weights, with train_epoch_compiled.
     # TODO: one panel per quantity in PANELS, one bar per row.
     ### BEGIN SOLUTION
     rows: list[dict[str, Any]] = []

@@ -2,7 +2,7 @@
 # # Part 6: everything together
 #
 # Five parts improved one thing each. Now you write one program with all of it, a fair comparison, and a report of
-# measured figures only. There are two programs:
+# measured numbers only. There are two programs:
 #
 # | file | what it does |
 # |---|---|
@@ -91,7 +91,7 @@ def compare_all(configurations, script="optimized_training.py", folder=".") -> l
 
 
 def summarize(rows) -> dict[str, Any]:
-    """Return what the summary of a report says. The three figures compare with the first row.
+    """Return what the summary of a report says. The three numbers compare with the first row.
 
     fastest               the configuration with the highest throughput
     speedup               its throughput / the first row's

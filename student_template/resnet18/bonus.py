@@ -85,7 +85,7 @@ def largest_batch(make_training, image_size, budget) -> int:
 
 # %%
 def timed(function=None, *, synchronize=None):
-    """Note how long each call of a function takes, in seconds, in the list `seconds` of what is returned.
+    """Note how long each call of a function takes, in seconds, in the list `seconds` of the decorated function.
 
     @timed, or @timed(synchronize=torch.cuda.synchronize) for a device that works while the host goes on:
     `synchronize()` is called before each reading of the clock.

@@ -2,7 +2,7 @@
 
     python optimized_training.py --workers 2 --amp --save model.pt
 
-The last line of the output is a JSON object with the figures of the run.
+The last line of the output is a JSON object with the numbers of the run.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def peak_memory_mb(device) -> float:
 
 
 def main(argv=None) -> None:
-    """Train as the command line says; write the weights if asked, and print the figures as one line of JSON.
+    """Train as the command line says; write the weights if asked, and print the numbers as one line of JSON.
 
     losses          the mean loss of each epoch, a list; loss: that of the last one
     accuracy        percent of the samples of the last epoch, 0 to 100
@@ -103,7 +103,7 @@ def main(argv=None) -> None:
     peak_memory_mb  from peak_memory_mb(device)
     device          from given.device_name
     """
-    # TODO: read_options(argv); the loader, the training and a GradScaler for the device.
+    # TODO: read_options(argv); the loader, the training and a GradScaler for the device (with bfloat16: enabled=False).
     # TODO: warm up, and time that; then all epochs.
     # TODO: --save writes the state_dict of the plain model, whatever was trained in its place.
     # YOUR CODE HERE

@@ -74,7 +74,7 @@ def second_epoch(loader, step, device) -> dict[str, Any]:
 def make_loader_optimized(dataset, batch_size, device, num_workers=0, seed=0) -> DataLoader:
     """Return a DataLoader that shuffles by the seed, reads ahead with num_workers processes, and keeps them.
 
-    pin_memory if the device is a GPU; persistent_workers and a prefetch_factor if there are workers.
+    pin_memory if the device is a GPU; persistent_workers if there are workers, with a prefetch_factor if you like.
     """
     # TODO: a torch.Generator with the seed decides the order.
     # TODO: no argument that num_workers=0 does not allow; no sample is dropped.

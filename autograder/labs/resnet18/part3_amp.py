@@ -176,7 +176,7 @@ bare = TrainingLoop(  # whoever errs with the scaler returns the metrics all the
 full.follows(
     "fp32_is_untouched",
     UNTOUCHED,
-    says="Without use_amp the training is plain FP32 and does not use a scaler.",
+    says="Without use_amp the training is plain FP32, and the argument scaler is not used.",
     words={
         "short": precision.CLIPPED_ALL_THE_SAME,
         "still": (
@@ -346,7 +346,7 @@ study.is_pictured(FIGURE)
 
 @part.check(basis="outputs", needs=[follows_fp32])
 def amp_is_faster(amp: Timed, bar: Bar) -> Verdict:
-    """AMP trains faster than FP32, by at least {bar}."""
+    """AMP trains at least {bar} as fast as FP32."""
     why = "usually too little is in half precision, or the host waits at every step"
     try_ = "fix half_precision_where_it_helps and no_wait_per_step first"
     return speedup.at_least(amp, bar, why=why, try_=try_)
@@ -354,7 +354,7 @@ def amp_is_faster(amp: Timed, bar: Bar) -> Verdict:
 
 @part.check(basis="outputs", needs=[follows_fp32])
 def amp_saves_memory(bar: Bar, device: Device, large_batches: Pair, idle: Pair) -> Verdict:
-    """AMP needs less memory than FP32, by at least {bar}."""
+    """AMP saves memory: FP32 needs at least {bar} as much."""
     moved = numerics.update(large_batches)
     if not moved.error <= LARGE:
         measured = f"the change of the weights is {numerics.off(moved.error, LARGE)}"

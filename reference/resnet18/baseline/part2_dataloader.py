@@ -1,4 +1,4 @@
-"""The starting point: one process does all of it, and a clock that starts when the batch is there.
+"""The starting point: `make_loader_optimized` has no workers, and the clock starts when the batch is there.
 
 Yours is compared with its loader. Its measurement is the usual one: run `python -m baseline.part2_dataloader`, and
 compare throughput with epoch_time.

@@ -1,4 +1,4 @@
-"""Part 3 before the work: FP32 whatever is asked for, one wait for the device at every step, honest timing.
+"""Part 3 before the work: FP32 whatever is asked for, two waits for the device at every step, honest timing.
 
 Yours is compared with it: the same losses in FP32, nearly the same in mixed precision, and faster on a GPU.
 """

@@ -31,7 +31,8 @@ group.same(
     hints={"both ranks:": ("a short batch counts as much as a full one", SUMS)},
 )
 group.divides_samples(
-    "In each epoch every sample goes to one process, and the order is new.",
+    "In each epoch every sample goes to one process, "
+    "except those that DistributedSampler repeats; the order is new.",
     "DistributedSampler, and sampler.set_epoch(epoch) before each epoch",
     new_order=True,
 )

@@ -131,7 +131,7 @@ questions.knows(
 )
 questions.knows(
     "finds_the_top_operators",
-    "analyse_trace names the three operators with the most self time.",
+    "analyse_trace names the three operators with the most own time.",
     "top",
     try_="own_times(events).most_common(3), where events is all of load_events(file)",
 )

@@ -299,7 +299,7 @@ comparing.is_measured(
     _compared,
     says=(
         "compare_configurations measures the second epoch of four loaders, "
-        "each with one more option."
+        "made with the options of the four configurations."
     ),
     try_=COLUMNS,
     shows=["throughput"],

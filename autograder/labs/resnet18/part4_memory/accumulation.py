@@ -155,7 +155,7 @@ LOSSES = 2e-5  # relative: no step moves the weights there
 
 @part.check(basis="outputs", compared="weights")
 def equals_a_large_batch(groups: Pair) -> Verdict:
-    """In train() and without BatchNorm, a group of equal batches takes the step of one large batch."""
+    """In train() and without BatchNorm, a group of batches of the same size takes the step of one large batch."""
     if not groups.student.values["trained"]:
         why = "the model came in eval(), where BatchNorm and dropout do not train"
         return Failed("it trained in eval()", why, "model.train() before the first batch")
@@ -235,7 +235,10 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     group = groups.baseline.values["groups"][GROUPS.index(name)]
     whole = numerics.update(groups, "even_weights", "even_start").error <= UPDATE
     if name != GROUPS[0] and not whole:
-        why, try_ = "groups of equal batches are already wrong", "fix equals_a_large_batch first"
+        why, try_ = (
+            "groups of batches of the same size are already wrong",
+            "fix equals_a_large_batch first",
+        )
     verdict = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
     sizes = group["sizes"]
     short = f", and one of {many(sizes[-1], 'sample')}" * (sizes[-1] != sizes[0])

@@ -278,6 +278,6 @@ study.is_pictured(FIGURE)
 # The bar comes first: without one, nothing is built in vain.
 @part.check(basis="outputs", needs=[follows_eager])
 def compiled_is_faster(bar: Bar, compiled: Timed) -> Verdict:
-    """The compiled model trains faster than the eager one, by at least {bar}."""
+    """The compiled model trains at least {bar} as fast as the eager one."""
     why = "usually graphs break or are built again, or the host waits at every step"
     return speedup.at_least(compiled, bar, why=why, try_="fix one_graph_a_batch first")

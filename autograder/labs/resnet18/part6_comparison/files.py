@@ -15,7 +15,7 @@ from autograder.traces.words import many
 
 study.is_consistent(
     lambda rows: configurations.row_problem(rows) or configurations.implausible(rows),
-    says="The submitted optimization_results.csv has six rows of figures that are possible and fit each other.",
+    says="The submitted optimization_results.csv has six rows of numbers that are possible and fit each other.",
 )
 study.is_pictured(DASHBOARD, name="dashboard_is_a_picture")
 
@@ -56,7 +56,7 @@ def report_is_complete(optimization_report: Text) -> Verdict:
 
 @part.check(basis="artefact")
 def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
-    """Each figure of the report is in optimization_results.csv; the summary has before and after."""
+    """The report's numbers agree with optimization_results.csv; the summary has those that the handout asks for."""
     units = configurations.RESULTS.units
     figures, wrong = report.figures(optimization_report, optimization_results, units)
     if wrong:
@@ -96,7 +96,7 @@ def _first_is_fastest(results: Table) -> bool:
 
 
 BY_NAME = (
-    'write it by its name, {AMP.speedup}, or quote it: see "Figures by name" in the part 6 handout'
+    'write it by its name, {AMP.speedup}, or quote it: see "Numbers by name" in the part 6 handout'
 )
 SUMMED_UP = (
     "write the throughput before and after, and the speedup: "
@@ -109,12 +109,12 @@ EVIDENCE = {
 }
 
 
-ITEMS = "write one item for each, with a figure of the table such as {Baseline.data_wait}"
+ITEMS = "write one item for each, with a number of the table such as {Baseline.data_wait}"
 
 
 @part.check(basis="artefact")
 def bottlenecks_have_evidence(optimization_report: Text) -> Verdict:
-    """Data loading, compute and memory are each discussed as bottlenecks, with a figure of the table."""
+    """Data loading, compute and memory are each discussed as bottlenecks, with a number of the table."""
     cuts = report.points(report.below(optimization_report.text, HEADINGS["Bottlenecks Identified"]))
     if any(map(_apart, cuts)):
         return Passed(f"{', '.join(EVIDENCE)}: each with a figure")

@@ -155,7 +155,7 @@ def _option(
 
 @part.check(basis="outputs", compared="losses and weights")
 def accumulates(accumulated: Pair, plain: Pair) -> Verdict:
-    """--accumulate N takes the step of one large batch for each N batches, and for a shorter last group."""
+    """--accumulate N takes a step with the mean gradient of each N batches, and of a shorter last group."""
     why = "the step of a group is not the mean over its samples, or the last group is dropped"
     try_ = "divide each loss by its group's samples, and step once more if batches are left"
     return _follows(accumulated, why, try_, plain=plain)
@@ -199,7 +199,7 @@ _option(
 )
 _option(
     "trains_in_half_precision",
-    "--amp runs passes in half precision, and the losses follow FP32.",
+    "--amp runs forward passes in float16 or bfloat16, and the losses follow FP32.",
     "half",
     "--amp",
     NO_SCALER,
@@ -219,7 +219,8 @@ _option(
 )
 _option(
     "options_work_together",
-    "--amp, --accumulate N and --checkpoint at once still take the step of one large batch.",
+    "With --amp, --accumulate N and --checkpoint at once, "
+    "a step still has the mean gradient of its N batches.",
     "together",
     "--amp --accumulate N --checkpoint",
     "with --amp, --accumulate N and --checkpoint, one option disables another",
