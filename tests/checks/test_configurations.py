@@ -135,7 +135,7 @@ def test_an_empty_builds_on_may_be_none():
         pytest.param({}, "", id="copied"),
         pytest.param(
             {"AMP": {"throughput": 720.0}},
-            "usually it ran in the process of an earlier run",
+            "usually two runs share a process",
             id="left by an earlier run",
         ),
         pytest.param(

@@ -107,7 +107,9 @@ def test_rows_are_named_from_the_first_difference_on():
     [
         pytest.param([{"precision": "FP32", "throughput": 1.5}], "", id="right"),
         pytest.param([{"throughput": 1, "precision": "FP32"}], "", id="columns in another order"),
-        pytest.param([], "there are no rows; expected are, in that order, FP32", id="none"),
+        pytest.param(
+            [], "there are no rows; expected is a row for each precision: FP32", id="none"
+        ),
         pytest.param(
             [{"precision": "AMP"}],
             "row 1 is AMP; expected from this row on, in that order: FP32",

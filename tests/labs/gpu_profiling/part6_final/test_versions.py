@@ -98,7 +98,7 @@ def test_a_fast_version_learns_as_the_first_one_does(table, words):
 
 COPIED = {
     "copied": ({}, ""),
-    "tripled": ({"throughput": 300.0}, "it ran in the process of an earlier run"),
+    "tripled": ({"throughput": 300.0}, "two runs share a process"),
     "halved": ({"throughput": 50.0}, "another run took its cores"),
     "embellished": ({"throughput": 120.0}, "and its run printed 100"),
     "another share": (
