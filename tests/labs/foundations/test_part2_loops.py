@@ -61,4 +61,7 @@ def test_a_file_with_other_functions_fails():
     found = part.checks["csv_is_consistent"].judge(checks.read(data.encode(), "loop_speedups.csv"))
 
     assert isinstance(found, Failed)
-    assert "the rows are mine; expected running_clipped_mean" in found.measured
+    assert (
+        "row 1 is mine; expected from this row on, in that order: running_clipped_mean"
+        in found.measured
+    )

@@ -54,7 +54,7 @@ WHOLE = {
     "whole, in half precision": (seen(("forward", 0, True), ("backward", 0, True)), True, ""),
     "eager": (seen(forward=0, backward=0), False, "no compiled graph ran"),
     "in three pieces": (seen(forward=30, backward=30), False, "in pieces"),
-    "one batch short": (seen(forward=9, backward=9), False, "some calls ran no"),
+    "one batch short": (seen(forward=9, backward=9), False, "some batches ran no"),
     "one layer": (seen(parameters=2), False, "only a part of the model"),
     "half where float32 is asked for": (
         seen(("forward", 0, True)),
