@@ -63,7 +63,7 @@ def compare_configurations(run, samples, batch_size, device, folder=".") -> list
     ValueError before the first run if ACCUMULATE does not divide batch_size. Writes distributed_results.csv, and
     distributed_comparison.png: three panels, throughput, speedup and memory_mb, with a bar for each row.
     """
-    # TODO: the same samples, epochs and samples of a step in every run.
+    # TODO: every run has the same `samples` and epochs, and its steps have equally many samples.
     ### BEGIN SOLUTION
     if batch_size % ACCUMULATE:
         raise ValueError(f"a batch of {batch_size} does not divide into {ACCUMULATE} equal ones")
@@ -142,7 +142,7 @@ HERE = Path(__file__).parent
 
 
 def launch(program=PROGRAM, **options) -> dict[str, Any]:
-    """Start a program in a process for each GPU, or in two; return the figures that it writes."""
+    """Start a program in a process for each GPU, or in two; return the numbers that it writes."""
     words = []
     for name, value in options.items():
         if value is not False:

@@ -25,7 +25,7 @@ from given import make_datasets, make_training, peak_mb, profiled, read_options
 def join() -> torch.device:
     """Join the group that the environment describes; return the device of this process.
 
-    If each of the LOCAL_WORLD_SIZE processes of this machine has a GPU: nccl, and GPU number LOCAL_RANK. Else: gloo,
+    If each of the LOCAL_WORLD_SIZE processes on this machine has a GPU: nccl, and GPU number LOCAL_RANK. Else: gloo,
     and the CPU.
     """
     # TODO: init_process_group takes rank and size from the environment.
@@ -43,7 +43,8 @@ def join() -> torch.device:
 def make_loader(dataset, batch_size, workers, device) -> tuple[DataLoader[Any], DistributedSampler[Any]]:
     """Return a loader of this process's share, shuffled, and its sampler.
 
-    *workers* processes load data and stay for all epochs. Memory is pinned only if *device* is a GPU.
+    *workers* processes load data and stay for all epochs. Memory is pinned if *device* is a GPU, and only then; the
+    number of workers does not matter for this.
     """
     # TODO: DistributedSampler asks the group for rank and size.
     ### BEGIN SOLUTION
@@ -103,7 +104,7 @@ def evaluate(model, dataset, batch_size, device) -> float:
 
 
 def train(options, device) -> dict[str, Any]:
-    """Train as the options say; return the figures of the whole group.
+    """Train as the options say; return the numbers of the whole group.
 
     samples   of an epoch, of all processes
     steps     of the optimizer, in all epochs
@@ -157,7 +158,7 @@ def train(options, device) -> dict[str, Any]:
 
 
 def main(argv=None) -> None:
-    """Train as one process of the group; the process of rank 0 alone writes the figures, one JSON object.
+    """Train as one process of the group; the process of rank 0 alone writes the numbers, one JSON object.
 
     The group is destroyed at the end, also after an exception.
     """

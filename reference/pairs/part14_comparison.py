@@ -91,7 +91,8 @@ def verdict(row, iterations):
 def regressions(before, after, tolerance=0.05):
     """Return the names of pairs in both tables (lists of rows) whose optimized side got worse at its goal.
 
-    Worse: the figure of the goal is more than 1 + tolerance times what it was. ValueError for rows of two devices.
+    Worse: the goal's number (see the TODO) is more than 1 + tolerance times what it was. ValueError for rows of two
+    devices.
     """
     # TODO: optimized_ms or optimized_mb, by the goal.
     ### BEGIN SOLUTION

@@ -30,8 +30,9 @@ from given import device_name, make_loader, make_training, workload
 # ## 3.1 The training loop
 #
 # Float16 has few exponent bits: gradients below 6e-8 become zero. A gradient scaler multiplies the loss by a large
-# number, hence by the chain rule every gradient too, and divides it out again before the optimizer uses them. If that
-# overflows, the scaler skips the step and halves its number. The order is always the same:
+# number. By the chain rule, this multiplies every gradient, too. The scaler divides the gradients by the same number
+# before the optimizer uses them. If a gradient overflows, the scaler skips the step and halves its number. The order is
+# always the same:
 #
 #     scale(loss).backward()  ->  unscale_  ->  clip  ->  step  ->  update
 #

@@ -71,7 +71,8 @@ def covered(events) -> float:
 def own_times(operators) -> dict[str, float]:
     """Return the own time of each name, in microseconds.
 
-    `operators` are here all events of category "cpu_op", c10d:: calls, too.
+    `operators` has all events of category "cpu_op", also calls of c10d::, and the result has their names, too. Leave
+    those names out in `summarise`.
     """
     # TODO: the last helper. Of two with the same start, the longer one surrounds the other.
     # YOUR CODE HERE
@@ -100,8 +101,8 @@ def summarise(events) -> dict[str, Any]:
 # %% [markdown]
 # ## 1.3 Who waits for whom
 #
-# A collective ends when all processes have taken part. The process that comes first waits, and its trace shows a long
-# transfer.
+# A collective ends when all processes have taken part. The process that comes first waits. In its trace the collective
+# is long, because it contains this waiting.
 
 
 # %%
@@ -155,7 +156,7 @@ def answers(traces) -> dict[str, Any]:
     names = ("compute", "communication", "exposed")
     shares = {f"{name}_percent": 100 * figures[f"{name}_ms"] / figures["step_ms"] for name in names}
     steps = [it for it in traces[0] if it.get("cat") == "user_annotation" and "ProfilerStep" in it["name"]]
-    much = 0.1 * len(steps) * figures["step_ms"]  # less than a tenth of the steps is no slow rank
+    much = 0.1 * len(steps) * figures["step_ms"]  # a tenth of all steps' time: if each rank waits less, none is slow
     slow_rank = first["rank"] if last["waiting_ms"] >= much else "none"
     return {"top_operators": figures["top_operators"], **shares, "slow_rank": slow_rank}
 

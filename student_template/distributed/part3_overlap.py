@@ -39,7 +39,7 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Be called during backward, when the gradient of a parameter is there."""
-        # TODO: one gradient less is missing in its bucket; send the buckets that are complete now, in their order.
+        # TODO: its bucket now misses one gradient less. While the next bucket in order misses none, send it.
         # YOUR CODE HERE
         raise NotImplementedError()
 

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Part 11: batches, not samples
 #
-# A DataLoader asks a data set for one sample after the other, and puts them together again. Where samples are rows of
-# a table, that is a batch taken apart for nothing: 64 calls of `transform` for one row each cost far more than one
-# call for 64 rows. A data set with `__getitems__` is asked for a whole batch at once. Workers then hide what is left.
+# A DataLoader asks a data set for one sample after the other, and stacks them. If samples are rows of a table, this is
+# slow: 64 calls of `transform`, each with one row, take far longer than one call with 64 rows. If the data set has
+# `__getitems__`, the DataLoader asks it for a whole batch at once. Workers then hide what is left.
 
 # %%
 from __future__ import annotations

@@ -11,7 +11,7 @@ from given import device_name
 
 
 def compare_configurations(run, samples, batch_size, device, folder=".") -> list[dict[str, Any]]:
-    """Switch on one thing after the other, and keep the batch; figures become texts, and nothing is drawn."""
+    """Switch on one thing after the other, and keep the batch; numbers become texts, and nothing is drawn."""
     rows: list[dict[str, Any]] = []
     options: dict[str, Any] = {}
     changes = {

@@ -1,4 +1,4 @@
-"""train_distributed.py before the work: each batch communicates, and the figures are those of one process.
+"""train_distributed.py before the work: each batch communicates, and the numbers are those of one process.
 
 Yours is compared with one process on the joined batches.
 """
@@ -18,7 +18,7 @@ from given import make_datasets, make_training, peak_mb, profiled, read_options
 
 
 def main(argv=None) -> None:
-    """Train; every process writes its own figures into the one file."""
+    """Train; every process writes its own numbers into the one file."""
     options = read_options(argv)
     dist.init_process_group()
     on_gpu = torch.cuda.device_count() >= dist.get_world_size()

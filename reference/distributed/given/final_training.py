@@ -30,7 +30,7 @@ def read_options(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=1280, help="of an epoch, of all processes together")
     parser.add_argument("--batch-size", type=int, default=32, help="of each process, in one pass")
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--result", metavar="FILE", help="rank 0 writes the figures there")
+    parser.add_argument("--result", metavar="FILE", help="rank 0 writes the numbers there")
     parser.add_argument("--profile", metavar="FILE", help="record one more epoch; rank 0 writes its trace there")
     options = parser.parse_args(argv)
     step = int(os.environ.get("WORLD_SIZE", "1")) * options.batch_size * options.accumulate

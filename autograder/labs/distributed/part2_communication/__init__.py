@@ -306,7 +306,7 @@ advice.same(
     families=(),
     oracle=stories.advised,
     name="advises_what_helps",
-    says="advise returns the first advice whose condition holds, also if a figure equals the limit.",
+    says="advise returns the first advice whose condition holds, also if a number equals the limit.",
     why=stories.ADVICE,
     try_="take the conditions in the handout's order, with < and > exactly as they stand there",
 )

@@ -1,4 +1,4 @@
-"""The files that are handed in: the table and its figure, two traces, and documents with figures of the table."""
+"""The files that are handed in: the table and its figure, two traces, and documents with numbers of the table."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ HEADINGS = {
     "What all of them are worth": r"\ball\b|together",
     "Communication": r"communicat",
     "More processes": r"more processes|scal",
-    "What the figures do not show": r"not show",
+    "What the numbers do not show": r"not show",
 }
 LEAST, MOST = 800, 1300  # words
 FIGURES, ROWS, MEASURES = 6, 4, 3  # at least
-TYPED = "name each figure as the table does, {+ AMP.speedup}, and type none by hand"
+TYPED = "write each number by its name in the table, {+ AMP.speedup}, and type none by hand"
 FORM = {
     "nothing below": "write under each heading of the template",
     "no heading": "keep the headings of the template, and write under each of them",
@@ -80,9 +80,9 @@ def analysis_has_its_form(analysis: Text, distributed_results: Table) -> Verdict
     if not why and wrong:
         measured, why = _unknown(wrong)
     elif not why:
-        measured = f"{measured}, {len(named)} figures of {len(rows)} rows by their names"
+        measured = f"{measured}, {len(named)} numbers of {len(rows)} rows by their names"
         few = len(named) < FIGURES or len(rows) < ROWS
-        why = f"the text must have at least {FIGURES} figures of {ROWS} rows" * few
+        why = f"the text must have at least {FIGURES} numbers of {ROWS} rows, by their names" * few
     return hinted(verdict(measured, why, TYPED), FORM)
 
 
@@ -98,15 +98,17 @@ def recommendations_have_figures(recommendations: Text, distributed_results: Tab
     cuts = report.points(recommendations.text)
     counts = (sum(report.names(point) > 0 for point in cut) for cut in cuts)
     count = max(counts, default=0)
-    measured = f"{count} changes with a figure, {len(named)} figures in all"
-    why = f"{MEASURES} changes must be there, each with a figure" * (count < MEASURES)
+    measured = f"{count} changes with a number, {len(named)} numbers in all"
+    why = f"{MEASURES} changes must be there, each with a number by its name" * (count < MEASURES)
     return verdict(
-        measured, why, "name a figure of the table in each of three changes, {+ AMP.speedup}"
+        measured,
+        why,
+        "write a number of the table by its name in each of three changes, {+ AMP.speedup}",
     )
 
 
 def _unknown(wrong: list[str]) -> tuple[str, str]:
-    return f"{len(wrong)} figures that the table does not have", report.listed(wrong)
+    return f"{len(wrong)} numbers that the table does not have", report.listed(wrong)
 
 
 # --- two GPUs ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ PROGRAM = "train_distributed.py"
 FIGURE = "distributed_comparison.png"
 TRACES = ("before_trace.json.gz", "after_trace.json.gz")
 PROSE = ("analysis.md", "recommendations.md")
-WRITE = "write it, with the figures of your table by their names"
+WRITE = "write it, with the numbers of your table by their names"
 part = Part(
     "part6_final",
     writes=["compare_configurations"],

@@ -247,5 +247,5 @@ def options_do_what_they_say(
 
 @part.check(basis="report")
 def one_process_writes(plain: Pair) -> Verdict:
-    """Rank 0 alone writes the figures of all processes and the times of the slowest; no process group is left."""
+    """Rank 0 alone writes the numbers of all processes and the times of the slowest; no process group is left."""
     return same(plain, ROUNDED, *WRITTEN)

@@ -119,7 +119,7 @@ def finds_the_busy_share(shares: Pair) -> Verdict:
 
 
 COPIED = {
-    "took its cores": "run one version at a time by subprocess.run(...), and copy each figure of its run unchanged",
+    "took its cores": "run one version at a time by subprocess.run(...), and copy each number of its run unchanged",
     "an earlier run": "start a new process for each version: subprocess.run(...)",
     "another Python": "begin the command with sys.executable",
     "its profile shows": "call busy_percent(version['profile']) when that version's run has ended",
@@ -183,7 +183,7 @@ study = Study(
 study.is_measured(
     "compares_versions",
     _compared,
-    says="compare_versions runs each version in a new process; rows and CSV hold their figures; a failed run raises.",
+    says="compare_versions runs each version in a new process; rows and CSV hold their numbers; a failed run raises.",
     try_=TABLE,
     shows=["throughput"],
 )

@@ -107,7 +107,7 @@ def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tu
         return f"{written} words", f"{LEAST} to {MOST} are needed, without tables and code blocks"
     named, wrong = report.figures(reflection, table, VERSIONS.units)
     if wrong:
-        return f"{many(len(wrong), 'figure')} not in the table", report.listed(wrong)
-    measured = f"{written} words, {len(named)} figures of the table"
-    short = f"the reflection has too few figures: {FIGURES_NAMED} of the table are needed"
+        return f"{many(len(wrong), 'number')} not in the table", report.listed(wrong)
+    measured = f"{written} words, {len(named)} numbers of the table"
+    short = f"the reflection has too few numbers: {FIGURES_NAMED} of the table are needed"
     return measured, short if len(named) < FIGURES_NAMED else ""

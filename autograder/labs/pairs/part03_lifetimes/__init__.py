@@ -386,7 +386,7 @@ def small_batch(student: Student, rig: Rig) -> Any:
 
 @part.check(basis="outputs", needs=[accumulate_is_right])
 def accumulate_needs_little(large_batch: Pair, small_batch: Pair) -> Verdict:
-    """accumulate of 16,384 rows in 16 parts needs at most 25% of the whole batch's memory, measured from outside."""
+    """accumulate of 16,384 rows in 16 parts needs at most 25% of the slow version's memory, measured from outside."""
     why = "the graphs of several parts are alive at once: their losses are added up, and backward() comes at the end"
     try_ = "call backward() for the loss of each part, before the next part goes forward"
     verdict = judges.needs_less(large_batch, small_batch, 0.25, why, try_)

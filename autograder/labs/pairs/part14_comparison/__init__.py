@@ -208,7 +208,7 @@ tables.same(
             "use the argument tolerance, and no number of your own",
         ),
         "just above the tolerance": (
-            "the tolerance must be a share of the figure before, not of the figure after",
+            "the tolerance must be a share of the number before, not of the number after",
             "after > before * (1 + tolerance)",
         ),
         "at the tolerance": (
@@ -217,7 +217,7 @@ tables.same(
         ),
         "": (
             (
-                "optimized_ms must decide for time and optimized_mb for memory, and no figure of "
+                "optimized_ms must decide for time and optimized_mb for memory, and no number of "
                 "the baseline, with a tolerance of 0.05 if none is given"
             ),
             "after > before * (1 + tolerance), for the column of the goal",
@@ -230,7 +230,7 @@ tables.same(
 
 consistent = study.is_consistent(
     judges.verdict_problem,
-    says="pairs.csv has the handout's columns; ratios follow from the figures, verdicts are about the goal, "
+    says="pairs.csv has the handout's columns; ratios follow from the numbers, verdicts are about the goal, "
     "and all rows name one device.",
     try_="fix compares_both first if it fails; then run part14_comparison.py, and submit its file",
 )

@@ -117,7 +117,7 @@ def bottlenecks_have_evidence(optimization_report: Text) -> Verdict:
     """Data loading, compute and memory are each discussed as bottlenecks, with a number of the table."""
     cuts = report.points(report.below(optimization_report.text, HEADINGS["Bottlenecks Identified"]))
     if any(map(_apart, cuts)):
-        return Passed(f"{', '.join(EVIDENCE)}: each with a figure")
+        return Passed(f"{', '.join(EVIDENCE)}: each with a number of the table")
     why = "fewer than three items with a figure: one item stands for two"
     points = [point for cut in cuts for point in cut]
     for name, pattern in EVIDENCE.items():

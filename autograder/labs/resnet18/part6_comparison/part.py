@@ -24,7 +24,7 @@ part = Part(
     tables=[RESULTS],
     made_by={
         PROGRAM: 'write it: see "The program" in the part 6 handout',
-        REPORT: 'write it, with the figures of your table: see "The report" in the part 6 handout',
+        REPORT: 'write it, with the numbers of your table: see "The report" in the part 6 handout',
     },
 )
 
