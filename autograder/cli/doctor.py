@@ -165,10 +165,14 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
     _gpu,
     _tool("c++", "torch.compile", "apt-get install g++"),
     _tool(
-        "nsys", "labs with Nsight Systems", "install Nsight Systems; its points stay owed without"
+        "nsys",
+        "profiles by Nsight Systems",
+        "install Nsight Systems to record them; grading does not need it",
     ),
     _tool(
-        "ncu", "labs with Nsight Compute", "install Nsight Compute; its points stay owed without"
+        "ncu",
+        "profiles by Nsight Compute",
+        "install Nsight Compute to record them; grading does not need it",
     ),
 )
 REQUIRED = {"Python", "torch", "torchvision"}
