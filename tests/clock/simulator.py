@@ -39,8 +39,10 @@ Noise is the sd of one pair's log-ratio. `bell` is the normal distribution; `qui
 own scatter, slow drift and outliers that only slow down, each scaled to the noise of the row. `step`, `burst` and
 `ramp` are something else that takes up to 30 % of a machine for a third of a run, with alternating windows that scatter
 by 4 % and processes that make pairs differ by 2 %: 3 % noise in all where nothing disturbs them. Such a machine is
-examined before it is disturbed. A8 counts gradings
-from scratch; a submission that was judged is not drawn again, since pairs of the same bytes are pooled.
+examined before it is disturbed.
+
+An id, such as A8, names a demand; the column "counted as wrong" says it in words. A8 counts gradings from scratch,
+in sets of 20; a submission that was judged is not drawn again, since pairs of the same bytes are pooled.
 
 Met: the upper end of the rate's 95 % interval is within the target for every kind of noise; "never" is met when it was
 not seen. Rows without a target are for information.
@@ -48,7 +50,8 @@ not seen. Rows without a target are for information.
 What the examination of the machine (in the rows: the gate) has to do: refuse a machine whose every pair has 10 % noise
 (`bell`; 2 %, since it looks ten times, each at 2.8 standard errors). Noise that is made of rare outliers is not asked of it: no {MOST_PAIRS} pairs show what comes
 once in fifty, and it opens as its row says. Of such a machine something else is asked, what the gate is there for: that
-its verdicts are right all the same, which winsorising sees to (two rows of A3).
+its verdicts are right all the same (two rows of A3). For that, the rule counts the lowest
+pair and the highest as equal to the pair next to them.
 
 A speed of {100 * MARGIN:.0f} % of the bar is enough. Every pair is compared with that line and not with the bar itself, so that noise
 takes no points from who reached the bar. So a check may pass whose interval lies a little below its bar.
@@ -59,7 +62,7 @@ trial examines its machine first; where that is refused, nothing is decided earl
 proves 5 to 8 %, so the factor is what counts; from 3 % on the noise does. A FAIL is early only where the median of the
 three earns no share of the points: whoever may have earned one gets more pairs.
 
-The pairs of that first look have {FEW} windows an arm, and so have those of the examination. All later ones have {TIMED}, unless
+The pairs of that first look have {FEW} windows of each version, and so have those of the examination. All later ones have {TIMED}, unless
 the examination proves that a pair of {FEW} has less noise than {100 * QUIET_NOISE:.0f} %: then they have {FEW} as well. The rows "quiet when it
 was examined" are of a machine whose windows scatter by 1 % and processes by 0.5 % until a submission is timed.
 With 6 windows in every pair, 7.70 % of 2000 trials of the last row of A5 (burst) found no verdict, where 1 % is
