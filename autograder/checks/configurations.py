@@ -158,7 +158,11 @@ def copied_problem(
     for row, printed in zip(rows, runs, strict=True):
         for name in figures:
             if not table.alike(row[name], printed[name]):
-                whose = "its profile shows" if name == "busy_percent" else "its run printed"
+                whose = (
+                    "its profile shows"
+                    if name == "busy_percent"
+                    else "a run with its options prints"
+                )
                 leaks = _leaks(printed[name]) if name == "throughput" else []
                 leak, right = explained(row[name], leaks, 0.01), shown(printed[name])
                 beside = f"where {right} is right" if leak else f"and {whose} {right}"

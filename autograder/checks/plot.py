@@ -57,7 +57,7 @@ TRIES: Hints = {
     "no panel says which": "write the name of its row at each bar or line",
 }
 """What to try, by words of what is wrong with a figure."""
-SHOWS = "the figure must show every row that is returned, each quantity in a panel of its own"
+SHOWS = "the figure must show each row under its own name, and each quantity in a panel of its own"
 BARS = "one bar per row, with its name and value, and set_ylabel with the unit"
 # What the label of a panel must match, by the unit.
 RATE = r"/|per|\bpro\b|s⁻¹|\^\{?-1"

@@ -172,7 +172,11 @@ def differ(
             cell, value = row.get(name, ""), other.get(name)
             if _is(cell, value):
                 continue
-            if isinstance(value, float | int) and number(cell) is None and cell:
+            if (
+                isinstance(value, float | int)
+                and number(cell) is None
+                and any(map(str.isdigit, cell))
+            ):
                 return f"{name} is {cell[:60]!r} in the file, and it must be a number"
             if name not in other or name not in row:
                 where = "file" if name in row else "rows returned"

@@ -249,7 +249,7 @@ class Form:
             peak = row.get("peak_memory_mb")
             if peak not in (None, "") and not on_gpu:
                 measured = f"peak_memory_mb of {self.name(row)} is {peak:.4g}"
-                return f"{measured}, and no GPU was there to ask: None, an empty cell"
+                return f"{measured}; where no GPU was there to ask, it must be None, an empty cell"
         return table.other_device(rows, device)
 
     @cached_property

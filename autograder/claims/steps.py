@@ -112,10 +112,14 @@ class CompiledStep:
                 f"runs {_sum(plain, 'nodes')}; {runs} compiled graphs ran"
             )
             why = (OUTSIDE if nodes else "") if runs else EAGER
-            for noted, words in CHANGED.items() if not why else ():
-                for setting in stepped.student.values[noted][:1]:
-                    return Failed(f"torch._dynamo.config.{setting} {words}", STAYS, PATCH)
-            return verdict(measured, why, self._tried(try_))
+            changed = [
+                f"torch._dynamo.config.{setting} {words}"
+                for noted, words in CHANGED.items()
+                for setting in stepped.student.values[noted][:1]
+            ]
+            if changed and not why:
+                return Failed(changed[0], STAYS, PATCH)
+            return verdict("; ".join([measured, *changed]), why, self._tried(try_))
 
         return self.part.add_check(name, says, "report", judge, ["stepped"], needs)
 

@@ -47,7 +47,8 @@ DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
-MISSHAPEN = "your code returns other rows than it is asked for, or figures that do not follow from each other"
+MISSHAPEN = "a row does not hold what the handout's table of columns says"
+IN_ORDER = "your code leaves out a row, or returns rows in another order than they must have"
 NO_ROWS = "your code returns an empty list, or nothing"
 CHANGED = "one run of right code cannot write these rows"
 EPOCHS = {
@@ -162,7 +163,8 @@ class Study:
             form = self.form.shape_problem if loose else self.form.problem
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
             if odd := form(rows, self._expected(evidence)):
-                return Failed(odd, MISSHAPEN if rows else NO_ROWS, hint_for(odd, FORMS) or COLUMNS)
+                why = NO_ROWS if not rows else IN_ORDER if "in that order" in odd else MISSHAPEN
+                return Failed(odd, why, hint_for(odd, FORMS) or COLUMNS)
             if problem := rule(evidence, *others):
                 if isinstance(problem, str):
                     problem = problem, hint_for(problem, USUAL) or try_

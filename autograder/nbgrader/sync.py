@@ -6,6 +6,7 @@ Safe to do again.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,8 @@ from autograder.results import standing
 from autograder.results.standing import Rules
 
 MADE = {"made": "of files"}
+OF_THE_EXCHANGE = ("timestamp.txt", "submission_secret.txt")
+"""What `nbgrader release_feedback` needs of a submission."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,9 @@ def _write_notebooks(
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)  # nbgrader leaves it read-only
         target.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+    submitted = to.parent / "submitted" / result.submission / assignment
+    for file in filter(Path.is_file, map(submitted.joinpath, OF_THE_EXCHANGE)):
+        shutil.copyfile(file, to / result.submission / assignment / file.name)
 
 
 def _autograded(file: Path) -> Any:

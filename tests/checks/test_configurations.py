@@ -149,7 +149,9 @@ def test_an_empty_builds_on_may_be_none():
             id="at the same time",
         ),
         pytest.param(
-            {"AMP": {"loss": 1.0}}, "loss of AMP is 1, and its run printed 2", id="another loss"
+            {"AMP": {"loss": 1.0}},
+            "loss of AMP is 1, and a run with its options prints 2",
+            id="another loss",
         ),
         pytest.param({"AMP": {"device": "else"}}, "and 'a machine' is right", id="another device"),
     ],

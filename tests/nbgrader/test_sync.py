@@ -257,9 +257,13 @@ def test_a_part_that_is_new_since_the_release_is_refused(released: Path, tmp_pat
 
 
 def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
-    """A notebook is made of what was handed in, from which nbgrader makes the page."""
+    """A notebook is made of what was handed in, from which nbgrader makes the page, and gives it out."""
     root = tmp_path / "course"
     shutil.copytree(released, root)
+    submitted = root / "submitted" / "bob" / LAB
+    submitted.mkdir(parents=True)
+    for name in ("timestamp.txt", "submission_secret.txt"):
+        (submitted / name).write_text("2026-10-01 12:00:00 UTC")
     push(root, f"sqlite:///{root}/gradebook.db", feedback=root / "autograded")
 
     assert 0 == nbgrader(root, "generate_feedback", LAB)
@@ -269,6 +273,15 @@ def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
         for words in ("it is not positive", "add to it", "2 of 14 points")
         if words not in page
     ]
+    assert 0 == nbgrader(
+        root,
+        "release_feedback",
+        LAB,
+        f"--Exchange.root={tmp_path}",
+        "--CourseDirectory.course_id=autumn",
+        "--CourseDirectory.student_id_exclude=ada,cleo",
+    )
+    assert 1 == len([*(tmp_path / "autumn" / "feedback").iterdir()])
     notebook = json.loads((root / "autograded" / "bob" / LAB / f"{PART}.ipynb").read_text())
     assert "def work():\n    return -1.0\n" == notebook["cells"][0]["source"]
 

@@ -209,16 +209,16 @@ def _raised(rank: int, own: Mapping[str, Any]) -> str:
 
 def _left(rank: int, how: int, calls: list[list[dict[str, Any]]]) -> str:
     """Say how a process ended that has not returned."""
-    after = call_order.made(calls[rank])
+    after = call_order.returned_after(calls[rank])
     if how >= 0:
-        return f"rank {rank} left: its process ended with status {how}, after {after}"
+        return f"rank {rank} left: its process ended with status {how}, {after}"
     name = signal.Signals(-how).name
     last = calls[rank][-1] if calls[rank] else {"kind": call_order.JOINS}
     doing = (
         "" if last["kind"] == call_order.JOINS else f", the last of which {call_order.words(last)}"
     )
     aborted = "; what gloo or C++ said is in the log" if how == -signal.SIGABRT else ""
-    return f"rank {rank} died: {name} ended its process, after {after}{doing}{aborted}"
+    return f"rank {rank} died: {name} ended its process, {after}{doing}{aborted}"
 
 
 def _unended(running: list[int], calls: list[list[dict[str, Any]]], seconds: float) -> str:

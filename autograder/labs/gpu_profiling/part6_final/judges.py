@@ -59,7 +59,9 @@ def grouped(pair: Pair) -> Finding:
         why = "usually old gradients are in the steps, or the criterion is not the given one"
         if steps != right:
             measured = f"{steps} steps of the optimizer were taken, and {right} are right"
-            why = "each group of batches must be one step"
+            why = (
+                "each group of batches must be one step: usually batches are left out, or steps are"
+            )
         elif moved.ratio > FURTHER:
             measured = f"the steps go {moved.ratio:.2g} times as far as they should"
             why = "usually the gradient is a sum and not a mean, or holds the scaler's scale"

@@ -218,7 +218,7 @@ tables.same(
         "": (
             (
                 "optimized_ms must decide for time and optimized_mb for memory, and no number of "
-                "the baseline, with a tolerance of 0.05 if none is given"
+                "the baseline; worse is more than 1 + tolerance times as much, by default 1.05 times"
             ),
             "after > before * (1 + tolerance), for the column of the goal",
         ),

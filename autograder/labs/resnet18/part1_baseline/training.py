@@ -160,7 +160,12 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
             "wait + warmup is not 2 in your schedule",
             SCHEDULE,
         ),
-        (odd, f"{FILE}: {odd}", "usually your schedule does not record ten batches", SCHEDULE),
+        (
+            odd,
+            f"{FILE}: {odd}",
+            "usually the schedule does not record ten batches, or a second cycle overwrites them",
+            SCHEDULE,
+        ),
         (steps < BATCHES, called, "your code does not call it after each batch", end),
         (
             not counts[profile.WARM_UP],

@@ -67,7 +67,7 @@ def doubt(rows: Sequence[Row]) -> str:
     )
 
 
-TRAINED = "usually the training is wrong, or does not begin with fresh weights"
+TRAINED = "usually the training is wrong, leaves out batches, or does not begin with fresh weights"
 
 
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:

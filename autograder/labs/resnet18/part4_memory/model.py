@@ -137,7 +137,8 @@ def every_parameter_trains(training: Pair) -> Verdict:
     if without:
         expected = training.baseline.values["parameters"]
         count = f"{len(without)} of {expected}"
-        measured = f"{count} parameters have no gradient: {', '.join(without[:3])}"
+        more = f" and {len(without) - 3} more" * (len(without) > 3)
+        measured = f"{count} parameters have no gradient: {', '.join(without[:3])}{more}"
         return Failed(measured, *_no_gradient(len(without) == expected))
     why = "gradients or outputs differ from the ResNet's"
     try_ = "fix gradients_match first if it fails; then segments in order, avgpool, flatten, fc"

@@ -114,7 +114,7 @@ def row_problem(rows: Sequence[Row]) -> str:
     return f"the two losses are far apart, {eager:.4g} and {compiled:.4g}"
 
 
-TRAINED = "usually the training is wrong, or does not begin with fresh weights"
+TRAINED = "usually the training is wrong, leaves out batches, or does not begin with fresh weights"
 
 
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:

@@ -60,13 +60,17 @@ def report_agrees_with_csv(optimization_report: Text, optimization_results: Tabl
     units = configurations.RESULTS.units
     figures, wrong = report.figures(optimization_report, optimization_results, units)
     if wrong:
-        measured = f"{many(len(wrong), 'figure')} not in the table: {report.listed(wrong)}"
-        return Failed(measured, "usually they are of another run", BY_NAME)
+        measured = f"{many(len(wrong), 'number')} not in the table: {report.listed(wrong)}"
+        return Failed(
+            measured,
+            "usually they are of another run, or a name in braces is no row and column of the table",
+            BY_NAME,
+        )
     summary = report.below(optimization_report.text, HEADINGS["Executive Summary"])
     if odd := _summary_problem(summary, figures, optimization_results):
         why = "the summary must name throughput before and after, and the speedup"
         return Failed(odd, why, SUMMED_UP)
-    return Passed(f"{many(len(figures), 'figure')}, all of them in the table")
+    return Passed(f"{many(len(figures), 'number')}, all of them in the table")
 
 
 def _summary_problem(summary: str, figures: Sequence[Named], results: Table) -> str:

@@ -20,7 +20,7 @@ from autograder.worker.rigs.returned import flat, text
 def saved(file: Path, plain: nn.Module) -> tuple[str, dict[str, Tensor]]:
     """Read weights that were saved as those of a *plain* model: what is wrong with them, and those that fit."""
     if not file.is_file():
-        return "no file was written", {}
+        return "the file that --save names is not there", {}
     try:
         state = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:

@@ -16,7 +16,7 @@ def plain():
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        pytest.param(None, "no file was written", id="nothing"),
+        pytest.param(None, "the file that --save names is not there", id="nothing"),
         pytest.param(plain(), "refuses the file", id="a whole model"),
         pytest.param([1], "no state_dict", id="a list"),
         pytest.param({}, "'0.weight' is missing", id="no weights"),
