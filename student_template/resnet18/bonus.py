@@ -136,8 +136,8 @@ def study_cpu(make_step, threads, folder=".") -> list[dict[str, Any]]:
     """Time a training step for each option in CPU_OPTIONS and each number in *threads*; return and write the rows.
 
     make_step(option) returns a fresh step(). A row has the names in STUDY: option, threads, ms (median of REPEATS calls
-    after one that does not count), speedup (ms of the first row / ms), device (its name). Rows are in the order of the
-    options, and for each in the order of *threads*. torch uses as many threads afterwards as before.
+    after one that does not count), speedup (ms of the first row / ms), device (the CPU's name). Rows are in the order
+    of the options, and for each in the order of *threads*. torch uses as many threads afterwards as before.
     Writes cpu_study.csv and cpu_threads.png into folder.
     """
 

@@ -80,7 +80,7 @@ def gaps(events: Iterable[Event], window: Window) -> list[float]:
 
 
 def queued(work: Iterable[Event], calls: Iterable[Event]) -> list[Event]:
-    """Return the gaps at whose beginning the next work of the GPU was already launched: the CPU was not late there."""
+    """Return the gaps of the GPU whose next work was launched before the gap began: the CPU was not late there."""
     work = list(work)
     launched = {call.correlation: call.end for call in calls if call.correlation is not None}
     ready = {one.start: launched[one.correlation] for one in work if one.correlation in launched}

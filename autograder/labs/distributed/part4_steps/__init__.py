@@ -282,9 +282,9 @@ def evaluated(student: Student, rig: Rig) -> Answer:
     arrays=NUMBERS,
     takes=["evaluate"],
     hints={
-        "apart": "call model.module, because the wrapper sends buffers in each forward pass",
+        "apart": "call model.module, because DistributedDataParallel sends buffers in each forward pass",
         "left early": "let a rank without samples make the same collective calls, with sums of 0",
-        "raised": "call model.module: the wrapper sends buffers; let all ranks make the same collective calls",
+        "raised": "call model.module, which sends no buffers; let all ranks make the same collective calls",
     },
 )
 def empty(student: Student, rig: Rig) -> Answer:

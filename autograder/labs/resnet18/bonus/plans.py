@@ -154,12 +154,12 @@ SLIPS = {  # what is counted, and a usual mistake -> why its bytes are wrong, an
         "leave out the storages of images and labels",
     ),
     "activations: weights": (
-        "parameters and buffers are among them, but have lines of their own",
+        "parameters and buffers are among them, but have entries of their own",
         "leave out the storages of parameters and buffers",
     ),
     "activations: all": (
-        "parameters, buffers, images and labels are among them, but have lines of their own",
-        "leave out the storages that another line counts",
+        "parameters, buffers, images and labels are among them, but have entries of their own",
+        "leave out the storages that another entry counts",
     ),
     "activations: eval": (
         "that is what the model keeps in eval(), where BatchNorm and dropout keep less",
@@ -180,11 +180,11 @@ COUNTED = {  # words of a case -> why its bytes are wrong, and what to try
     "of activations": (
         (
             "activations must be the storages that model and loss keep in train(): each once, "
-            "whole, and in no other line"
+            "whole, and in no other entry"
         ),
         "in the pack hook collect the storage of each tensor, by its id",
     ),
-    "of total": ("it must be the sum of the six other lines", "add up the six others"),
+    "of total": ("it must be the sum of the six other entries", "add up the six others"),
     "": (
         "usually some of these bytes are left out, or others are counted",
         "add up untyped_storage().nbytes() of all these tensors after a step, each storage once",
@@ -195,7 +195,7 @@ WHOLE_NUMBER = "return a whole number of bytes under each of the seven names"
 
 @part.check(basis="outputs", compared="bytes")
 def plans_to_the_byte(plans: Pair) -> Verdict:
-    """plan_memory counts the bytes of a training step: each storage once, in all seven lines."""
+    """All seven entries of plan_memory's dict are right to the byte; each storage counts once."""
     judged = outputs.same(plans, 0.0, why=COUNTED, try_=WHOLE_NUMBER)
     return hinted(slips.told(plans, judged, EXACT), dict(SLIPS.values()))
 

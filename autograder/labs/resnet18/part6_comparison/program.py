@@ -234,7 +234,7 @@ _option(
 def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: Pair) -> Verdict:
     """--save writes a state_dict that a plain ResNet loads, with every option."""
     runs = {"no option": plain, "--amp": half, "--checkpoint": checkpointed, "--compile": compiled}
-    try_ = "keep the model of make_training as plain; torch.save(plain.state_dict(), options.save)"
+    try_ = "keep the model of make_training as plain, and save plain.state_dict() to the path of --save"
     for option, run in runs.items():
         if problem := run.student.values["unsaved"]:
             why = "--save must write the state_dict of the model"
