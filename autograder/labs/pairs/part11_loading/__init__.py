@@ -100,11 +100,11 @@ def rows_one_by_one(student: Student, rig: Rig) -> Any:
 ROW_HINTS: Causes = {
     "float32": "keep the dtype of the features",
     "changed": "call self.transform in __getitem__ and in __getitems__, and keep no result",
-    "a batch, value 2": (
+    "a batch, result[1]": (
         "rows of a batch come with the labels of other rows",
         "take both by the same list: self.features[indices] and self.labels[indices]",
     ),
-    "a batch, value": (
+    "a batch, result[": (
         "a batch must have row and label of each index, in their order, and twice if it comes twice",
         "self.transform(self.features[indices]), self.labels[indices]",
     ),
