@@ -178,8 +178,8 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = Fal
         )
         if odd:
             why, try_ = REASONS[odd]
-            measured = f"{case} {odd} is {options[odd]}"
-            return Failed(measured, f"it must be {wanted[odd]}: {why}", try_)
+            measured = f"{case} {odd} is {options[odd]}, and {wanted[odd]} is right"
+            return Failed(measured, why, try_)
         if spawned and not options["pickles"]:
             why = "workers that are spawned, as on macOS and Windows, get collate_fn as a pickle"
             name = "a function with a name, at the top of the file, instead of a lambda"

@@ -58,6 +58,7 @@ TRIES: Hints = {
 }
 """What to try, by words of what is wrong with a figure."""
 SHOWS = "the figure must show each row under its own name, and each quantity in a panel of its own"
+LABELS = "the label of an axis, or the title, must say what a panel shows, and in which unit"
 BARS = "one bar per row, with its name and value, and set_ylabel with the unit"
 # What the label of a panel must match, by the unit.
 RATE = r"/|per|\bpro\b|s⁻¹|\^\{?-1"
@@ -154,8 +155,10 @@ def shows_the_rows(
     )
     if not why:
         return Passed(measured)
-    words = f"; the words of its axes are {labels or 'none'}" * ("does not say" in why)
-    return Failed(f"{file}: {why}{words}", SHOWS, hint_for(why, TRIES) or try_)
+    unlabelled = "does not say" in why
+    words = f"; its axes say {labels}" if unlabelled and labels.strip("', ") else ""
+    shows = LABELS if unlabelled else SHOWS
+    return Failed(f"{file}: {why}{words}", shows, hint_for(why, TRIES) or try_)
 
 
 def unshown(

@@ -167,8 +167,8 @@ class Answers:
                 return Failed(answers, "each is to be answered", self.see)
             for number, each in enumerate(zip(reported, expected, sure["slips"], strict=True), 1):
                 if why := self.made_problem(*each, group):
-                    gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
-                    measured = f"the grader's made profile {number}, {gpu} a GPU"
+                    kernel = "with kernels" if self._is_of_a_gpu(each[1]) else "without a kernel"
+                    measured = f"the grader's made profile {number}, {kernel}"
                     figure, cause = parted(why)
                     if cause:
                         measured, why = f"in {measured}: {figure}", cause

@@ -103,18 +103,18 @@ OPTIONS = {
         [{**it, "options": None, "raised": True} if not it["workers"] else it for it in made()],
         "",
     ),
-    "others": (made(1, num_workers=4), "for cpu with 3 workers num_workers is 4; it must be 3"),
+    "others": (made(1, num_workers=4), "for cpu with 3 workers num_workers is 4, and 3 is right"),
     "not pinned": (
         made(2, pin_memory=False),
-        "for cuda with 0 workers pin_memory is False; it must be True",
+        "for cuda with 0 workers pin_memory is False, and True is right",
     ),
     "one leaves": (
         made(4, persistent_workers=False),
-        "for cpu with 1 worker persistent_workers is False; it must be True",
+        "for cpu with 1 worker persistent_workers is False, and True is right",
     ),
     "leave": (
         made(3, persistent_workers=False),
-        "persistent_workers is False; it must be True: workers that end",
+        "persistent_workers is False, and True is right; workers that end",
     ),
 }
 

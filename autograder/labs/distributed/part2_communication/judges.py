@@ -43,7 +43,7 @@ NOT_WAITED = "your clock stops when the call returns, before its work is done"
 UNLIKE = "each rank returns its own times, not the largest median"
 LINKED = {
     "different rows": "all_reduce the medians with ReduceOp.MAX, then compute bus_gb_s of them",
-    "bus_gb_s of": "fix ring_bytes_are_right first if it fails; else "
+    "bus_gb_s must be": "fix ring_bytes_are_right first if it fails; else "
     'sent_bytes("all_reduce", size, world) / seconds / 1e9',
     "barrier's time": "call dist.barrier() before the clock starts",
     "time.time()": "read time.perf_counter()",

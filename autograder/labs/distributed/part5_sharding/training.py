@@ -133,7 +133,7 @@ def clips_by_the_global_norm(clipped: Pair, ranks: Pair) -> Verdict:
     for pair in (ranks, clipped):
         if pair is clipped and isinstance(moved, Failed):
             return hinted(replace(moved, why=_unclipped(clipped), try_=try_), CLIPPED)
-        why = "each norm is usually the norm of one process's shards"
+        why = "usually the norm of one process's shards is taken, and not that of all"
         if np.ptp(pair.student.arrays["norms0"]) <= EXACT < np.ptp(pair.baseline.arrays["norms0"]):
             why = "each norm is that of gradients that were clipped; it must be taken before"
         measured, why = shards.figure_problem(pair, "norms", why, EXACT / 10)

@@ -57,8 +57,8 @@ MASKED: Causes = {
         "masked_fill(~mask, 0) before the sum, not values * mask",
     ),
     NAN: (
-        "a NaN whose mask is True must make the mean of its row NaN",
-        "sum after masked_fill(~mask, 0), without nansum, nanmean or nan_to_num",
+        "a NaN whose mask is True must make the mean of its row NaN, and change no other row",
+        "sum after masked_fill(~mask, 0) in all rows, without nansum, nanmean or nan_to_num",
     ),
     NONE: EMPTY,
     "columns is 0": EMPTY,

@@ -118,8 +118,8 @@ IMAGES = {
     ),
     "": (
         (
-            "usually one step differs: gamma 2.2, then min and max over the whole image (not those of "
-            "a channel) become 0 and 1, then resize, bilinear with antialias"
+            "a step is not that of given.preprocess: usually the gamma, the minimum and maximum "
+            "of an image, or the resize, which is bilinear with antialias"
         ),
         "begin with a copy of given.preprocess, and change only the slow line",
     ),

@@ -187,7 +187,7 @@ augment.same(
             "no loop and no torch.stack: then no images need no branch of their own",
         ),
         MIRRORED: (
-            "without mirrored images it is right: your code must mirror the crop, not what it is cropped from",
+            "without mirrored images it is right: usually your code mirrors the padded image, and crops then",
             "read column left + c, or left + w - 1 - c if flip, for c = 0 ... w - 1; do not change left",
         ),
         BRIGHT: (

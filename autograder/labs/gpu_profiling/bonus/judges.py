@@ -33,7 +33,8 @@ def row_problem(report: Report, expected: Report) -> str:
     right = {row["range"]: (row["before_ms"], row["after_ms"]) for row in expected["rows"]}
     named = sorted(str(row.get("range")) for row in report["rows"])
     if missing := sorted({*right} - {*named}):
-        return f"no row is of {', '.join(missing)}"
+        listed = ", ".join(f"'{name}'" for name in missing)
+        return f"no row is of the range{'s' * (len(missing) > 1)} {listed}"
     if named != sorted(right):
         return f"rows are of {', '.join(named)[:200]}; right: {', '.join(sorted(right))}"
     for row in report["rows"]:

@@ -111,7 +111,10 @@ def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
     slips = [
         *((size / took, forward_only) for took in (forward, forward + step, other, other + step)),
         (size / (forward + back), "the optimizer's step is left out"),
-        (size / (other + back + step), f"that is the pace of {another}"),
+        (
+            size / (other + back + step),
+            f"that is the pace of {another}: the precisions are swapped, or both ran as {another}",
+        ),
         (1 / whole, "your code counts steps, not images"),
         *((size / (whole + n * script["cold"] / steps), late) for n in (1, 2, 3)),
         *((size / (whole + n * step), again) for n in (1, 2, 3)),

@@ -227,7 +227,7 @@ def leaves_no_hooks(left_behind: Observation) -> Verdict:
     for model in left_behind.values["models"]:
         for kind, (measured, why, try_) in judges.LEFT.items():
             if left := model.get(kind):
-                late = model["case"] and kind in ("hooks", "mode")
+                late = model["case"] and kind == "hooks"
                 cause = f"{why} when an exception comes" if late else why
                 return Failed(measured.format(left) + model["case"], cause, try_)
     return Passed("none, with and without an exception")

@@ -274,7 +274,7 @@ LEFT = {
         "call handle.remove() for each handle of yours, and clear() of nothing",
     ),
     "mode": (
-        "afterwards the model is in {} mode, which is not the mode that it came in",
+        "the model came in another mode, and is in {} mode",
         "your code changes the mode and does not put it back",
         "call neither model.eval() nor model.train()",
     ),

@@ -281,9 +281,7 @@ def train_is_right(trained: Pair) -> Verdict:
         why = "the model must be called once for each batch: each call draws other dropout"
         return Failed(measured, why, "call the model once for each batch, and keep that loss")
     if (alive := trained.student.values["alive"]) > ALIVE:
-        measured = (
-            f"{alive} of {STEPS} batches were alive when the next one was drawn; {ALIVE} may be"
-        )
+        measured = f"{alive} of {STEPS} batches were in memory at once; {ALIVE} may be"
         why = "the batches were put into a list, or something keeps them after their step"
         return Failed(measured, why, ONE)
     if trained.student.values["keeps_graph"]:

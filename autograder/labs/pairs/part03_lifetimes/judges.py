@@ -28,7 +28,7 @@ SUMMARIZED: Causes = {
     EMPTY: "your code must take chunks without rows, the first one as well",
     "float": "results must be in the chunks' dtype, and sums in float64",
     "mean": (
-        "transform was not called for each chunk by itself, or its sums were not divided by all rows",
+        "usually chunks are put together before transform, or their means are averaged",
         "transform(chunk), add up sums and rows, and divide at the end",
     ),
     "the maximum": (

@@ -159,7 +159,7 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
     """A step of ResNet18Checkpointed moves statistics once; in eval() it answers as the ResNet and changes nothing."""
     observed, expected = training.student.arrays, training.baseline.arrays
     apart = {name: outputs.furthest(observed[name], expected[name]) for name in COMPARED}
-    of_largest = "off by {:.1e} of the largest (allowed {:.0e})".format
+    of_largest = "off by {:.1e} of the largest number (allowed {:.0e})".format
     once = apart["alone"] <= APART  # if run_checkpointed does not, statistics_move_once says so
     if once and not apart["running"] <= APART:
         measured = f"running statistics {of_largest(apart['running'], APART)}"

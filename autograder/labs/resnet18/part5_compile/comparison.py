@@ -228,7 +228,7 @@ TIMES = {
 }
 COLD = "read the clock before and after warm_up of the compiled model"
 FIGURES = {**USUAL, "": LOSSES}
-USE_AMP = "use_amp does not reach warm_up and the epoch of this row"
+USE_AMP = "use_amp does not reach warm_up and the epoch of this row, or autocast has another dtype"
 MODES = (
     "fix one_graph_a_batch first if it fails in AMP; pass use_amp on to warm_up and to "
     "train_epoch_compiled, for both models"

@@ -188,7 +188,7 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
 
 
 OTHER_MODE = (  # why something is built in the epoch, and what to try
-    "usually the warm-up was in a different mode (eval, no_grad, no autocast), or there was none",
+    "the warm-up does not compile what the epoch runs: usually it is in eval() or without autocast, or there is none",
     "warm up with complete steps in train(), under autocast if use_amp",
 )
 NO_BACKWARD = (

@@ -30,7 +30,9 @@ def row(number, **change):
     ("told", "words"),
     [
         pytest.param(TOLD, "", id="right"),
-        pytest.param({**TOLD, "rows": ROWS[:1]}, "no row is of forward", id="a range is missing"),
+        pytest.param(
+            {**TOLD, "rows": ROWS[:1]}, "no row is of the range 'forward'", id="a range is missing"
+        ),
         pytest.param(
             {**TOLD, "rows": [*ROWS, ROWS[0]]},
             "are of forward, load, load; right: forward, load",
