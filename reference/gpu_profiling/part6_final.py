@@ -8,8 +8,8 @@
 # | `training_final_optimized.py` | trains, with seven points of a checklist, and prints what it took |
 # | `part6_final.py`, this one | runs five versions, each with more points than the last; makes table and picture |
 #
-# All versions do the same work: as many photos, as many steps of the optimizer, from the same weights. Else a speedup
-# would mean nothing.
+# All versions do the same work: the same number of photos and of optimizer steps, from the same first weights.
+# Otherwise a speedup would mean nothing.
 
 # %%
 from __future__ import annotations
@@ -148,8 +148,9 @@ def draw_comparison(rows, folder=".") -> None:
 #
 #     nsys stats --report cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum --format csv before.nsys-rep
 #
-# prints three tables in one text, with other words between them. Redirect it to `stats_before.txt`, and that of
-# after.nsys-rep to `stats_after.txt`. `Time (%)` in a header is a share of the rows below it, not a utilization.
+# prints three tables in one text, with other words between them. Redirect this output to `stats_before.txt`, and the
+# output for after.nsys-rep to `stats_after.txt`. `Time (%)` in a header is a share of the rows below it, not a
+# utilization.
 
 # %%
 MEASURES = ["launches", "kernel_ms", "copy_to_gpu_ms", "waiting_calls"]

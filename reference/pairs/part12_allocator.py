@@ -67,7 +67,10 @@ class PoolAllocator:
         ### END SOLUTION
 
     def _make_room(self, size):
-        """Trim if held + *size*, a block's bytes, is above the limit; MemoryError if that makes too little room."""
+        """Trim if held + *size* is above the limit; MemoryError if there is still too little room.
+
+        *size* is the size of the new block: already rounded up to its class.
+        """
         # TODO: allocate may use it, or do without.
         ### BEGIN SOLUTION
         if self._limit is None or self.held + size <= self._limit:

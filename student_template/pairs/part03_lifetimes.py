@@ -76,7 +76,7 @@ def accumulate(model: nn.Module, optimizer, inputs: Tensor, labels: Tensor, part
     Labels of -100 do not count; at least one label does. The model is called for at most *parts* micro-batches. Call
     backward() for each before you call the model again. The model has no BatchNorm and no dropout.
     """
-    # TODO: divide by the number of labels in the whole batch that are not -100, not by this number of one part.
+    # TODO: in the whole batch, count the labels that are not -100. Divide each part's sum of losses by it.
     # YOUR CODE HERE
     raise NotImplementedError()
 

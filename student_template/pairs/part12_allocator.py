@@ -47,7 +47,10 @@ class PoolAllocator:
         raise NotImplementedError()
 
     def _make_room(self, size):
-        """Trim if held + *size*, a block's bytes, is above the limit; MemoryError if that makes too little room."""
+        """Trim if held + *size* is above the limit; MemoryError if there is still too little room.
+
+        *size* is the size of the new block: already rounded up to its class.
+        """
         # TODO: allocate may use it, or do without.
         # YOUR CODE HERE
         raise NotImplementedError()

@@ -198,7 +198,7 @@ compiled = Compiled(
     part, lambda student, rig: (rig.matched.simple_net(), program(student).fuse), 2e-5, POINTS
 )
 is_one_graph = compiled.is_one_graph(
-    "Point 4: fuse makes one graph of the whole network for each shape, by the given backend, with the same answers."
+    "Point 4: fuse compiles the whole network as one graph for each shape, by the given backend; answers are the same."
 )
 
 
@@ -212,7 +212,8 @@ def _ended(clock: Observation) -> Verdict:
 
 
 loop.waits_rarely(
-    says="Point 5: the host waits for the device in every tenth batch and after the loop only; no old graph is kept.",
+    says="Point 5: the host waits for the device in every tenth batch and after the loop only; "
+    "no autograd graph is kept.",
     also={clock: _ended},
 )
 part.add_check(
