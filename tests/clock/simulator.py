@@ -47,8 +47,8 @@ in sets of 20; a submission that was judged is not drawn again, since pairs of t
 Met: the upper end of the rate's 95 % interval is within the target for every kind of noise; "never" is met when it was
 not seen. Rows without a target are for information.
 
-What the examination of the machine (in the rows: the gate) has to do: refuse a machine whose every pair has 10 % noise
-(`bell`; 2 %, since it looks ten times, each at 2.8 standard errors). Noise that is made of rare outliers is not asked of it: no {MOST_PAIRS} pairs show what comes
+The examination of the machine (in the rows: the gate) has to refuse a machine whose every pair has 10 % noise (`bell`).
+It may fail to do so in 2 % of trials, since it looks ten times, each at 2.8 standard errors. Noise that is made of rare outliers is not asked of it: no {MOST_PAIRS} pairs show what comes
 once in fifty, and it opens as its row says. Of such a machine something else is asked, what the gate is there for: that
 its verdicts are right all the same (two rows of A3). For that, the rule counts the lowest
 pair and the highest as equal to the pair next to them.
