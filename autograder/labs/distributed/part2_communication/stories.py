@@ -37,7 +37,7 @@ class Script(NamedTuple):
             "your time is the mean over ranks, not the largest": together / world * right,
             "your time is the sum over ranks, not the largest": together * right,
             "your time has the barrier's time in it, which must not count": right + barrier,
-            "your code reads time.time(), which others may set": WALL * right,
+            "usually the clock is time.time(), which others may set": WALL * right,
             "your time is the median of each turn's slowest rank, not the largest median": (
                 median(map(max, turns)) * right
             ),
