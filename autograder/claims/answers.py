@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from autograder.checks import trace as profile
-from autograder.checks.hints import Hints, hinted
+from autograder.checks.hints import Causes, Hints, hinted
 from autograder.checks.table_form import parted
 from autograder.claims.questions import (
     CAUSES,
@@ -151,7 +151,7 @@ class Answers:
         group: str,
         *,
         try_: str = "",
-        hints: Hints = MappingProxyType({}),
+        hints: Causes = MappingProxyType({}),
     ) -> None:
         """Claim that the function's answers of a group are right about each made profile.
 

@@ -28,7 +28,7 @@ WHY_APART = {
         "model.train() before the loop",
     ),
     "first": (
-        "the first loss differs already: it is not in FP32 (autocast is on), or another loss is taken",
+        "the first loss differs already: usually the criterion is another, or autocast is on",
         "no autocast, and loss = criterion(model(images), labels)",
     ),
     "later": (

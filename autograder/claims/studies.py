@@ -50,6 +50,7 @@ COLUMNS = "the table of columns in the handout says what each row holds, and how
 MISSHAPEN = "a row does not hold what the handout's table of columns says"
 IN_ORDER = "your code leaves out a row, or returns rows in another order than they must have"
 NO_ROWS = "your code returns an empty list, or nothing"
+DEVICE = "the column device must name the device that was measured"
 CHANGED = "one run of right code cannot write these rows"
 EPOCHS = {
     "samples": INTEGER,
@@ -167,7 +168,8 @@ class Study:
                 return Failed(odd, why, hint_for(odd, FORMS) or COLUMNS)
             if problem := rule(evidence, *others):
                 if isinstance(problem, str):
-                    problem = problem, hint_for(problem, USUAL) or try_
+                    found = (problem,) if problem.startswith("the device is") else ()
+                    problem = DEVICE if found else problem, hint_for(problem, USUAL) or try_, *found
                 said, hint, *figures = problem
                 figure, cause = parted(said)
                 if cause:

@@ -56,7 +56,7 @@ SECTION = "Section:"
 NO_PERMISSION = (
     "Nsight Compute was not allowed to read the GPU's "
     "counters (ERR_NVGPUCTRPERM), usual on rented machines: "
-    "ask for them to be opened, or use nsys, which does not need them"
+    "ask for access to them, or use nsys, which needs no counters"
 )
 SERIAL = (
     "ncu runs kernels one by one, several times, "

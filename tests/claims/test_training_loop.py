@@ -99,7 +99,7 @@ MISTAKES = {
         "criterion(outputs, labels)",
         "torch.nn.functional.cross_entropy(outputs, labels)",
         {
-            "trains_right": "another loss is taken",
+            "trains_right": "usually the criterion is another",
             "returns_the_metrics": "yours is F.cross_entropy's",
         },
     ),

@@ -79,5 +79,5 @@ def _profiled(student: ModuleType, steps: int, folder: Path, rank: int) -> dict[
         raised = text(type(error).__name__, 60)
     path = Path(str(returned))
     inside = path.parent.resolve() == folder.resolve()
-    named = text(path.name if inside else f"{path}, which is not in its folder")
+    named = text(path.name if inside else f"{path}, which is no file in its folder")
     return {"returned": named, "taken": taken, "raised": raised}

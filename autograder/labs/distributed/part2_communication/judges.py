@@ -75,8 +75,8 @@ WHY = {
     "step_ms": "step_ms must be that of forward and backward with synchronisation, and of no barrier",
     "compute_ms": "compute_ms must be the time of forward and backward, both within no_sync()",
     "total_ms": (
-        "total_ms must be the time of one call for each bucket of a step (not for each parameter), "
-        "of the bucket's bytes, each waited for before the next"
+        "usually the calls are not one for each bucket of a step, do not send its bytes (a float32 "
+        "has 4), or are not waited for before the next"
     ),
     "exposed_ms": "exposed_ms must be step_ms - compute_ms, not the largest difference",
     "exposed_percent": "exposed_percent must be 100 * exposed_ms / step_ms",

@@ -217,7 +217,7 @@ fold.refuses(
     takes={"all norms in eval()": {"mode": ""}},
     name="refuses_training_mode",
     says="fold_model raises ValueError if any BatchNorm2d is in train().",
-    why="any norm in train() must be refused, also in a block: it uses the statistics of each batch",
+    why="fold_model must raise ValueError for any norm in train(), also for one inside a block",
     try_="raise ValueError if .training of any BatchNorm2d in model.modules() is True",
     needs=[],
 )

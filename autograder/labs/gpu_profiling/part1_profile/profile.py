@@ -277,12 +277,15 @@ FINDS = {
     ),
     "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
 }
-FOUND = {
+FOUND: Causes = {
     "whole recording": "take the time from the start of the first ProfilerStep# to the end of the last",
     "only repeats": "take events of category user_annotation, and none of gpu_user_annotation",
     "' is missing": "return every name of the table: with a kernel those of a GPU, else those of a CPU",
     "None is right": "return None where the file has nothing of this kind, and say in reason why",
-    "gap_cause": "give each moment to its first cause; return the largest but kernels and copies",
+    "gap_cause": (
+        "usually a moment counts for another cause than its first in the handout's order",
+        "give each moment to its first cause; leave out kernels and copies; return the largest",
+    ),
     "operator_gaps": "take for work only operators that begin outside of the loader's ranges; count gaps over 1000 us",
     "gaps_over": "count stretches over 1000 us in which no kernel, copy or memset runs",
     "gpu_utilization": "take the share of the window in which a kernel ran, overlaps once",

@@ -258,8 +258,8 @@ head.needs_less_memory(
     name="head_needs_little",
     says=f"head_loss with rows={FEW} needs at most 20% of the slow version's memory, forward and backward, "
     "measured from outside.",
-    why="the logits of more than `rows` rows are held at a time: all at once, or chunk by chunk for the backward pass, "
-    f"or always a fixed number of rows (rows is {FEW} here)",
+    why="logits, or what is made of them, are kept for more than `rows` rows at a time "
+    f"(rows is {FEW} here)",
     try_="chunks of `rows` rows, however few; compute a chunk's gradients while its logits are there, or checkpoint it",
 )
 FROZEN: Sizes = {"n": 256, "d": 64, "v": 512, "rows": 64, "gradients": ["hidden"]}

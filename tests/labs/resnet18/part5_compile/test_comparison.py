@@ -37,7 +37,7 @@ BUILDS = {
         seen(("forward", 9, False), ("backward", 9, False)),
         "the last batch has fewer samples",
     ),
-    "at the beginning": (seen(("forward", 0, False)), "in a different mode"),
+    "at the beginning": (seen(("forward", 0, False)), "usually it is in eval()"),
 }
 
 
