@@ -2,8 +2,9 @@
 # # Part 2: what a profile says
 #
 # A profile answers three questions: which operators take the time, how much memory is needed at one moment, and which
-# module the time belongs to. Each answer has a trap. The first steps are slow and must not be recorded, operators that
-# allocate do not all allocate at the same time, and a profile knows nothing of modules unless you tell it their names.
+# module the time belongs to. Each answer has a trap. The first steps are slow and must not be recorded. Operators do
+# not all hold their memory at the same time, so the sum of their bytes is not the peak. A profile knows nothing of
+# modules unless you tell it their names.
 
 # %%
 from __future__ import annotations
@@ -25,7 +26,9 @@ from given import TinyLM
 
 # %%
 def top_operators(averages, count: int) -> list[dict]:
-    """Of what key_averages() returned, return the *count* operators with the most self time, the largest first.
+    """Return rows of the operators with the most self time, the largest first, at most *count* of them.
+
+    averages: what key_averages() of the profiler returned.
 
     A row is {"operator": "aten::mm", "calls": 12, "self_us": 345.6}. If torch.cuda.is_available(), use the
     GPU's time instead of the CPU's.
@@ -198,4 +201,4 @@ if __name__ == "__main__":
     mlp = nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.LayerNorm(1024), nn.Linear(1024, 256))
     memory = profile_memory(mlp, torch.randn(64, 256), ".")
     show(f"a peak of {memory['peak_bytes']:,} bytes", memory["rows"])
-    show("one step, by module in model_trace.json", profile_model(net, tokens, "."))
+    show("one step (its modules are in model_trace.json)", profile_model(net, tokens, "."))

@@ -71,7 +71,7 @@ def measure_loading(loader, step, device) -> dict[str, Any]:
 
 
 def second_epoch(loader, step, device) -> dict[str, Any]:
-    """A helper: measure an epoch after one that does not count, which fills caches and starts workers."""
+    """A helper: measure the second epoch of a loader. The first fills caches, and starts persistent workers."""
     # TODO: measure_loading twice; return the second.
     ### BEGIN SOLUTION
     measure_loading(loader, step, device)
@@ -115,7 +115,8 @@ def make_loader_optimized(dataset, batch_size, device, num_workers=0, seed=0) ->
 # ## 2.3 How many workers
 #
 # Too few leave the device waiting; too many cost memory and a start each, and fight for cores. Only a measurement
-# finds the number. `without_wait` is what a clock that starts when the batch is there would have called throughput.
+# finds the number. `without_wait` leaves the wait out: it is the throughput that the baseline reports, because its
+# clock starts when the batch is there.
 
 # %%
 SWEEP = ["num_workers", "throughput", "epoch_time", "data_wait", "without_wait", "device"]
@@ -161,7 +162,7 @@ def sweep_workers(make_loader, workers, step, device, folder=".") -> list[dict[s
 
 def best_workers(rows) -> int:
     """Return the num_workers of the row with the highest throughput; the fewest workers if several are equal."""
-    # TODO: the highest throughput, whole iterations. It may well be that of 0 workers.
+    # TODO: take the row with the highest throughput, not without_wait. It may be the row of 0 workers.
     ### BEGIN SOLUTION
     return min(rows, key=lambda row: (-row["throughput"], row["num_workers"]))["num_workers"]
     ### END SOLUTION

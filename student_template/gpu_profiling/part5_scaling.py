@@ -86,8 +86,8 @@ def train_ddp(
 # %% [markdown]
 # ## 5.3 What more processes are worth
 #
-# The original lab kept the batch of each process and the data set, and called that strong scaling. With 8 processes it
-# takes an eighth of the steps with a batch 8 times as large, which does not say what 8 GPUs are worth.
+# The original lab kept the whole data set and the batch size of each process, and called that strong scaling. With 8
+# processes it takes an eighth of the steps with a batch 8 times as large, which does not say what 8 GPUs are worth.
 
 # %%
 COLUMNS = [
@@ -105,9 +105,9 @@ def measure_scaling_efficiency(run, processes, samples, batch_size, device, fold
     them, seconds (median of the epochs after the first), throughput (samples/s), speedup (throughput over that of one
     process), efficiency (speedup / processes), device (its name).
 
-    Raise ValueError before the first run if *processes* does not begin with 1, or one of its numbers does not divide
-    batch_size; and after a run that has no second epoch, or one of 0 seconds. Write scaling_results.csv and
-    scaling_curves.png into folder.
+    Raise ValueError before the first run if *processes* does not begin with 1, or if one of its numbers does not divide
+    batch_size. Raise it after a run that returned only one epoch, or in which an epoch after the first took 0 seconds.
+    Write scaling_results.csv and scaling_curves.png into folder.
     """
     # TODO: which runs? Then the median, and three divisions.
     # TODO: two panels, speedup and efficiency, with a line for each kind of scaling, and xticks=processes.

@@ -51,7 +51,7 @@ def kept_bytes(model: nn.Module, inputs: Tensor, dtype: torch.dtype | None = Non
 
     It runs under autocast in *dtype*, or without autocast if that is None. Count each storage once,
     with all of its bytes, even if the kept tensor is a view of only a part of it. Parameters, buffers and inputs do not
-    count, but their copies in another dtype do. No judged model frees a kept tensor before the backward pass.
+    count, but their copies in another dtype do.
     """
     # TODO: torch.autograd.graph.saved_tensors_hooks calls you for each tensor that is kept.
     # YOUR CODE HERE

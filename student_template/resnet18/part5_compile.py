@@ -87,7 +87,7 @@ def train_epoch_compiled(model, loader, criterion, optimizer, device, use_amp=Fa
     raise NotImplementedError()
 
 
-STEPS = 3  # for each shape
+STEPS = 3  # of the warm-up, for each size of a batch; you may change it
 
 
 def warm_up(model, loader, criterion, optimizer, device, use_amp=False) -> None:

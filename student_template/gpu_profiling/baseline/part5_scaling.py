@@ -44,7 +44,7 @@ def train_ddp(
 
 
 def measure_scaling_efficiency(run, processes, samples, batch_size, device, folder=".") -> list[dict[str, Any]]:
-    """Keep the batch of each process, and compare the seconds of all epochs, the first one included."""
+    """Keep the batch size of each process, and compare the seconds of all epochs, the first one included."""
     rows: list[dict[str, Any]] = []
     for count in processes:
         seconds = sum(run(count, samples, batch_size))

@@ -280,7 +280,8 @@ def _place_problem(
 CLOCK = 2e-3  # relative: each reading of a scripted clock takes a microsecond of it
 group = Group(part, ranks, TOGETHER, own_order=True)
 group.divides_samples(
-    "In each epoch every sample goes to one process, even if each process is alone on its machine.",
+    "In each epoch every sample goes to one process (DistributedSampler repeats a few), "
+    "even if each process is alone on its machine.",
     "DistributedSampler(dataset, seed=seed) asks the group for rank and size",
 )
 group.new_order_each_epoch("shuffles_each_epoch")
@@ -347,7 +348,7 @@ def _measured(measured: Pair) -> str | tuple[str, str]:
 
 @part.check(basis="report")
 def refuses_what_says_nothing(refused: Observation) -> Verdict:
-    """ValueError: an epoch of 0 s, a batch that cannot be divided, or processes that do not begin with 1."""
+    """measure_scaling_efficiency raises ValueError in each of the four cases of the handout."""
     taken = refused.values["taken"]
     for case, (*_, words) in REFUSED.items():
         if taken.get(case) == LATE:

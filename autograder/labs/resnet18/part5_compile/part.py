@@ -18,7 +18,7 @@ RESULTS = Form(
     (
         words("model", "Eager in the first row, Compiled in the second"),
         positive("throughput", "waiting for data included", "samples/s"),
-        positive("epoch_time", "of the measured epoch", "s"),
+        positive("epoch_time", "what the measured call of `train_epoch_compiled` took", "s"),
         not_negative(
             "compile_s",
             "what the warm-up of the compiled model took, builds included; 0 for Eager",
