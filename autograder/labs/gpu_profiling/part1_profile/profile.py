@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import trace as profile
-from autograder.checks.hints import hint_for, hinted
+from autograder.checks.hints import Causes, hint_for, hinted
 from autograder.claims.answers import Answers, Question, Slips, Values, percent
 from autograder.errors import SubmissionError
 from autograder.lab import (
