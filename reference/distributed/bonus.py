@@ -123,7 +123,8 @@ def measure_kernel(versions, shapes, folder=".") -> list[dict[str, Any]]:
     *versions* maps names to functions like add_norm. launches and bytes (read and written) are those of a forward pass,
     saved_bytes what it keeps for the backward pass, ms the median of five calls after a warm-up.
     """
-    # TODO: given.Launches and given.saved_bytes count. On a GPU, torch.cuda.synchronize() before the clock is read.
+    # TODO: given.Launches and given.saved_bytes count. Take times with time.perf_counter(); on a GPU, call
+    # torch.cuda.synchronize() before you read it.
     ### BEGIN SOLUTION
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -140,9 +140,10 @@ extern "C" __global__ void conv_relu_pool(const float *images, const float *weig
 
 # %%
 def record_profile(step, file, steps=5) -> None:
-    """Call step() twice unrecorded, then *steps* times recorded, and export these to *file* as a Chrome trace.
+    """Call step() *steps* + 2 times under one profiler, and export all calls but the first two as a Chrome trace.
 
-    The profiler makes each recorded call a ProfilerStep range if you call prof.step() after it.
+    Call prof.step() after each call. The profiler's schedule skips the first two calls, and makes each other call a
+    ProfilerStep range. The trace goes to *file*.
     """
     # TODO: torch.profiler.schedule with wait, warmup and active; prof.step() after each call; export in on_trace_ready.
     ### BEGIN SOLUTION

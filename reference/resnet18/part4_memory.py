@@ -204,11 +204,11 @@ def compare_checkpointing(make_training, loader, device, folder=".") -> list[dic
     a ResNet.
 
     A row has the names in COLUMNS: model ("Standard", "With Checkpointing"), throughput (samples/s), epoch_time (s),
-    peak_memory_mb (None without a GPU), saved_mb (MB kept for the backward pass of the first batch), loss (mean over
-    all samples of the epoch), slowdown (throughput of Standard / throughput), device (its name).
+    peak_memory_mb (None without a GPU), saved_mb (MB kept for the backward pass of the loader's first batch), loss
+    (mean over all samples of the epoch), slowdown (throughput of Standard / throughput), device (its name).
     Writes checkpointing_results.csv and checkpointing_comparison.png into folder.
     """
-    # TODO: warm each model up with a few batches, take saved_mb of it, and throw it away.
+    # TODO: warm each model up with a few batches, take saved_mb of it for the loader's first batch, and throw it away.
     # TODO: measure one epoch from fresh weights, with train_epoch_with_accumulation.
     # TODO: one panel per quantity in PANELS, one bar per row; leave the peak's out without a GPU.
     ### BEGIN SOLUTION

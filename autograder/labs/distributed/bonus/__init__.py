@@ -234,7 +234,8 @@ alone.keeps_less(
     {"rows": 64, "width": 256},
     needs=["matches_pytorch"],
     name="keeps_the_sum_and_a_number",
-    says="Beside its results, add_norm keeps at most a tenth of what PyTorch's operators keep for the backward pass.",
+    says="Without normed, total and weight, add_norm keeps at most a tenth of what PyTorch's operators keep "
+    "for the backward pass.",
     why="your AddNorm keeps more than total, weight and one number for each row",
     try_="save total, weight and the root of each row, nothing else, and compute the rest again in backward",
 )

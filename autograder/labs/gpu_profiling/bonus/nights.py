@@ -84,7 +84,7 @@ def nights(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="report")
 def records_the_steps(recorded: Observation) -> Verdict:
-    """record_profile calls the step twice unrecorded, then records *steps* calls, each with its ranges."""
+    """record_profile calls step *steps* + 2 times, and records all but the first two, each with its ranges."""
     values, steps = recorded.values, recorded.values["steps"]
     counts = ", ".join(f"{count} of '{name}'" for name, count in values["ranges"].items())
     calls = f"{many(values['calls'], 'call')} of step"

@@ -36,7 +36,7 @@ RESULTS = Form(
         ),
         positive(
             "saved_mb",
-            "what autograd keeps for the backward pass of the first batch, in 1e6 bytes",
+            "what autograd keeps for the backward pass of the loader's first batch, in 1e6 bytes",
             "MB",
         ),
         any_number("loss", "mean over all samples of the epoch"),
