@@ -170,8 +170,11 @@ def _write_notebooks(
         target.unlink(missing_ok=True)  # nbgrader leaves it read-only
         target.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
     submitted = to.parent / "submitted" / result.submission / assignment
-    for file in filter(Path.is_file, map(submitted.joinpath, OF_THE_EXCHANGE)):
-        shutil.copyfile(file, to / result.submission / assignment / file.name)
+    for file in map(submitted.joinpath, OF_THE_EXCHANGE):
+        if file.is_file() and not file.is_symlink():
+            copy = to / result.submission / assignment / file.name
+            copy.unlink(missing_ok=True)  # as the notebooks
+            shutil.copyfile(file, copy)
 
 
 def _autograded(file: Path) -> Any:
