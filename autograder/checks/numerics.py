@@ -22,6 +22,9 @@ from autograder.traces.words import many
 Array = np.ndarray[Any, Any]
 
 
+MOST_TIMES = 100  # a loss is multiplied or added up: more is another mistake
+
+
 def same_trajectory(
     pair: Pair | Timed,
     within: Tolerance,
@@ -64,8 +67,10 @@ def same_trajectory(
 
 def _multiplied(own: Array, right: Array, within: Tolerance) -> tuple[str, str] | None:
     """Say that the first loss, which no step has changed yet, is a multiple of the right one."""
-    times = round(float(own[0] / right[0])) if own.size and right[0] else 0
-    if times < 2 or abs(own[0] - times * right[0]) > within.losses:
+    first, expected = float(own[0]), float(right[0])
+    ratio = first / expected if expected else 0.0
+    times = round(ratio) if 1 < ratio < MOST_TIMES else 0
+    if times < 2 or abs(first - times * expected) > within.losses:
         return None
     why = f"the first loss is {times} times the right one: it is multiplied, or added up, before backward()"
     return why, "loss = criterion(outputs, labels), once for each batch"

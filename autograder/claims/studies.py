@@ -119,6 +119,13 @@ def changed(problem: str, try_: str) -> Failed:
     return Failed(problem, *(table.indexed(problem) or (CHANGED, try_)))
 
 
+def _cause(odd: str, rows: Sequence[Row]) -> str:
+    """Say why rows have another form than the right ones."""
+    if not rows:
+        return NO_ROWS
+    return IN_ORDER if "in that order" in odd else MISSHAPEN
+
+
 class Study:
     """A function that measures, and what is claimed of its rows."""
 
@@ -164,12 +171,12 @@ class Study:
             form = self.form.shape_problem if loose else self.form.problem
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
             if odd := form(rows, self._expected(evidence)):
-                why = NO_ROWS if not rows else IN_ORDER if "in that order" in odd else MISSHAPEN
-                return Failed(odd, why, hint_for(odd, FORMS) or COLUMNS)
+                return Failed(odd, _cause(odd, rows), hint_for(odd, FORMS) or COLUMNS)
             if problem := rule(evidence, *others):
                 if isinstance(problem, str):
-                    found = (problem,) if problem.startswith("the device is") else ()
-                    problem = DEVICE if found else problem, hint_for(problem, USUAL) or try_, *found
+                    hint = hint_for(problem, USUAL) or try_
+                    of_device = problem.startswith("the device is")
+                    problem = (DEVICE, hint, problem) if of_device else (problem, hint)
                 said, hint, *figures = problem
                 figure, cause = parted(said)
                 if cause:

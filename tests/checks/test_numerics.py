@@ -39,6 +39,27 @@ def test_a_training_that_follows_passes(student):
 
 
 @pytest.mark.parametrize(
+    ("first", "why"),
+    [
+        pytest.param(3.0, "the first loss is 2 times the right one", id="doubled"),
+        pytest.param(4.504, "the first loss is 3 times the right one", id="tripled, and rounded"),
+        pytest.param(2.9, "why", id="no multiple"),
+        pytest.param(1.6, "why", id="another"),
+        pytest.param(-3.0, "why", id="negative"),
+        pytest.param(1.7e308, "why", id="as large as can be sent"),
+    ],
+)
+def test_a_first_loss_that_is_a_multiple_is_told(first, why):
+    assert judged(seen(losses=[first, 1.25, 1.0])).why.startswith(why)
+
+
+def test_a_right_loss_of_0_has_no_multiple():
+    pair = Pair(seen(), seen(losses=[0.0, 1.25, 1.0]))
+
+    assert numerics.same_trajectory(pair, WITHIN, why="why", try_="try").why == "why"
+
+
+@pytest.mark.parametrize(
     ("student", "measured"),
     [
         pytest.param(seen(losses=[1.5, 1.25]), "2 losses for 3 batches", id="too few losses"),

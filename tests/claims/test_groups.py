@@ -140,6 +140,10 @@ SHARES = {
         [[0, 2, 1, 0], [0, 2, 1, 0]],
         "both processes read the same samples; in epoch 1, 1 sample read by no process",
     ),
+    "the whole set": (
+        [[0, 1, 2, 0, 1, 2], [0, 1, 2, 2, 1, 0]],
+        "both processes read the whole set; each process must read 2 samples",
+    ),
     "no new order": ([[0, 2, 0, 2], [1, 0, 1, 0]], "every epoch has the same order"),
 }
 

@@ -114,6 +114,11 @@ def test_names_lead_a_table_or_do_not(named, verdict, table):
         assert "the profile's largest are kernels: gemm<float, 1>(int)" in found.why
 
 
+def test_a_name_that_is_not_among_the_largest_is_told_where_others_are():
+    assert compare_top(TRACE, ["gemm", "sigmoid"]).why.startswith("sigmoid is not among them; ")
+    assert "not among" not in compare_top(TRACE, ["sigmoid", "tanh"]).why
+
+
 def test_names_of_a_profile_without_tables():
     assert (
         "the profile holds no table that could be compared"
