@@ -6,17 +6,27 @@ They are what is judged, from what judges it, and the columns of results, from t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from autograder.config import CheckConfig, PartConfig
 from autograder.errors import CourseError, nearest
 from autograder.lab import Check, Part
+from autograder.model import Basis
+from autograder.part_name import number
 
 BEGIN = "<!-- BEGIN JUDGED -->"
 END = "<!-- END JUDGED -->"
 COLUMNS = r"<!-- BEGIN COLUMNS (\S+) -->"
 HEADER = "| check | points | rests on | what must hold |\n|---|---|---|---|"
+RESTS: Mapping[Basis, str] = {
+    "outputs": "*outputs* compares your results with right ones on fresh inputs, "
+    "or measures time and memory from outside.",
+    "scripted": "*scripted* gives your code what the grader makes up, "
+    "such as a clock, a profile or the numbers of a program.",
+    "report": "*report* observes how your code works.",
+    "artefact": "*artefact* reads a file that you submit.",
+}
 WAITS = "Some checks are judged only after another check has passed, and earn nothing until then:"
 
 
@@ -49,15 +59,23 @@ def _between(text: str, begin: str, end: str, content: str) -> str | None:
 
 
 def table(part: Part, config: PartConfig) -> str:
-    """Write a row for each check, and below them which waits for which."""
+    """Write a row for each check, above them how they judge, below them which waits for which."""
     rows = [_row(check, config.checks[check.name]) for check in part.checks.values()]
-    lines = [HEADER, *rows]
+    lines = [_how(part), "", HEADER, *rows]
     for name, points in config.rubric.items():
         lines.append(_cells(name, points, "a person", f"{config.says[name]}."))
     waits = "; ".join(_waiting(part))
     if waits:
         lines += ["", f"{WAITS} {waits}."]
     return "\n".join(lines) + "\n"
+
+
+def _how(part: Part) -> str:
+    bases = {check.basis for check in part.checks.values()}
+    told = [told for basis, told in RESTS.items() if basis in bases]
+    of_part = number(part.id)
+    name = part.id if of_part is None else f"part{of_part}"
+    return " ".join([f"`pytest -k {name}` runs these checks.", *told])
 
 
 def _row(check: Check, config: CheckConfig) -> str:

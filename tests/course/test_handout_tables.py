@@ -44,7 +44,9 @@ CONFIG = PartConfig(
     {"explains": 1.0},
     {"explains": "notes.md says why"},
 )
-ROWS = """| check | points | rests on | what must hold |
+ROWS = """`pytest -k part1` runs these checks. *outputs* compares your results with right ones on fresh inputs, or measures time and memory from outside. *report* observes how your code works.
+
+| check | points | rests on | what must hold |
 |---|---|---|---|
 | `right` | 2 | outputs | It is right &#124; always. |
 | `faster` | 2.5 | outputs | It is at least 1.30x (ampere, hopper) or 1.50x (t4) as fast. On other devices these points are owed. |
