@@ -55,8 +55,9 @@ def train_epoch(
 
     All batches have the same size, and *accumulate* divides their number. *scaler* is a torch.amp.GradScaler.
     Call on_step(), if it is given, at the end of each batch.
-    Returns a dict: losses (the mean over the samples of each step), samples (how many), seconds (of the whole epoch),
-    data_wait (seconds of it spent waiting for the loader).
+    Returns a dict: losses (the mean over the samples of each step), samples (how many), seconds (of the whole epoch,
+    until the losses are on the host), data_wait (seconds of it spent waiting for the loader).
+    A step that the scaler skips counts like any other.
     """
     # TODO: a loop with groups of batches; nothing in it waits for the device.
     # YOUR CODE HERE
@@ -66,9 +67,9 @@ def train_epoch(
 def main(argv=None) -> None:
     """Train as the command line says; print the figures as one line of JSON, and write a profile if asked.
 
-    losses       the mean loss of each epoch, a list; loss: that of the last one
-    samples      of all epochs; steps: of the optimizer, in all of them
-    seconds      of all epochs; data_wait: those spent waiting for the loader; throughput: samples / seconds
+    losses       the mean loss of each timed epoch, a list; loss: that of the last one
+    samples      of all timed epochs; steps: of the optimizer, in all of them
+    seconds      of all timed epochs; data_wait: those spent waiting for the loader; throughput: samples / seconds
     warm_up_s    seconds that looking for the batch size and the warm-up took before
     batch_size   samples at once
     device       from given.device_name
