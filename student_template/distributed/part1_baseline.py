@@ -41,8 +41,8 @@ def profile_rank(step, steps, folder, rank, wait=1, warmup=2, active=3) -> Path:
 # %% [markdown]
 # ## 1.2 A step of one process
 #
-# Events of a trace are dicts, in no order. Those with `ph` "X" have `cat`, `name`, `ts` (start) and `dur`, both in
-# microseconds, `pid` and `tid` (together: the thread). Other events have fewer keys.
+# Events of a trace are dicts, in no order. Look only at those with `ph` "X". They have `cat`, `name`, `ts` (start) and
+# `dur`, both in microseconds, `pid` and `tid` (together: the thread). Other events have fewer keys.
 #
 # | | is an event with |
 # |---|---|
