@@ -109,7 +109,8 @@ def compressing(dtype):
     """
     # TODO: bucket.buffer() is the flat float32 tensor. Divide first, then convert, then sum:
     # sums may be infinite where means are not.
-    # TODO: dist.all_reduce(..., async_op=True).get_future().then(f); f gets the future, and value() is a list.
+    # TODO: dist.all_reduce(..., async_op=True).get_future().then(f) returns a future of what f returns. f runs when the
+    # transfer is done; it gets a future, whose value() is a list.
     ### BEGIN SOLUTION
 
     def hook(state, bucket):
