@@ -156,8 +156,8 @@ def traffic(block_bytes, root_bytes, processes, strategy) -> float:
 
     *block_bytes* are those of all blocks together, *root_bytes* those of what is left of the model.
     *strategy* is "ddp" (gradients are reduced by all_reduce), "fsdp" (blocks are gathered for the forward and again for
-    the backward pass, the rest once; gradients are reduced by reduce_scatter), or "fsdp_keep" (reshard=False: blocks
-    are gathered once).
+    the backward pass, the rest once; gradients are reduced by reduce_scatter), or "fsdp_keep" (the same with
+    reshard=False: blocks are gathered once).
     """
     # TODO: an all_gather or a reduce_scatter sends (n - 1) / n of the bytes, an all_reduce twice as much.
     ### BEGIN SOLUTION
