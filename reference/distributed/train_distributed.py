@@ -106,15 +106,16 @@ def evaluate(model, dataset, batch_size, device) -> float:
 def train(options, device) -> dict[str, Any]:
     """Train as the options say; return the numbers of the whole group.
 
-    samples   of an epoch, of all processes
+    samples   of an epoch, of all processes together
     steps     of the optimizer, in all epochs
-    seconds   of each epoch of training, those of the slowest process; a list
-    peak_mb   of each process, from given.peak_mb; a list
+    seconds   a list: of each epoch of training, the time of the slowest process, without the time for testing
+    peak_mb   a list: given.peak_mb(device) of each process, by rank
     accuracy  on the test set, at the end, each sample counted once
     loss      the mean of the losses of training in the last epoch, over the samples of all processes
     """
     # TODO: make_datasets(options.samples), make_training(device), DistributedDataParallel, sampler.set_epoch(epoch).
-    # TODO: a number of one process becomes the group's by dist.all_reduce or dist.all_gather_object.
+    # TODO: a number of one process becomes the group's by dist.all_reduce or dist.all_gather_object. Send the sum of
+    # the losses once an epoch. Take times with time.perf_counter().
     # TODO: options.profile: one more epoch at the end, inside `with profiled(options.profile) as on_step:`.
     ### BEGIN SOLUTION
     dataset, test = make_datasets(options.samples)
