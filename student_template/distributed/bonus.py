@@ -46,7 +46,9 @@ def add_norm_kernel(x, residual, weight, normed, total, root, width, eps, BLOCK:
 #
 # A kernel knows nothing of gradients. An `autograd.Function` says what is kept, and how gradients are computed from
 # that. Let r = 1 / sqrt(mean(total^2) + eps) and g = (gradient of normed) * weight. Then the gradient of total is
-# r * g - total * r^3 * mean(g * total), plus the gradient that came in for total itself.
+# r * g - total * r^3 * mean(g * total), plus the gradient that came in for total itself. x and residual both get this
+# sum. The gradient of weight is (gradient of normed) * total * r, added up over all rows. Operators of PyTorch may
+# compute all of this.
 
 
 # %%
