@@ -78,7 +78,7 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
 
 
 def warm_up(model, loader, criterion, optimizer, scaler, options) -> None:
-    """Do one-time work, such as builds, before it is timed; leave weights, statistics and optimizer as they were."""
+    """Do one-time work, such as builds, before it is timed; leave model, optimizer and scaler as they were."""
     # TODO: a few complete steps in the modes of the training, and put back what they changed.
     # YOUR CODE HERE
     raise NotImplementedError()

@@ -35,11 +35,11 @@ RECOMMENDATIONS, WORDS = 3, 6
 
 @part.check(basis="artefact")
 def report_is_complete(optimization_report: Text) -> Verdict:
-    """The report has its seven headings with something below each, nothing left to fill in, and 250 to 3000 words."""
+    """The report has the headings of its template, something below each, no gap to fill in, and 250 to 3000 words."""
     text = optimization_report.text
     measured, why = report.incomplete(text, HEADINGS, LEAST, MOST)
     if why:
-        try_ = "keep the seven headings, and write sentences below each: figures alone do not count"
+        try_ = "keep the headings of the template, and write sentences below each: figures alone do not count"
         if "left" in measured:
             try_ = "replace what is left to fill in by your own words"
         return Failed(f"{measured}; {why}", "the report is not finished", try_)
