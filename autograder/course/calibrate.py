@@ -142,7 +142,7 @@ class Speed:
 
     @property
     def proposal(self) -> float | None:
-        """Half of the way from the baseline to the reference, in steps of 0.05."""
+        """The geometric middle of the baseline and the reference, in steps of 0.05."""
         if self.allowed is None:
             return None
         lowest, highest = self.allowed
@@ -266,7 +266,9 @@ not deviate at all, or nobody is to fail, there is no middle.
 
 ## Bars
 
-The reference against the baseline. A bar may lie where both have 15 % to spare; the proposal is half of the way.
+The reference against the baseline. Bars from 1.15 to the low end of the reference's interval divided by 1.15 are
+allowed. The proposal is the geometric middle of that range, to 0.05. `none`: the reference is not fast enough here
+for any bar, or was not timed.
 
 | check | speedup | noise of a pair | bars allowed | proposal |
 |---|---|---|---|---|
