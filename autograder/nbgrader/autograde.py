@@ -20,7 +20,7 @@ from autograder.errors import NotGradedError, SubmissionError, UserError
 from autograder.handed_in import notebook
 from autograder.handed_in.unpack import CAPS, in_words
 from autograder.nbgrader import gradebook, late, leaks
-from autograder.nbgrader.release import HANDOUT
+from autograder.nbgrader.release import HANDOUT, STUDENTS
 from autograder.nbgrader.results import Source, programs_of, rules, verdict
 from autograder.nbgrader.source_notebook import code_cell, of_cells, text_cell
 from autograder.nbgrader.verdict_cells import show
@@ -193,7 +193,9 @@ def _refuse_strangers(home: Path, programs: list[str]) -> None:
     nbgrader hands out everything that lies there.
     """
     ours = {*home.glob("*.ipynb"), *home.glob("perflab-*.whl")}
-    ours |= {home / name for name in (*SHARED, HANDOUT, RELEASED, "pytest.ini", *programs)}
+    ours |= {
+        home / name for name in (*SHARED, HANDOUT, RELEASED, STUDENTS, "pytest.ini", *programs)
+    }
     strangers = sorted(set(home.iterdir()) - ours)
     if strangers:
         raise UserError(f"{strangers[0]} would be handed out; remove it, or move it into given/")

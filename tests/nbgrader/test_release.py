@@ -21,6 +21,7 @@ from autograder.nbgrader import leaks
 from autograder.nbgrader.release import handouts_of, release, where_wheels_are
 from autograder.part_name import number
 from autograder.yaml_file import read_yaml
+from tests.nbgrader.course import nbgrader
 
 LAB, PART = "resnet18", "part3_amp"
 
@@ -152,6 +153,18 @@ def test_what_nbgrader_hands_out_is_named(out: Path):
     assert {*notebooks, *programs, "pytest.ini", "students.md"} == {
         name for name in found if not name.startswith(("given/", "baseline/", "handout/"))
     }
+
+
+@pytest.mark.filterwarnings("ignore")  # nbgrader and what it stands on warn of themselves
+def test_nbgrader_hands_out_all_of_it(out: Path):
+    """What lies there and is nobody's stops the assignment, so nothing that is ours may."""
+    pytest.importorskip(
+        "nbgrader.api", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'"
+    )
+    home = out / "course"
+
+    assert 0 == nbgrader(home, "generate_assignment", LAB)
+    assert (home / "release" / LAB / "students.md").is_file()
 
 
 def test_notebooks_come_with_their_handouts(out: Path):
