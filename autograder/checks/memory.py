@@ -21,9 +21,8 @@ from autograder.model import (
     Verdict,
 )
 
-CORRECT = (
-    "fix the checks of results if one fails; else compute large inputs as you compute small ones"
-)
+CORRECT = "fix the checks of results if one fails"
+LARGE = "else compute large inputs as you compute small ones"
 MB = 1e6
 LEAST = 16 * MB  # of the baseline's peak: below it, the process counts for more than the work
 TOO_LITTLE = "{:.1f} MB of the baseline's are too little to compare"
@@ -74,12 +73,16 @@ def leaner(
     within: float,
     why: str,
     try_: str,
+    first: str = CORRECT,
 ) -> Verdict:
-    """Pass a run in at most a *share* of the baseline's memory, whose results are *apart* by no more than *within*."""
+    """Pass a run in at most a *share* of the baseline's memory, whose results are *apart* by no more than *within*.
+
+    *first* says which checks of results to fix first.
+    """
     if not apart <= within:
         measured = f"results of the measured call off by {apart:.1e} (allowed {within:.0e})"
         why = "your code returns wrong results, so its memory is not compared"
-        return Failed(measured, why, CORRECT)
+        return Failed(measured, why, f"{first}; {LARGE}")
     needed, plain = beyond(run, idle)
     taken = f"{needed / MB:.0f} MB where the baseline takes {plain / MB:.0f} MB"
     return at_most(

@@ -134,13 +134,17 @@ def _rates(script: Script) -> list[Story]:
     return [
         *((script.samples / each, why, try_) for each, why, try_ in seconds if each > 0),
         *(
-            [(script.batch * first / some, f"it is of the first {first} batches alone", WHOLE)]
+            [(script.batch * first / some, f"it is of {_first(first)} alone", WHOLE)]
             if first < count
             else []
         ),
         (count / total, "batches are counted, and not samples", COUNT),
         (full / total, "the last batch is counted as a full one", COUNT),
     ]
+
+
+def _first(count: int) -> str:
+    return f"the first {count} batches" if count > 1 else "the first batch"
 
 
 def _waits(script: Script) -> list[Story]:
@@ -151,7 +155,7 @@ def _waits(script: Script) -> list[Story]:
     return [
         (waited - script.waits[0], "the wait for the first batch is left out", SUM),
         *(
-            (sum(script.waits[:n]), f"it holds the waits of the first {n} batches alone", WHOLE)
+            (sum(script.waits[:n]), f"it holds the waits of {_first(n)} alone", WHOLE)
             for n in range(1, len(script.waits))
         ),
         (

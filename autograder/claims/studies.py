@@ -63,8 +63,8 @@ EPOCHS = {
 
 Rule = Callable[[Sequence[Row]], str]
 """Says how rows contradict each other, or nothing."""
-Also = Callable[[Any], tuple[str, str] | None]
-"""Says what else is wrong with what the probe saw, and what to try."""
+Also = Callable[[Any], tuple[str, ...] | None]
+"""Says what else is wrong with what the probe saw, what to try, and what to show as measured, if not what was right."""
 
 
 def written(
@@ -283,7 +283,10 @@ class Study:
 def _and(also: Also | None, evidence: Any, verdict: Verdict) -> Verdict:
     """Ask the part's own question where nothing else is wrong."""
     wrong = also(evidence) if also is not None and isinstance(verdict, Passed) else None
-    return Failed(verdict.measured, *wrong) if wrong and isinstance(verdict, Passed) else verdict
+    if not wrong or not isinstance(verdict, Passed):
+        return verdict
+    why, try_, *measured = wrong
+    return Failed(measured[0] if measured else verdict.measured, why, try_)
 
 
 def _student(evidence: Any) -> Observation:

@@ -13,6 +13,7 @@ from autograder.lab import (
     INTEGER,
     Answer,
     Failed,
+    Observation,
     Pair,
     Student,
     Verdict,
@@ -90,7 +91,8 @@ def added_to(added: Mapping[int, Sequence[bool]]) -> dict[str, bool]:
     pair=True,
     values={
         "groups": exactly(
-            len(GROUPS), record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER)
+            len(GROUPS),
+            record(sizes=list_of(INTEGER), after=list_of(INTEGER), steps=INTEGER, seen=INTEGER),
         ),
         **dict.fromkeys(("trained", *ADDED_TO), BOOLEAN),
     },
@@ -100,18 +102,19 @@ def groups(student: Student, rig: Rig) -> Answer:
     """Without BatchNorm the step of a group is that of one large batch, which is what the baseline takes."""
     arrays: dict[str, Any] = {}
     noted = []
-    modes, taken = list[bool](), list[int]()
+    modes, samples, taken = list[bool](), list[int](), list[int]()
     added: dict[str, bool] = {}
 
     def note_mode(model: Any, _: Any, output: Any) -> None:
         if output.requires_grad:  # a pass without gradients may run in any mode
             modes.append(model.training)
+            samples.append(len(output))
 
     for name, (sizes, steps) in drawn_groups(rig).items():
         model = rig.nets.small("group")
         window = rig.window(cut(rig, sizes, steps), model=model, momentum=MOMENTUM)
         window.model.eval().register_forward_hook(note_mode)
-        window.optimizer.register_step_post_hook(lambda *_: taken.append(1))
+        window.optimizer.register_step_post_hook(lambda *_: taken.append(sum(samples)))
         if name == "even":
             halve(window.optimizer)
             for parameter in window.model.parameters():
@@ -121,8 +124,9 @@ def groups(student: Student, rig: Rig) -> Answer:
         train(student, window, steps)
         arrays[f"{name}_weights"] = window.weights()
         added = added or added_to(gradients)
-        noted.append({"sizes": sizes, "steps": steps, "taken": len(taken)})
+        noted.append({"sizes": sizes, "steps": steps, "after": taken[:64], "seen": sum(samples)})
         taken.clear()
+        samples.clear()
     return {"groups": noted, "trained": all(modes), **added, **arrays}
 
 
@@ -168,16 +172,32 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
         why = "usually gradients are added up, and not averaged over the group"
         try_ = "divide each loss by the batches of its group, or by its samples"
     elif ratio < 0.5:
-        why = "usually gradients are clipped, or divided twice"
-        try_ = "divide once, and do not clip"
-    own, right = _taken(groups, "even")
-    if own < right:
-        why = "a step takes too many batches, or is left out"
-        try_ = "a step as soon as accumulation_steps batches have come since the last one"
-    elif own > right:
-        why = "there are too many steps"
-        try_ = "a step after each accumulation_steps batches, counted from 1, and no other step"
+        why = "the gradients of a step are smaller than the mean over the samples of its group"
+        try_ = "divide by the samples of the group, once, and do not clip"
+    if counted := _not_by_groups(groups):
+        why, try_ = counted
     return _same_group(groups, "even", why, try_)
+
+
+def _not_by_groups(groups: Pair) -> tuple[str, str] | None:
+    """Say why the steps do not come after each group of whole batches."""
+    own, right = _after(groups, "even")
+    if len(own) > len(right):
+        why = "there are too many steps"
+        return (
+            why,
+            "a step after each accumulation_steps batches, counted from 1, and no other step",
+        )
+    seen, batches = (
+        _batches(_of(side, "even")["seen"]) for side in (groups.student, groups.baseline)
+    )
+    if seen < batches:
+        why = f"your code trains on {seen} of the {batches} batches"
+        return why, "go through the whole loader: no return and no break in the loop"
+    if len(own) < len(right):
+        why = "a step does not come after each accumulation_steps batches"
+        return why, "a step as soon as accumulation_steps batches have come since the last one"
+    return None
 
 
 def _added_to(noted: Mapping[str, bool]) -> tuple[str, str] | None:
@@ -200,11 +220,11 @@ def _added_to(noted: Mapping[str, bool]) -> tuple[str, str] | None:
 @part.check(basis="outputs", compared="weights")
 def steps_on_the_tail(groups: Pair) -> Verdict:
     """A last group with fewer batches takes a step too, with the mean over its own samples."""
-    own, right = _taken(groups, "tail")
     why = "the last group takes its step, but is not divided by its own samples"
-    group = groups.baseline.values["groups"][GROUPS.index("tail")]
+    group = _of(groups.baseline, "tail")
     left = len(group["sizes"]) % group["steps"]
     try_ = f"divide the last step by the samples of all {left} batches of its group"
+    own, right = map(len, _after(groups, "tail"))
     if own < right:
         why = "the last group is dropped"
         try_ = "after the loop, take one more step if batches are left"
@@ -225,14 +245,36 @@ def weighs_by_samples(groups: Pair) -> Verdict:
     return _same_group(groups, "short", why, try_)
 
 
-def _taken(groups: Pair, name: str) -> list[int]:
-    """Return the steps of both sides."""
+def _of(side: Observation, name: str) -> Mapping[str, Any]:
+    """Return what was noted of one kind of groups."""
+    noted: Mapping[str, Any] = side.values["groups"][GROUPS.index(name)]
+    return noted
+
+
+def _after(groups: Pair, name: str) -> list[list[int]]:
+    """Return, for both sides, after which batches the steps came."""
     sides = (groups.student, groups.baseline)
-    return [side.values["groups"][GROUPS.index(name)]["taken"] for side in sides]
+    return [[_batches(samples) for samples in _of(side, name)["after"]] for side in sides]
+
+
+def _batches(samples: int) -> int:
+    """Return how many batches hold so many samples; the last one may be short."""
+    return -(-samples // BATCH)
+
+
+def _steps(own: Sequence[int], right: Sequence[int]) -> str:
+    """Say how many steps there were; where some are missing, after which batches."""
+    taken = many(len(own), "step")
+    if len(own) == len(right):
+        return taken
+    if not 0 < len(own) < len(right):
+        return f"{taken}, and {len(right)} are right"
+    came, due = (f"after batch {', '.join(map(str, it))}" for it in (own, right))
+    return f"{taken} ({came}), and {len(right)} are right ({due})"
 
 
 def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
-    group = groups.baseline.values["groups"][GROUPS.index(name)]
+    group = _of(groups.baseline, name)
     whole = numerics.update(groups, "even_weights", "even_start").error <= UPDATE
     if name != GROUPS[0] and not whole:
         why, try_ = (
@@ -244,9 +286,8 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     short = f", and one of {many(sizes[-1], 'sample')}" * (sizes[-1] != sizes[0])
     equal = sizes.count(sizes[0])
     case = f"{equal} batches of {sizes[0]} samples{short}, in groups of {group['steps']}"
-    own, right = _taken(groups, name)
-    taken = many(own, "step") + f", and {right} are right" * (own != right)
-    return replace(verdict, measured=f"{case}: {taken}; {verdict.measured}")
+    steps = _steps(*_after(groups, name))
+    return replace(verdict, measured=f"{case}: {steps}; {verdict.measured}")
 
 
 loop = TrainingLoop(

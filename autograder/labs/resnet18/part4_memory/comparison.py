@@ -9,11 +9,12 @@ from typing import Any
 from autograder.checks import plot, slips, table
 from autograder.checks.comparison import run_problem
 from autograder.checks.hints import USUAL
-from autograder.checks.slips import Epoch, epochs
+from autograder.checks.slips import COLD, Epoch, epochs
 from autograder.checks.table_form import Row
-from autograder.claims.studies import DRAWN, EPOCHS, MISSHAPEN, PICTURE, Study, drawn
+from autograder.claims.studies import DEVICE, DRAWN, EPOCHS, MISSHAPEN, PICTURE, Study, drawn
 from autograder.lab import INTEGER, Answer, Pair, Student, list_of
 from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, RESULTS, Rig, part
+from autograder.traces.words import many
 
 
 @part.probe(pair=True, arrays=PICTURE, values={**DRAWN, **EPOCHS, "passes": list_of(INTEGER)})
@@ -67,11 +68,15 @@ def doubt(rows: Sequence[Row]) -> str:
     )
 
 
-TRAINED = "usually the training is wrong, leaves out batches, or does not begin with fresh weights"
+REUSED = "usually the measured model had trained before: it had no fresh weights"
+TRAINED = "it is not that of an epoch of right training from fresh weights"
 
 
-def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
-    """Say where what has nothing to do with time differs from *trusted*, the row of the standard model."""
+def figure_problem(rows: Sequence[Row], trusted: Row, untrained: str) -> str:
+    """Say where what has nothing to do with time differs from *trusted*, the row of the standard model.
+
+    *untrained* says why a loss is another.
+    """
     mb = trusted["saved_mb"]
     units = [(mb * 1e6 / 2**20, "it is in MiB, and MB are expected"), (mb * 1e6, "it is in bytes")]
     if wrong := RESULTS.mismatch(rows[0], "saved_mb", mb, EXACT, units):
@@ -80,7 +85,7 @@ def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     if kept > mb / 2:
         return f"saved_mb of With Checkpointing is {kept:.4g}, and less than {mb / 2:.4g} is right"
     loss = trusted["loss"]
-    losses = (RESULTS.mismatch(row, "loss", loss, EXACT, (), TRAINED) for row in rows)
+    losses = (RESULTS.mismatch(row, "loss", loss, EXACT, (), untrained) for row in rows)
     if wrong := next(filter(None, losses), ""):
         return wrong
     on_gpu = trusted["peak_memory_mb"] is not None
@@ -108,25 +113,28 @@ def epoch_problem(passes: Sequence[int], batches: int) -> str:
     longest = max(passes, default=0)
     if longest >= batches:
         return ""
-    return f"the longest training had {longest} of {batches} batches"
+    return f"no epoch had all batches; the longest training had {longest} of {batches} batches"
 
 
 def reuse_problem(passes: Sequence[int], batches: int) -> str:
     """Say that no two trainings ran for the batches of an epoch alone; *passes* are each one's forward passes."""
     if passes.count(batches) >= 2:
         return ""
-    return f"a measured model ran more than its {batches} batches"
+    most = max(passes, default=0)
+    return f"a measured model ran {many(most, 'batch', 'batches')}, and its epoch has {batches}"
 
 
-def _zeros(comparison: Pair) -> tuple[str, str] | None:
+def _zeros(comparison: Pair) -> tuple[str, ...] | None:
     panels = [panel for panel in comparison.student.values["panels"] if panel["values"]]
     zeros = [panel["label"] for panel in panels if not any(bar["value"] for bar in panel["values"])]
     if not zeros:
         return None
-    why = f"the bars of {zeros[0]!r} are 0: without a GPU there is no peak to show"
-    return why, "without a GPU, leave the panel of the peak out"
+    why = "without a GPU there is no peak to show"
+    try_ = "without a GPU, leave the panel of the peak out"
+    return why, try_, f"{FIGURE}: the bars of {zeros[0]!r} are 0"
 
 
+AGAIN = "call make_training for the warm-up and saved_mb, and again for the measured epoch"
 BOTH = "ResNet18Checkpointed(model) in the second row, the model itself in the first"
 KEEPS = f"fix keeps_only_the_boundaries first if it fails; then {BOTH}"
 SEGMENTS = "the model of the second row keeps most activations", KEEPS
@@ -141,20 +149,24 @@ CAUSES = {  # words of what is wrong with the rows -> why, if a figure does not 
         "your code measures fewer batches than the loader has",
         "fix returns_the_metrics first if it fails; then pass the loader itself, not a part",
     ),
-    "ran more than": (
-        "it also ran the warm-up, or the batch for saved_mb",
-        "call make_training for the warm-up and saved_mb, and again for the measured epoch",
+    "a measured model ran": (
+        "it also ran something else, as the warm-up or the batch for saved_mb",
+        AGAIN,
     ),
+    REUSED: ("", AGAIN),
     "saved_mb of": ("", "write what given.saved_mb(model, images) returns, as it is: in MB"),
     TRAINED: (
         "",
         "fix equals_a_large_batch first if it fails; take the loss from an epoch of fresh weights",
     ),
-    **{words: (MISSHAPEN, USUAL[words]) for words in ("no GPU was there to ask", "the device is")},
+    "no GPU was there to ask": (MISSHAPEN, USUAL["no GPU was there to ask"]),
+    "the device is": (DEVICE, USUAL["the device is"]),
     "second time": ("", KEEPS),
+    COLD: ("", "warm up on a training of its own, before the clock starts"),
+    "time.time()": ("", "fix honest_throughput first if it fails; time.perf_counter() everywhere"),
     "": (
         "",
-        "fix honest_throughput and keeps_only_the_boundaries first; then time an epoch after a warm-up",
+        "fix the checks of time and of segments first if one fails; time an epoch after a warm-up",
     ),
 }
 
@@ -162,12 +174,13 @@ CAUSES = {  # words of what is wrong with the rows -> why, if a figure does not 
 def _measured(comparison: Pair) -> tuple[str, ...] | None:
     observed, script = comparison.student.values, comparison.baseline.values
     rows = observed["rows"]
+    reused = reuse_problem(observed["passes"], script["batches"])
     problems = (
         row_problem(rows),
         epoch_problem(observed["passes"], script["batches"]),
-        figure_problem(rows, script["rows"][0]),
+        figure_problem(rows, script["rows"][0], REUSED if reused else TRAINED),
         time_problem(rows, epochs(script)),
-        reuse_problem(observed["passes"], script["batches"]),
+        reused,
     )
     if wrong := next(filter(None, problems), ""):
         why, try_ = next(it for words, it in CAUSES.items() if words in wrong)

@@ -35,7 +35,7 @@ COMPARED = ("alone", "running", "eval", "untouched")
 
 @part.probe(
     pair=True,
-    values={"parameters": INTEGER, "without": list_of(TEXT), "hidden": list_of(TEXT)},
+    values={"parameters": INTEGER, **dict.fromkeys(("without", "unrun", "hidden"), list_of(TEXT))},
     arrays={**LEFT, **dict.fromkeys(COMPARED, ("float64", 1))},
 )
 def training(student: Student, rig: Rig) -> Answer:
@@ -52,6 +52,7 @@ def training(student: Student, rig: Rig) -> Answer:
         window.criterion(model(images), labels).backward()
         without |= {name for name, parameter in net.named_parameters() if parameter.grad is None}
         window.optimizer.step()
+    ran = {name: buffer.any() for name, buffer in net.named_buffers()}
     stem = rig.nets.segments(rig.nets.small())[0]
     for _ in range(2):  # so that whatever the first pass leaves behind is seen
         output = student.run_checkpointed(stem, images)  # without the model
@@ -60,6 +61,7 @@ def training(student: Student, rig: Rig) -> Answer:
     return {
         "parameters": len(list(net.parameters())),
         "without": sorted(without),
+        "unrun": [name for name, it in ran.items() if name.endswith("_tracked") and not it],
         "start": start,
         "weights": window.weights(),
         "running": rig.flat(dict(net.named_buffers())),
@@ -139,18 +141,27 @@ def every_parameter_trains(training: Pair) -> Verdict:
         count = f"{len(without)} of {expected}"
         more = f" and {len(without) - 3} more" * (len(without) > 3)
         measured = f"{count} parameters have no gradient: {', '.join(without[:3])}{more}"
-        return Failed(measured, *_no_gradient(len(without) == expected))
+        unrun = training.student.values["unrun"]
+        return Failed(measured, *_no_gradient(len(without) == expected, unrun))
     why = "gradients or outputs differ from the ResNet's"
     try_ = "fix gradients_match first if it fails; then segments in order, avgpool, flatten, fc"
+    if numerics.update(training).ratio == 0:  # the probe itself takes the steps
+        return Failed("no weight moved", "all gradients are 0", try_)
     return numerics.same_update(training, APART, why=why, try_=try_)
 
 
-def _no_gradient(nowhere: bool) -> tuple[str, str]:
-    """Say why parameters have no gradient: all of them, or some."""
+def _no_gradient(nowhere: bool, unrun: Sequence[str]) -> tuple[str, str]:
+    """Say why parameters have no gradient: all of them, or some; *unrun* are counters of BatchNorms that never ran."""
     if nowhere:
         why = "the parameters that ran are not the ResNet's own: usually a copy's"
         return why, "run the modules of the resnet argument itself, and no copy of them"
-    why = "the gradient is cut off: usually by detach() or no_grad, or these layers did not run"
+    if unrun:
+        layer = unrun[0].rpartition(".")[0]
+        return (
+            f"{layer} never ran in train()",
+            "run all segments in order, then avgpool, flatten, fc",
+        )
+    why = "the gradient is cut off: usually by detach() or no_grad"
     return why, "fix gradients_match first if it fails; then pass on each segment's output as it is"
 
 
@@ -170,7 +181,8 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
         return Failed(measured, why, "run_checkpointed(segment, x) for each of the five")
     measured = f"answers in eval() {of_largest(apart['eval'], APART)}"
     if not apart["eval"] <= APART:
-        return Failed(measured, *_not_in_eval(training.student.values["hidden"]))
+        moved = not apart["untouched"] <= APART
+        return Failed(measured, *_not_in_eval(training.student.values["hidden"], moved=moved))
     if apart["untouched"] <= APART:
         return Passed(measured)
     measured = "a forward pass in eval() moved the running statistics"
@@ -179,15 +191,16 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
     )
 
 
-def _not_in_eval(hidden: Sequence[str]) -> tuple[str, str]:
+def _not_in_eval(hidden: Sequence[str], *, moved: bool) -> tuple[str, str]:
+    """Say why a model answers otherwise in eval(), where modules are *hidden* from it or statistics *moved*."""
+    if not hidden and moved:
+        why = "your code changes the running statistics in eval(): usually it calls train()"
+        return why, "in eval(), run segments as they are, and call no train() in forward"
     if not hidden:
-        why = "eval() does not use the running statistics, or your code changes them"
-        return why, "do not override eval(), and call no train() in forward"
+        why = "eval() does not use the running statistics"
+        return why, "do not override eval(), and run segments as they are"
     names = ", ".join(hidden[:3])
-    why = (
-        f"model.eval() does not reach {names}: "
-        "they stay in train(), because a list or a dict hides modules"
-    )
+    why = f"model.eval() does not reach {names}: usually a list or a dict hides these modules"
     return why, "keep modules as attributes, or in an nn.ModuleList"
 
 
@@ -227,12 +240,10 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
 def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
     """A group of six batches needs less than half the memory of one large batch, measured from outside."""
     apart = numerics.update(large_group).error
-    why = (
-        "the batches of a group are in memory at once: "
-        "joined, or their graphs kept until one backward pass"
-    )
-    try_ = "backward() for each batch, before the next one's forward pass"
-    return memory.leaner(large_group, idle, 0.5, apart, UPDATE, why, try_)
+    why = "several batches of a group are in memory at once"
+    try_ = "join no batches; call backward() for each one, before the next one's forward pass"
+    first = "fix equals_a_large_batch if it fails"
+    return memory.leaner(large_group, idle, 0.5, apart, UPDATE, why, try_, first)
 
 
 @part.check(basis="outputs", needs=[every_parameter_trains], compared="memory and gradients")
@@ -242,9 +253,7 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     apart = outputs.furthest(*gradients)
     kept = large_step.baseline.values
     least = kept["boundaries"] + kept["largest"]  # all inputs, and one segment that runs again
-    why = (
-        "usually segments keep what is inside them, "
-        "or one segment is most of the network, and recomputing it needs all its memory"
-    )
-    try_ = "five segments: the stem and the four layers"
-    return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_)
+    why = "more is in memory at once than the inputs of the segments and one segment's activations"
+    try_ = "a checkpoint for each of five segments: the stem and the four layers"
+    first = "fix gradients_match if it fails"
+    return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_, first)

@@ -115,14 +115,15 @@ ASKED_FOR = "your code calls x.requires_grad_() on the caller's tensor"
 
 
 def _no_gradient(case: str) -> tuple[str, str]:
-    if "needs a gradient" not in case and "in train()" in case:
+    """Say why there is no gradient, by the name of a case: what has none, then where."""
+    of_input = case.startswith("gradient of the input")
+    if not of_input and "needs a gradient" not in case and "in train()" in case:
         why = "usually use_reentrant=True: no gradients where the input needs none, as images"
         return why, "checkpoint(segment, x, use_reentrant=False)"
+    how = "cuts x off from its graph: usually by x.detach()" if of_input else "runs under no_grad"
     if "in eval()" in case:
-        why = "in eval() your code runs the segment under no_grad, or on x.detach()"
-        return why, "in eval(), run segment(x) as it is"
-    why = "your code detaches x, or runs the segment under no_grad"
-    return why, "pass x itself to checkpoint"
+        return f"in eval() your code {how}", "in eval(), run segment(x) as it is"
+    return f"your code {how}", "pass x itself to checkpoint, and leave gradients on"
 
 
 @part.check(basis="outputs")
@@ -142,12 +143,16 @@ def gradients_match(gradients: Pair) -> Verdict:
         if wanted and not there:
             return Failed(f'case "{where}": there is no {what}', *_no_gradient(name))
     why: Causes = {
-        "output of": "your code changes the segment's mode, its input or its output",
+        "in eval()": (
+            "in eval() run_checkpointed computes other numbers than segment(x)",
+            "in eval(), return segment(x) as it is",
+        ),
+        "output of": "run_checkpointed returns other numbers than segment(x)",
         "a dropout in train()": (
             "the second run differs from the first: dropout drops other values",
             "leave out preserve_rng_state=False",
         ),
-        "gradient of": "usually the second run has another mode, dtype or statistics",
+        "gradient of": "the output is right: usually the second run computes other numbers",
     }
     return outputs.same(gradients, SAME, why=why, try_=try_)
 

@@ -39,7 +39,7 @@ def test_right_rows_have_no_problem():
 
     assert "" == RESULTS.problem(found)
     assert "" == comparison.row_problem(found)
-    assert "" == comparison.figure_problem(found, found[0])
+    assert "" == comparison.figure_problem(found, found[0], comparison.TRAINED)
     assert "" == comparison.time_problem(found, EPOCHS)
 
 
@@ -89,7 +89,7 @@ FIGURES = {
 
 @pytest.mark.parametrize(("found", "words"), FIGURES.values(), ids=FIGURES)
 def test_figures_that_have_nothing_to_do_with_time(found, words):
-    assert words in comparison.figure_problem(found, rows()[0])
+    assert words in comparison.figure_problem(found, rows()[0], comparison.TRAINED)
 
 
 TIMES = {
@@ -126,7 +126,8 @@ def test_an_epoch_that_is_too_short_says_how_far_it_came(passes, words):
 
 
 @pytest.mark.parametrize(
-    ("passes", "words"), [([3, 10, 4, 10], ""), ([3, 11, 4, 10], "more than its 10 batches")]
+    ("passes", "words"),
+    [([3, 10, 4, 10], ""), ([3, 11, 4, 10], "ran 11 batches, and its epoch has 10")],
 )
 def test_a_measured_training_runs_for_its_epoch_alone(passes, words):
     assert words in comparison.reuse_problem(passes, 10)
