@@ -10,10 +10,10 @@ from autograder.traces.words import many
 
 GRAPHS: Hints = {
     "Python has to look": "leave the value in a tensor: no .item(), float() or `if` on it",
-    "no compiled graph ran": "call what torch.compile(..., backend=backend) returns",
+    "no compiled graph ran": "torch.compile(..., backend=backend), and call what it returns",
     "built again": "put a number that changes into a tensor",
     "in pieces": "torch.compile(model, ..., fullgraph=True) of the whole model, and not of its layers",
-    "some calls ran no": "call the compiled model for every batch, the first and the last too",
+    "some batches ran no": "call the compiled model for every batch, the first and the last too",
     "only a part": "torch.compile(model, ...) of the whole model, and not of one of its layers",
     "serves several sizes": "dynamic=False: each size gets a graph of its own",
     "a break goes unnoticed": "fullgraph=True: a break is then an error",
@@ -38,35 +38,26 @@ def graph_problem(
     *runs* counts the graphs of each kind that ran. *built* were made, and *builds* are enough, where they are counted.
     """
     ran = " and ".join(f"{count} {kind}" for kind, count in runs.items())
-    measured = f"{ran} graphs ran for {many(calls, 'batch')}"
+    batches = many(calls, "batch", "batches")
+    measured = f"{ran} graphs ran for {batches}"
     if builds and built != builds:
-        measured = f"{many(built, 'graph')} built for {many(calls, 'batch')}, and {builds} is right"
-    took = f"; a graph takes {noted['parameters']} of {parameters} parameters"
-    eager = (
-        "no compiled graph ran: usually torch.compile is not called, its result is not used, "
-        "or it gets a different backend"
-    )
+        measured = f"{many(built, 'graph')} built for {batches}, and {builds} is right"
+    if noted["parameters"] < parameters and set(runs.values()) == {calls}:
+        measured = f"a graph takes {noted['parameters']} of {parameters} parameters"
     pieces = "the model is compiled in pieces: several graphs ran in a call"
-    left_out = (
-        "some batches ran no compiled graph: usually they are left out, or given to the model "
-        "that is not compiled"
-    )
     problems = (
         (
             noted["breaks"],
             f"Python has to look at the data: {''.join(noted['breaks'][:1])}",
         ),
-        (not sum(runs.values()), eager),
+        (not sum(runs.values()), "no compiled graph ran"),
         (
             built > builds,
             "it is built again: a number of Python's that changes is in the graph",
         ),
         (max(runs.values()) > calls, pieces),
-        (set(runs.values()) != {calls}, left_out),
-        (
-            noted["parameters"] < parameters,
-            f"only a part of the model is compiled{took}",
-        ),
+        (set(runs.values()) != {calls}, "some batches ran no compiled graph"),
+        (noted["parameters"] < parameters, "only a part of the model is compiled"),
         (
             built < builds,
             "one graph serves several sizes, as by default from the second size on",

@@ -9,11 +9,11 @@ from typing import Any
 from autograder.checks import plot, slips, speedup
 from autograder.checks.comparison import EPOCHS as SAMPLES
 from autograder.checks.hints import USUAL, hint_for
-from autograder.checks.numerics import close, explained
+from autograder.checks.numerics import close
 from autograder.checks.slips import PACE, Epoch, epochs
-from autograder.checks.table_form import Row, Slip, samples_problem
+from autograder.checks.table_form import Row, Slip, parted, samples_problem
 from autograder.claims.graphs import NOTED
-from autograder.claims.studies import DRAWN, EPOCHS, MISSHAPEN, PICTURE, Study, drawn
+from autograder.claims.studies import DEVICE, DRAWN, EPOCHS, MISSHAPEN, PICTURE, Study, drawn
 from autograder.claims.training_loop import TrainingLoop
 from autograder.lab import (
     INTEGER,
@@ -114,13 +114,15 @@ def row_problem(rows: Sequence[Row]) -> str:
     return f"the two losses are far apart, {eager:.4g} and {compiled:.4g}"
 
 
-TRAINED = "usually the training is wrong, leaves out batches, or does not begin with fresh weights"
+TRAINED = "it is not that of an epoch of right training from fresh weights"
+UNLIKE = "it must be the loss of Eager, up to rounding"
 
 
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     """Say where what has nothing to do with time differs from *trusted*, the row of the eager model."""
     loss = trusted["loss"]
-    losses = (RESULTS.mismatch(row, "loss", loss, EXACT, (), TRAINED) for row in rows)
+    both = zip(rows, (TRAINED, UNLIKE), strict=True)
+    losses = (RESULTS.mismatch(row, "loss", loss, EXACT, (), why) for row, why in both)
     if wrong := next(filter(None, losses), ""):
         return wrong
     return RESULTS.machine_problem(rows, trusted["device"], on_gpu=True)
@@ -185,24 +187,26 @@ def cold_problem(
         if reported <= (measured - first + eager.wait + script["fetch"]) * (1 + EXACT):
             return ""
         return f"{compile_s}: it includes the measured epoch"
-    stories = [(1000 * least, "it is in milliseconds"), (least / 60, "it is in minutes")]
-    why = explained(reported, stories, 0.2)
+    units = {"milliseconds": 1e3, "minutes": 1 / 60}
+    fits = (unit for unit, times in units.items() if least <= reported / times <= most)
+    why = next((f"it is in {unit}" for unit in fits), "")
     why = why or ("it leaves out builds" if reported < least else "it is more than a warm-up")
     return f"{compile_s}: {why}"
 
 
 def mode_problem(eager: Mapping[str, int], built: Sequence[Mapping[str, Any]], batches: int) -> str:
     """Say which of the two epochs did not follow use_amp; *eager* are passes by their dtype."""
-    ran = ""
     others = [dtype for dtype, count in eager.items() if count and dtype != "bfloat16"]
-    if others or eager.get("bfloat16", 0) < batches:
-        ran = f"Eager ran in {' and '.join(others) or 'other batches only'}"
-    elif not (built and all(graph["half"] for graph in built)):
-        ran = "Compiled ran in a different precision"
-    where = "in its warm-up or its epoch, instead of bfloat16"
-    return f"with use_amp=True {ran}, {where}" if ran else ""
+    if others:
+        return f"with use_amp=True Eager ran in {' and '.join(others)} {INSTEAD}"
+    if eager.get("bfloat16", 0) < batches:
+        return "with use_amp=True Eager did not run each batch"
+    if not (built and all(graph["half"] for graph in built)):
+        return f"with use_amp=True Compiled ran in a different precision {INSTEAD}"
+    return ""
 
 
+INSTEAD = "instead of bfloat16, in its warm-up or its epoch"
 loop = TrainingLoop(part, "train_epoch_compiled")
 loop.returns_its_metrics(
     "samples",
@@ -214,7 +218,7 @@ loop.keeps_an_honest_clock()
 
 ROWS = "train both models from fresh weights, and report compile_s for Compiled alone"
 LOSSES = (
-    "fix the checks of train_epoch_compiled and warm_up first if one fails; "
+    "fix follows_eager and warm_up_leaves_no_trace first if one fails; "
     "then call make_training for each row"
 )
 TIMED = "fix honest_throughput first if it fails; then time a whole epoch after warm_up"
@@ -226,13 +230,21 @@ TIMES = {
     "it is the speed of Eager": "train the model that compile_model returns in the second row",
     "it is the speed of Compiled": "leave the model of the first row as make_training returns it",
 }
-COLD = "read the clock before and after warm_up of the compiled model"
+COLD = "read the clock before and after warm_up of the compiled model; in seconds"
 FIGURES = {**USUAL, "": LOSSES}
-USE_AMP = "use_amp does not reach warm_up and the epoch of this row, or autocast has another dtype"
+USE_AMP = "use_amp does not reach warm_up and the epoch of this row"
+FLOAT16 = "autocast has another dtype than torch.bfloat16"
 MODES = (
     "fix one_graph_a_batch first if it fails in AMP; pass use_amp on to warm_up and to "
     "train_epoch_compiled, for both models"
 )
+
+
+def _cause(figures: str) -> str:
+    """Say why what has nothing to do with time is wrong, or leave it to what says so already."""
+    if figures.startswith("the device is"):
+        return DEVICE
+    return figures if parted(figures)[1] else MISSHAPEN
 
 
 def _measured(comparison: Pair, comparison_amp: Observation) -> tuple[str, ...] | None:
@@ -245,12 +257,13 @@ def _measured(comparison: Pair, comparison_amp: Observation) -> tuple[str, ...] 
     cold = cold_problem(rows[1]["compile_s"], both[0], script, built, began)
     figures = figure_problem(rows, script["rows"][0])
     cold, _, cause = cold.partition(": ")
+    mode = mode_problem(halved["eager"], halved["seen"]["built"], HALVED)
     problems = (
         (row_problem(rows), MISSHAPEN, ROWS),
-        (figures, figures if TRAINED in figures else MISSHAPEN, hint_for(figures, FIGURES)),
+        (figures, _cause(figures), hint_for(figures, FIGURES)),
         (timed, timed, hint_for(timed, TIMES) or TIMED),
         (cold, cause, COLD),
-        (mode_problem(halved["eager"], halved["seen"]["built"], HALVED), USE_AMP, MODES),
+        (mode, FLOAT16 if " float16 " in mode else USE_AMP, MODES),
     )
     return next(((why, try_, wrong) for wrong, why, try_ in problems if wrong), None)
 

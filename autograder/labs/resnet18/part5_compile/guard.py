@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from autograder.checks import outputs
@@ -75,6 +77,10 @@ SCALED = {  # words of a case -> why its numbers are wrong, and what to try
         "size must have no gradient: usually detach() is missing",
         "size = x.detach().abs().mean()",
     ),
+    "(above the limit), compiled": (
+        "with the default limit it is right: usually the argument limit is not used",
+        "self.limit = limit; compare size with self.limit, and multiply x by self.limit / size",
+    ),
     "above": (
         (
             "such a batch must become x * (limit / size), "
@@ -93,12 +99,25 @@ def guard_answers_alike(guard: Pair) -> Verdict:
     reported, expected = guard.student.values["counts"], guard.baseline.values["counts"]
     if isinstance(verdict, Failed) or reported == expected:
         return verdict
+    return _miscounted(reported, expected, [it["case"] for it in guard.baseline.values["cases"]])
+
+
+def _miscounted(
+    reported: Sequence[float | None], expected: Sequence[float], cases: Sequence[str]
+) -> Failed:
+    """Say after which batch spikes is not the number of batches above the limit; there are two cases of each batch."""
     pairs = zip(reported, expected, strict=False)
-    count, right = next((pair for pair in pairs if pair[0] != pair[1]), (None, 0))
-    measured = f"spikes is {shown(count)}, but {shown(right)} of the batches were above the limit"
-    why = "your code does not count each batch above the limit, usually not in eval()"
-    if (count or 0) > right:
-        why = "your code counts other batches too, for example one exactly at the limit"
+    at = next((at for at, (count, right) in enumerate(pairs) if count != right), 0)
+    count, right = (each[at] if at < len(each) else None for each in (reported, expected))
+    batch = cases[2 * at].removeprefix("output of ") if 2 * at < len(cases) else "the last batch"
+    measured = f"after {batch}: spikes is {shown(count)}, and {shown(right)} is right"
+    why = "your code does not count this batch"
+    if count is None:
+        why = "spikes must be a number"
+    elif count > (right or 0):
+        why = "your code counts this batch, which is not above the limit"
+    elif reported[len(reported) // 2 :] == expected[len(expected) // 2 :]:
+        why = "your code does not count in eval()"
     return Failed(measured, why, "self.spikes += size > limit, also in eval()")
 
 

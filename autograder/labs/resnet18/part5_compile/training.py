@@ -122,6 +122,7 @@ FOLLOWS = {
     "fp32": Tolerance(losses=5e-6, weights=1e-6),
     "amp": Tolerance(losses=1.6e-3, weights=6e-4),
 }
+LONGER = 1.3  # times the right update
 SAME = 1e-6  # of the largest number: what was put back is what was there
 
 
@@ -139,8 +140,7 @@ def follows_eager(training: Pair) -> Verdict:
         if not apart <= within.losses:
             allowed = f"(allowed {within.losses:.0e})"
             measured = f"{mode.upper()}: running statistics off by {apart:.1e} {allowed}"
-            why = "they are not those of the given model, or were updated differently"
-            return Failed(measured, why, COPY)
+            return Failed(measured, *_why_otherwise(training, mode, within.losses))
         shares |= in_one(mode, verdict.evidence["shares"])
     batches = training.baseline.values["batches"]
     return Passed(f"{batches} batches in each precision", {"shares": shares})
@@ -150,8 +150,10 @@ def _apart(training: Pair, name: str) -> float:
     return outputs.furthest(training.student.arrays[name], training.baseline.arrays[name])
 
 
-LOOP = (
-    "for each batch: zero_grad, forward pass and loss (with use_amp under autocast), backward, step"
+LOOP = "for each batch: zero_grad, forward pass, loss, backward, step"
+FIRST = (
+    "the first loss differs already, so what is wrong comes before the first step",
+    "leave the model's weights and mode as they come; loss = criterion(model(images), labels)",
 )
 COPY = "compile the model itself, not a copy"
 
@@ -162,11 +164,24 @@ def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if mode == "amp":  # FP32, which comes first, was right
         why = "FP32 is right, so autocast is not: the loss is not under it, or not in bfloat16"
         return why, BFLOAT16
-    why = (
-        "it differs from the plain loop: usually "
-        "a step left out or taken twice, no zero_grad, or eval()"
+    first, right = (
+        side.arrays[f"{mode}_losses"][:1] for side in (training.student, training.baseline)
     )
-    return why, LOOP
+    if not numerics.furthest(first, right) <= FOLLOWS[mode].losses:
+        return FIRST
+    ratio = numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio
+    usual = ": usually zero_grad is missing" if ratio > LONGER else ""
+    return f"the first loss is right, so the steps are wrong{usual}", LOOP
+
+
+def _why_otherwise(training: Pair, mode: str, within: float) -> tuple[str, str]:
+    """Say why running statistics are others, where losses and weights are right."""
+    before = training.baseline.arrays[f"{mode}_buffers"]
+    if outputs.furthest(training.student.arrays[f"{mode}_running"], before) <= within:
+        why = "they did not move in the epoch"
+        return why, "leave momentum and track_running_stats of each BatchNorm as they are"
+    why = "they did not move as in one forward pass for each batch"
+    return why, "call the model once for each batch, in train()"
 
 
 @part.check(basis="outputs", compared="what model and optimizer hold")
@@ -187,10 +202,6 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
     return Passed("all is as before")
 
 
-OTHER_MODE = (  # why something is built in the epoch, and what to try
-    "the warm-up does not compile what the epoch runs: usually it is in eval() or without autocast, or there is none",
-    "warm up with complete steps in train(), under autocast if use_amp",
-)
 NO_BACKWARD = (
     "the warm-up had no backward pass in this precision",
     "loss.backward() in each step of the warm-up, under autocast if use_amp",
@@ -201,7 +212,10 @@ SHORT_BATCH = (
 )
 
 
-def late_build(builds: Seen, batches: int) -> tuple[str, str, str]:
+COMPLETE = "warm up with complete steps in train(), under autocast if use_amp"
+
+
+def late_build(builds: Seen, warm: Seen, batches: int, *, half: bool) -> tuple[str, str, str]:
     """Say what was built in an epoch that was warmed up, why, and what to try; or nothing."""
     if not builds["built"]:
         return "", "", ""
@@ -210,12 +224,24 @@ def late_build(builds: Seen, batches: int) -> tuple[str, str, str]:
         f"{many(len(builds['built']), 'graph')} built in the epoch, and 0 is right; "
         f"the first is a {kind} graph at batch {batch + 1} of {batches}"
     )
-    why = OTHER_MODE
+    why = _other_mode(warm, half=half), COMPLETE
     if kind == "backward":
         why = NO_BACKWARD
     elif batch == batches - 1:
         why = SHORT_BATCH
     return measured, *why
+
+
+def _other_mode(warm: Seen, *, half: bool) -> str:
+    """Say why what a warm-up built does not serve an epoch, which is in *half* precision or not."""
+    if not warm["built"]:
+        return "the warm-up built nothing"
+    if half != any(graph["half"] for graph in warm["built"]):
+        ran = "without autocast, and the epoch under it" if half else "under autocast"
+        return f"the warm-up ran {ran}"
+    if not any(graph["kind"] == "backward" for graph in warm["built"]):
+        return "the warm-up had no backward pass: usually it is under no_grad()"
+    return "what the warm-up built is not what the epoch runs: usually the warm-up is in eval()"
 
 
 def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:
@@ -235,15 +261,16 @@ def nothing_is_built_later(training: Pair) -> Verdict:
     """After the warm-up nothing is built: not for the backward pass, and not for the short last batch."""
     observed = training.student.values
     batches = training.baseline.values["batches"]
-    for mode in PRECISIONS:
-        measured, why, try_ = late_build(observed[f"{mode}_epoch"], batches)
+    for mode, half in PRECISIONS.items():
+        epoch, warm = (observed[f"{mode}_{when}"] for when in ("epoch", "warm"))
+        measured, why, try_ = late_build(epoch, warm, batches, half=half)
         if why:
             return Failed(f"{mode.upper()}: {measured}", why, try_)
     built = [len(observed[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
     if all(built):
         counts = " and ".join(map(str, built))
         return Passed(f"{counts} graphs built in the warm-ups, none in the epochs")
-    why = "compile_model does not compile with the backend argument, or the plain model is trained"
+    why = "usually compile_model does not compile with the backend argument"
     try_ = "torch.compile(model, backend=backend)"
     return Failed("nothing was built at all, in warm-up and epoch", why, try_)
 
@@ -263,6 +290,9 @@ def one_graph_a_batch(training: Pair) -> Verdict:
         measured, why = whole_problem(noted, batches, parameters, half=half)
         if why:
             try_ = BFLOAT16 if "autocast" in why else hint_for(why, GRAPHS)
+            count = len(training.student.arrays[f"{mode}_losses"])
+            if noted["runs"]["forward"] == count < batches:
+                why, try_ = f"your code trains on {count} of {batches} batches", numerics.WHOLE
             return Failed(f"{mode.upper()}: {measured}", why, try_)
     return Passed(f"one graph each way in {batches} batches")
 

@@ -30,20 +30,28 @@ def seen(*built, forward=10, backward=10, parameters=12):
     }
 
 
+PASSES = ("forward", 0, False), ("backward", 0, False)
+HALVES = ("forward", 0, True), ("backward", 0, True)
 BUILDS = {
-    "nothing": (seen(), ""),
-    "going back": (seen(("backward", 0, False)), "no backward pass"),
+    "nothing": (seen(), seen(*PASSES), False, ""),
+    "going back": (seen(PASSES[1]), seen(PASSES[0]), False, "no backward pass"),
     "at the end": (
         seen(("forward", 9, False), ("backward", 9, False)),
+        seen(*PASSES),
+        False,
         "the last batch has fewer samples",
     ),
-    "at the beginning": (seen(("forward", 0, False)), "usually it is in eval()"),
+    "no warm-up": (seen(*PASSES), seen(), False, "the warm-up built nothing"),
+    "no gradients": (seen(*PASSES), seen(PASSES[0]), False, "usually it is under no_grad()"),
+    "another mode": (seen(*PASSES), seen(*PASSES), False, "usually the warm-up is in eval()"),
+    "full precision": (seen(*HALVES), seen(*PASSES), True, "the warm-up ran without autocast"),
+    "half precision": (seen(*PASSES), seen(*HALVES), False, "the warm-up ran under autocast"),
 }
 
 
-@pytest.mark.parametrize(("found", "words"), BUILDS.values(), ids=BUILDS)
-def test_what_is_built_late_tells_what_the_warm_up_lacked(found, words):
-    measured, why, _ = training.late_build(found, 10)
+@pytest.mark.parametrize(("found", "warm", "half", "words"), BUILDS.values(), ids=BUILDS)
+def test_what_is_built_late_tells_what_the_warm_up_lacked(found, warm, half, words):
+    measured, why, _ = training.late_build(found, warm, 10, half=half)
 
     assert bool(words) == bool(measured) == bool(why)
     assert words in why
@@ -203,7 +211,7 @@ def test_the_cold_start_is_the_time_of_the_warm_up(told, built, words):
         pytest.param(9, 0, [True, True], "Eager ran in float32", id="only the compiled one"),
         pytest.param(5, 9, [True, True], "Eager ran in float32", id="its epoch without"),
         pytest.param(
-            0, 4, [True, True], "Eager ran in other batches only", id="less than an epoch of it"
+            0, 4, [True, True], "Eager did not run each batch", id="less than an epoch of it"
         ),
         pytest.param(
             0, 9, [False, False], "Compiled ran in a different precision", id="only the eager one"
