@@ -179,10 +179,10 @@ def unshown(
         ]
         if not showing:
             missing = _missing(panels, wanted)
-            others = "; the other rows are drawn" if len(missing) < len(wanted) else ""
-            return (
-                f"no panel shows the {name} of the rows ({', '.join(map(shown, missing))}){others}"
-            )
+            lacking = ", ".join(map(shown, missing))
+            if len(missing) < len(wanted):
+                return f"no panel shows the {name} of the rows; the nearest one lacks {lacking}"
+            return f"no panel shows the {name} of the rows ({lacking})"
         if not any(re.search(unit, panel["label"]) for panel in showing):
             return f"the panel of {name} does not say what it shows, with its unit"
         for row, expected in zip(keys, wanted, strict=True):
