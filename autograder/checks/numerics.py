@@ -291,6 +291,8 @@ def loss_problem(
         return why, "keep each loss as the criterion returns it"
     over = epoch.means[0]
     why = f"the mean over all {over} is {epoch.loss:.6g}{'; ' * bool(words)}{words}"
+    if any(words == story for _, story in stories):
+        return why, "take each loss as the criterion that is passed in returns it, undivided"
     each = "the losses" if over == "batches" else "loss * len(labels)"
     return why, f"add up {each} of all batches, and divide by the number of {over}"
 
@@ -319,7 +321,8 @@ def accuracy_problem(reported: float | None, epoch: Trained) -> Problem | tuple[
             "count correct in int64: give its tensor this dtype, and not that of the outputs",
         )
     other = "more than all of them: batches are counted twice" if (reported or 0.0) > 100 else ""
-    why = why or other or f"{expected:.4g} % of the samples were right"
+    right = f"{expected:.4g} % of the samples were right"
+    why = why or other or f"{'it must be a number; ' * (reported is None)}{right}"
     return why, "100 * correct / samples, each counted over the whole epoch"
 
 

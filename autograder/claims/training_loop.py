@@ -213,7 +213,8 @@ class TrainingLoop:
                 for it in ("loss", "accuracy")
             )
             if problem:
-                wrong = f"loss is {loss}" if lost else f"accuracy is {accuracy} %"
+                unit = " %" * (reported["accuracy"] is not None)
+                wrong = f"loss is {loss}" if lost else f"accuracy is {accuracy}{unit}"
                 return Failed(wrong, *problem)
             return Passed(f"loss {loss}, accuracy {accuracy} %")
 
