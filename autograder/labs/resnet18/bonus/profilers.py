@@ -136,20 +136,27 @@ NOTED: Causes = {  # words of a case -> why its seconds are wrong, and what to t
         SYNCHRONIZE,
     ),
     "raises": (
-        "a call is missing: one that raised, or one after it",
+        "your code does not note both calls where the first one raises",
         "note the seconds, and lower the count of nested calls, in a finally",
     ),
     "itself": (
         "a call within a call of the same function must not be noted again",
         "count how deep the calls are, and note the outermost one only",
     ),
-    "device": ("the clock was read while the device still worked", SYNCHRONIZE),
+    "worked before": (
+        "the first reading of the clock came while the device still worked",
+        "call synchronize() before the first reading of the clock too",
+    ),
+    "device": (
+        "the last reading of the clock came while the device still worked",
+        "call synchronize() before the last reading of the clock too",
+    ),
     "within another: calls noted": (
         "a call within a call of another function was not noted",
         "count nested calls of each decorated function on its own",
     ),
     "calls noted": (
-        "a call is missing, or a call of another function is noted here",
+        "the list of a function must hold each of its own calls once",
         "make the list where a function is decorated, and append once for each call",
     ),
     "": (
@@ -177,7 +184,8 @@ CALLED = (
     "the lines of the called function are traced too: the line that calls it loses its time",
     "let `entered` return None for a frame whose f_code is not that of the function",
 )
-NO_CLOCK = "nothing was counted, or the clock is not time.perf_counter"
+NO_CLOCK = "the clock is not time.perf_counter"
+NOTHING = "no time was added up"
 
 
 def same_profile(profiled: Pair, key: str) -> Verdict:
@@ -185,8 +193,9 @@ def same_profile(profiled: Pair, key: str) -> Verdict:
     rows, expected = (side.values["rows"] for side in (profiled.student, profiled.baseline))
     result, asked = (side.values["result"] for side in (profiled.student, profiled.baseline))
     if result != asked:
-        why = "the profiler must return a pair"
-        return Failed(f"result {shown(result)}, and {shown(asked)} is right", why, PAIR)
+        why = "the profiler must return what the function returned, and the rows"
+        measured = f"the result is {shown(result)}, and {shown(asked)} is right"
+        return Failed(measured, why, PAIR)
     for right in expected:
         where = f"{key} {right[key]}"
         if "text" in right:
@@ -251,11 +260,13 @@ def _mistake(figure: str, reported: Any, expected: Sequence[Row], right: Row) ->
     if "hits" in right:
         return _of_a_line(figure, reported, expected, right, is_faint=is_faint)
     if is_faint:
-        return NO_CLOCK, "profile the call with cProfile.Profile(time.perf_counter)"
+        try_ = "profile the call with cProfile.Profile(time.perf_counter)"
+        return NO_CLOCK if reported else NOTHING, try_
     if figure == "calls" and "seconds" not in right:
         why = "the function calls itself: your code counts primitive calls alone"
         return why, "take the second number of pstats: calls"
-    return "calls or time are missing, or those of another function are counted too", ORDER
+    less, more = f"some {figure} are missing", f"{figure} of another function are counted too"
+    return less if reported < right[figure] else more, ORDER
 
 
 def _of_a_line(
@@ -264,7 +275,7 @@ def _of_a_line(
     if figure == "hits":
         return "hits must be how often the line ran", "count one hit at each of its events 'line'"
     if is_faint and right == expected[0]:
-        return NO_CLOCK, "read time.perf_counter() at each event"
+        return NO_CLOCK if reported else NOTHING, "read time.perf_counter() at each event"
     if is_faint:
         return NO_END if right == expected[-1] else CALLED
     if close(reported * right["hits"], right[figure], SECONDS):

@@ -83,7 +83,7 @@ PROFILES = {
         [{**KNOWN[0], "own_seconds": 2e-6}, KNOWN[1]],
         "the clock is not time.perf_counter",
     ),
-    "a call too few": ([{**KNOWN[0], "calls": 3}, KNOWN[1]], "calls or time are missing"),
+    "a call too few": ([{**KNOWN[0], "calls": 3}, KNOWN[1]], "some calls are missing"),
     "the longest first": (KNOWN[::-1], "in the wrong order"),
 }
 
