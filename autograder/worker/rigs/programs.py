@@ -11,7 +11,7 @@ import json
 import runpy
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,7 @@ class Ran:
     status: int
     output: str
     program: str
+    options: str = field(default="", compare=False)
 
     def figures(self) -> Returned:
         """Read the last line that is a JSON object."""
@@ -64,8 +65,9 @@ class Ran:
             return Returned(self.program, value)
         last = self._lines()[-1:]
         words = f"the last line is {text(last[0], 60)!r}" if last else "nothing was printed"
+        called = f"{self.program}{f' {self.options}' * bool(self.options and self.status)}"
         raise BadReturn(
-            f"{self.program} ended with status {self.status}; {words}, and there is no JSON object",
+            f"{called} ended with status {self.status}; {words}, and there is no JSON object",
             "failed program" if self.status else "no figures",
         )
 
@@ -106,7 +108,7 @@ class Program:
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
         finally:
             sys.argv = before
-        return Ran(status, output.getvalue(), self._file.name)
+        return Ran(status, output.getvalue(), self._file.name, " ".join(options))
 
 
 def made_program(folder: Path, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:

@@ -96,6 +96,11 @@ def test_another_last_line_is_shown(output, words):
     assert "train.py ended with status 1" in str(raised.value)
 
 
+def test_a_program_that_failed_is_named_with_its_options():
+    with pytest.raises(BadReturn, match=r"train.py --fast ended with status 2"):
+        Ran(2, "", "train.py", "--fast").figures()
+
+
 def run_made(path, *options):
     return subprocess.run(
         [sys.executable, "-I", str(path), *options], capture_output=True, text=True, check=False
