@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import slips, table
-from autograder.checks.numerics import explained, shown
+from autograder.checks.numerics import close, explained, shown
 from autograder.checks.table_form import (
     DEVICE,
     Column,
@@ -117,9 +117,11 @@ def pace_problem(row: Row, script: Script) -> str:
     otherwise = once if holds_once(row["throughput"], script) else ""
     of_both = (2 * script.wait, "it is the sum of two epochs, and their mean is expected")
     longer = [(2 * script.seconds, "it is the sum of two epochs, and their mean is expected")]
-    return slips.time_problem(
-        RESULTS, row, script, script.slips(), PACE, otherwise, [of_both], longer
-    )
+    apart = script.wait * script.uneven
+    one = "it is that of one epoch, and the mean of two is expected"
+    longer += [(script.seconds + it, one) for it in (apart, -apart) if it]
+    waits = [of_both, *((script.wait + it, one) for it in (apart, -apart) if it)]
+    return slips.time_problem(RESULTS, row, script, script.slips(), PACE, otherwise, waits, longer)
 
 
 def holds_once(rate: Any, script: Script) -> bool:
@@ -163,15 +165,20 @@ def copied_problem(
                     if name == "busy_percent"
                     else "a run with its options prints"
                 )
-                leaks = _leaks(printed[name]) if name == "throughput" else []
+                leaks = _leaks(rows, runs, printed[name]) if name == "throughput" else []
                 leak, right = explained(row[name], leaks, 0.01), shown(printed[name])
                 beside = f"where {right} is right" if leak else f"and {whose} {right}"
                 return f"{name} of {form.name(row)} is {row[name]:.4g}, {beside}{leak}"
     return table.other_device(rows, runs[0]["device"])
 
 
-def _leaks(printed: float) -> list[Slip]:
-    """Return what a made program prints that notices how it was started."""
+def _leaks(rows: Sequence[Row], runs: Sequence[Row], printed: float) -> list[Slip]:
+    """Return what a made program prints that notices how it was started; the run that starts first is alone."""
+    pairs = [
+        (row["throughput"], run["throughput"] / 2) for row, run in zip(rows, runs, strict=True)
+    ]
+    beside = any(close(value, half, 0.01) for value, half in pairs[1:])
+    at_once = "another run took its cores at the same time" if beside else "your code halved it"
     return [
         (
             3 * printed,
@@ -183,7 +190,7 @@ def _leaks(printed: float) -> list[Slip]:
         ),
         (
             printed / 2,
-            ": usually another run took its cores at the same time, or your code halved the figure",
+            f": usually {at_once}",
         ),
     ]
 

@@ -8,6 +8,7 @@ import pytest
 
 from autograder import checks
 from autograder.labs.resnet18.part6_comparison import part
+from autograder.labs.resnet18.part6_comparison.comparison import mistaken
 from autograder.model import Failed, Passed, Text
 from tests.labs.bench import Bench, failing
 from tests.worker.harness import observe
@@ -146,3 +147,26 @@ def test_a_summary_states_before_and_after():
 
     assert isinstance(found, Failed)
     assert "the summary names the throughput of 0 rows" in found.measured
+
+
+MISTAKEN = {
+    "left out": ("fastest", None, "A", "no value under 'fastest'"),
+    "no name": ("fastest", 3.0, "A", "the name of a configuration"),
+    "the second": ("fastest", "B", "A", "usually your code leaves it out"),
+    "the last": ("fastest", "C", "A", "takes the last row"),
+    "another": ("leanest", "A", "B", "the best of another column"),
+    "by the speedup": ("time_saved_s", 5.0, 4.0, "computed from the speedup"),
+    "upside down": ("time_saved_s", -4.0, 4.0, "its sign"),
+    "anything": ("time_saved_s", 7.0, 4.0, "usually it is of another row or column"),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "right", "words"), MISTAKEN.values(), ids=MISTAKEN)
+def test_a_wrong_summary_says_which_row_or_figure_was_taken(name, value, right, words):
+    rates, seconds, peaks = (100.0, 200.0, 50.0), (10.0, 6.0, 20.0), (300.0, 200.0, 400.0)
+    rows = [
+        {"configuration": each, "throughput": rate, "epoch_time": time, "peak_memory_mb": peak}
+        for each, rate, time, peak in zip("ABC", rates, seconds, peaks, strict=True)
+    ]
+
+    assert words in mistaken(name, value, right, rows)

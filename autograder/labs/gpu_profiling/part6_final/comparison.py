@@ -120,6 +120,7 @@ def finds_the_busy_share(shares: Pair) -> Verdict:
 
 COPIED = {
     "took its cores": "run one version at a time by subprocess.run(...), and copy each number of its run unchanged",
+    "halved it": "copy each number of a run unchanged into its row",
     "an earlier run": "start a new process for each version: subprocess.run(...)",
     "another Python": "begin the command with sys.executable",
     "its profile shows": "call busy_percent(version['profile']) when that version's run has ended",

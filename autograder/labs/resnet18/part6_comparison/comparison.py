@@ -16,6 +16,7 @@ from autograder.checks.configurations import (
     summary_slips,
 )
 from autograder.checks.numerics import explained, shown
+from autograder.checks.table_form import Row
 from autograder.claims.studies import MISSHAPEN, WRITTEN, Study, draws, written
 from autograder.lab import (
     BOOLEAN,
@@ -163,10 +164,11 @@ def _compared(comparison: Pair) -> tuple[str, ...] | None:
     return (MISSHAPEN, WORKED_OUT, why) if why else None
 
 
-def _not_drawn(comparison: Pair) -> tuple[str, str] | None:
+def _not_drawn(comparison: Pair) -> tuple[str, ...] | None:
     if comparison.student.values["drawn"]:
         return None
-    return f"no {DASHBOARD} is in folder", "call draw_dashboard(rows, folder)"
+    why = "compare_all does not draw the rows"
+    return why, "call draw_dashboard(rows, folder)", f"no {DASHBOARD} in folder"
 
 
 study = Study(part, RESULTS, "compare_all", by=comparison, expected=_builds_on)
@@ -189,14 +191,16 @@ def a_failed_run_is_an_error(failing: Observation) -> Verdict:
     """run_configuration raises a RuntimeError with the end of stderr when the program fails."""
     raised = failing.values["raised"]
     try_ = "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])"
-    why = "your code does not raise it for status 1, after which figures do not count"
+    why = "the program ended with status 1: it failed, whatever it printed"
+    right = "a RuntimeError is right"
     if "No such file" in raised:
         why, try_ = "the program was not found", "start sys.executable, not 'python', with script"
     elif raised.startswith("RuntimeError"):
         if "out of ideas" in raised:
             return Passed("a RuntimeError with the end of stderr")
         why = "the end of what the program wrote to stderr is missing"
-    measured = f"run_configuration raised {raised[:200]}, and a RuntimeError is right"
+        right = "its message must end with that of the program"
+    measured = f"run_configuration raised {raised[:200]}, and {right}"
     return Failed(measured, why, try_)
 
 
@@ -219,14 +223,36 @@ def summary_is_right(summaries: Pair) -> Verdict:
             if value == right or (isinstance(right, float) and table.alike(right, value)):
                 continue
             measured = f"{name} is {shown(value)}, and {shown(right)} is right"
-            why = explained(value, summary_slips(name, right), 1e-6)
-            why = why or "usually it is of another row or column"
-            if name == "time_saved_s":
-                why += ", or computed from the speedup"
-            elif right == rows[0]["configuration"]:
-                why = "the first row is the best: usually your code leaves it out, or takes the last row"
-            return Failed(measured, why, SUMMARIZED[name])
+            return Failed(measured, mistaken(name, value, right, rows), SUMMARIZED[name])
     return Passed(f"{len(tables)} tables")
+
+
+def mistaken(name: str, value: Any, right: Any, rows: Sequence[Row]) -> str:
+    """Say which mistake gives an entry of the summary."""
+    if value is None:
+        return f"the summary has no value under {name!r}"
+    if isinstance(right, str):
+        return _of_another_row(value, right, [row["configuration"] for row in rows])
+    number = value if isinstance(value, float | int) else None
+    if name == "time_saved_s":
+        first, speedup = rows[0]["epoch_time"], summary_of(rows)["speedup"]
+        usual = [(first * (1 - 1 / speedup), "it is computed from the speedup")]
+    else:
+        usual = summary_slips(name, right)
+    if why := explained(number, [*usual, (-right, "its sign is the wrong one")], 1e-6):
+        return why
+    return "usually it is of another row or column"
+
+
+def _of_another_row(value: Any, right: str, names: Sequence[str]) -> str:
+    """Say why another configuration was taken for the best one."""
+    if value not in names:
+        return "it must be the name of a configuration"
+    if right == names[0] and value != names[-1]:
+        return "the first row is the best: usually your code leaves it out"
+    if value == names[-1]:
+        return "usually your code takes the last row for the best"
+    return "usually it is the best of another column"
 
 
 @part.check(basis="scripted")

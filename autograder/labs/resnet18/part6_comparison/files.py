@@ -61,11 +61,10 @@ def report_agrees_with_csv(optimization_report: Text, optimization_results: Tabl
     figures, wrong = report.figures(optimization_report, optimization_results, units)
     if wrong:
         measured = f"{many(len(wrong), 'number')} not in the table: {report.listed(wrong)}"
-        return Failed(
-            measured,
-            "usually they are of another run, or a name in braces is no row and column of the table",
-            BY_NAME,
-        )
+        why = "usually a number is of another run"
+        if "{" in wrong[0]:
+            why = "a name in braces must be a row and a column of the table"
+        return Failed(measured, why, BY_NAME)
     summary = report.below(optimization_report.text, HEADINGS["Executive Summary"])
     if odd := _summary_problem(summary, figures, optimization_results):
         why = "the summary must name throughput before and after, and the speedup"

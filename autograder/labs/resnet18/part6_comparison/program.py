@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from autograder.checks import configurations, numerics, outputs
 from autograder.checks.configurations import Script
 from autograder.checks.hints import hint_for
 from autograder.checks.numerics import close, explained, shown
-from autograder.checks.table_form import parted
+from autograder.checks.table_form import UNUSUAL, parted
 from autograder.lab import Failed, Observation, Pair, Passed, Verdict
 from autograder.labs.resnet18.part6_comparison.part import (
     BATCH,
@@ -22,10 +23,9 @@ from autograder.labs.resnet18.part6_comparison.runs import REFUSED, SEGMENTS, TA
 from autograder.traces.words import many
 
 MOVED = "(on a clock that the grader moves)"
-PLAIN = (
-    "put model and optimizer back after warm_up; zero_grad, backward and step for each batch; "
-    "losses: the mean loss of each epoch"
-)
+LOSSES_ARE = "losses: the mean loss of each epoch"
+PUT_BACK = "put model and optimizer back after warm_up, weights, running statistics and momentum"
+LONGER = 1.5  # times the right update
 STILL = 0.01  # of the baseline's update: weights that were not trained
 NO_SCALER = (
     "usually scaler.scale(loss) is missing, or the scaler is off (enabled=False), so small "
@@ -44,18 +44,15 @@ TOGETHER = 0.02 / SMALLER, 0.25
 @part.check(basis="outputs", compared="losses and weights")
 def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     """Without --amp, --compile, --accumulate and --checkpoint, --epochs N trains N epochs as the plain loop does."""
-    why = (
-        "usually the warm-up left a trace (weights, momentum), a step is missing or taken twice, "
-        "zero_grad is missing, or losses holds other numbers than the training gave"
-    )
-    verdict = _follows(plain, why, PLAIN)
+    verdict = _follows(plain, *_untrue(plain))
     if isinstance(verdict, Failed):
         return verdict
     observed, expected = plain.student.values, plain.baseline.values
     loss, accuracy = observed["reported"]["loss"], observed["reported"]["accuracy"]
-    if not close(loss, plain.student.arrays["losses"][-1], 1e-3):
+    if not close(loss, last := float(plain.student.arrays["losses"][-1]), 1e-3):
+        measured = f"loss is {shown(loss)}, and {shown(last)} is right"
         try_ = "loss: the mean loss of the last epoch"
-        return Failed(f"loss is {shown(loss)}", "loss must be the last of losses", try_)
+        return Failed(measured, "loss must be the last of losses", try_)
     options = {
         "batch_size": BATCH,
         "batches": expected["script"]["batches"],
@@ -64,12 +61,12 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
         "data": "cifar10",
     }
     if options not in observed["asked"]:
-        measured = f"make_loader was called with {observed['asked'][:1]}, and {options} is right"
-        try_ = "pass every option on to make_loader, which you import from given"
-        return Failed(measured, "your program does not hand on every option", try_)
+        return _not_handed_on(observed["asked"], options)
     right = expected["reported"]["accuracy"]
     if accuracy is None or abs(accuracy - right) > 101 / expected["script"]["samples"]:
-        why = "it must be the percentage of the last epoch, and no fraction"
+        why = "it must be the percentage of the last epoch"
+        if close(accuracy, right / 100, 0.1):
+            why = "it is a fraction, and it must be in percent"
         try_ = "100 * correct / samples of the last epoch"
         return Failed(f"accuracy is {shown(accuracy)}, and {right:.4g} is right", why, try_)
     device = observed["device"]
@@ -79,6 +76,18 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     return verdict
 
 
+def _not_handed_on(asked: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Failed:
+    """Say which option did not reach make_loader."""
+    try_ = "pass every option on to make_loader, which you import from given"
+    if not asked:
+        why = "your program does not take its data from given.make_loader"
+        return Failed("make_loader was not called", why, try_)
+    name = next((name for name in options if asked[0].get(name) != options[name]), "")
+    measured = f"make_loader was called with {name}={asked[0].get(name)!r}"
+    why = f"your program does not hand on the option of {name}"
+    return Failed(f"{measured}, and {options.get(name)!r} is right", why, try_)
+
+
 @part.check(basis="scripted")
 def figures_are_honest(plain: Pair) -> Verdict:
     """Its throughput, epoch_time and data_wait are those of whole epochs after a warm-up; memory is in MB."""
@@ -86,6 +95,8 @@ def figures_are_honest(plain: Pair) -> Verdict:
     figures = observed["reported"]
     if why := configurations.pace_problem(figures, _script(plain)):
         measured, cause = parted(why)
+        if cause == UNUSUAL and (left := _left_out(plain)):
+            return Failed(f"{measured} {MOVED}", left, numerics.WHOLE)
         return Failed(f"{measured} {MOVED}", cause, hint_for(why, PACE))
     if after := observed["after"]:
         measured = f"after the figures the program printed {after!r}"
@@ -94,8 +105,13 @@ def figures_are_honest(plain: Pair) -> Verdict:
     memory, peak = figures["peak_memory_mb"], observed["peak_mb"]
     if close(memory, peak, SAME_PEAK):
         return Passed(f"throughput {shown(figures['throughput'])} samples/s")
-    in_mib = [(peak / 1.048576, "it is in MiB, but a MB is 1e6 bytes")]
-    why = explained(memory, in_mib, SAME_PEAK / 2) or "it must be the most MB that were held"
+    units = [
+        (peak / 1.048576, "it is in MiB, but a MB is 1e6 bytes"),
+        (peak * 1e6, "it is in bytes"),
+        (peak * 1e3, "it is in kilobytes"),
+        (peak / 1e3, "it is in gigabytes"),
+    ]
+    why = explained(memory, units, SAME_PEAK / 2) or "it must be the most MB that were held"
     measured = f"peak_memory_mb is {shown(memory)}, and {peak:.4g} is right"
     return Failed(measured, why, "return what peak_memory_mb(device) returns")
 
@@ -107,10 +123,36 @@ PACE = {
 }
 
 
+def _untrue(plain: Pair) -> tuple[str, str]:
+    """Say why the losses of a run without options are others."""
+    if left := _left_out(plain):
+        return left, numerics.WHOLE
+    moved = None if plain.student.values["unsaved"] else numerics.update(plain)
+    if moved and moved.error <= UPDATE:
+        return (
+            "the weights are right: losses holds other numbers than the training gave",
+            LOSSES_ARE,
+        )
+    if moved and moved.ratio > LONGER:
+        return "the weights move too far: usually zero_grad is missing", "zero_grad for each batch"
+    return "usually the warm-up left a trace: the training goes on from it", PUT_BACK
+
+
+def _left_out(plain: Pair) -> str:
+    """Say how many batches of the last epoch no work was done for, in a run without options."""
+    script = _script(plain)
+    share = plain.student.values["worked"] / script.plain
+    if not 0 < share < 1 - configurations.PACE:
+        return ""
+    trained = round(share * script.batches)
+    return f"the last epoch trains on {trained} of {script.batches} batches"
+
+
 def _script(run: Pair) -> Script:
     return Script(**run.baseline.values["script"])
 
 
+TOGETHER_OPTIONS = "--amp --accumulate N --checkpoint"
 LEFT_OUT = {  # options -> why batches take other work than theirs, and what to try
     "--checkpoint": (
         "usually one of the five segments is not checkpointed",
@@ -121,11 +163,11 @@ LEFT_OUT = {  # options -> why batches take other work than theirs, and what to 
         "autocast around forward pass and loss of each batch",
     ),
     "--compile --backend NAME": (
-        "usually --backend is not used, or a part of the model is not compiled",
+        "usually a part of the model is not compiled",
         "torch.compile(model, backend=options.backend) of the whole model",
     ),
-    "--amp --accumulate N --checkpoint": (
-        "usually one of the options switches another one off",
+    TOGETHER_OPTIONS: (
+        "one of the options has no effect beside the others",
         "let each option act on its own: no if on another option",
     ),
 }
@@ -156,8 +198,11 @@ def _option(
 @part.check(basis="outputs", compared="losses and weights")
 def accumulates(accumulated: Pair, plain: Pair) -> Verdict:
     """--accumulate N takes a step with the mean gradient of each N batches, and of a shorter last group."""
-    why = "the step of a group is not the mean over its samples, or the last group is dropped"
-    try_ = "divide each loss by its group's samples, and step once more if batches are left"
+    why = "usually the last group, which has fewer batches, is dropped or not divided by its own samples"
+    try_ = "step once more if batches are left, with the mean over the samples of this group"
+    if not accumulated.student.values["unsaved"] and numerics.update(accumulated).ratio > LONGER:
+        why = "the weights move too far: a step is not the mean over the samples of its group"
+        try_ = "a step after each N batches, each loss divided by the samples of its group"
     return _follows(accumulated, why, try_, plain=plain)
 
 
@@ -181,7 +226,9 @@ def _built_late(run: Pair) -> Verdict | None:
         return Failed(measured, why, try_)
     if warm_up is None or not 0.98 * script.once <= warm_up <= 10 * script.once:
         in_ms = [(1000 * script.once, "it is in milliseconds, and must be in seconds")]
-        why = explained(warm_up, in_ms, 0.02) or "it must hold all of warm_up, and nothing else"
+        less = warm_up is not None and warm_up < script.once
+        why = "it leaves out builds" if less else "it must hold warm_up, and nothing else"
+        why = explained(warm_up, in_ms, 0.05) or why
         try_ = "read the clock before and after warm_up; in seconds"
         measured = f"warm_up_s is {shown(warm_up)}, and the builds took {script.once:.4g} s"
         return Failed(measured, why, try_)
@@ -193,7 +240,7 @@ _option(
     "--checkpoint runs every segment again, and changes neither losses nor weights nor running statistics.",
     "checkpointed",
     "--checkpoint",
-    "a segment got no gradients, or the statistics of BatchNorms moved twice",
+    "usually a segment gets no gradients, as with use_reentrant=True",
     "run_checkpointed of part 4 for each segment",
     also=_not_by_segments,
 )
@@ -222,12 +269,15 @@ _option(
     "With --amp, --accumulate N and --checkpoint at once, "
     "a step still has the mean gradient of its N batches.",
     "together",
-    "--amp --accumulate N --checkpoint",
-    "with --amp, --accumulate N and --checkpoint, one option disables another",
+    TOGETHER_OPTIONS,
+    "usually --accumulate has no effect beside --amp and --checkpoint",
     "let each option act on its own: no if on another option",
     TOGETHER,
     needs=["accumulates", "checkpoints", "trains_in_half_precision"],
 )
+
+
+OTHER_NAMES = {"--checkpoint": "checkpointed", "--compile": "compiled"}
 
 
 @part.check(basis="report")
@@ -238,8 +288,10 @@ def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: P
     for option, run in runs.items():
         if problem := run.student.values["unsaved"]:
             why = "--save must write the state_dict of the model"
-            if "is missing" in problem or "no name" in problem:
-                why = "usually the compiled or checkpointed model is saved: it has other names"
+            if made := OTHER_NAMES.get(option, "") * (
+                "is missing" in problem or "no name" in problem
+            ):
+                why = f"usually the {made} model is saved: it has other names"
             return Failed(f"with {option}: {problem}", why, try_)
     return Passed(f"weights and running statistics with {', '.join(runs)}")
 
@@ -293,7 +345,8 @@ def _follows(
             why = "the losses are right, but the saved weights never moved: saved too early, or a copy's"
             try_ = "save the model that was trained, after the last epoch"
         elif moved.error <= update:
-            why = "the warm-up moved the statistics, or they move twice"
+            first = "the warm-up moved them, and did not put them back"
+            why = first if plain is None else "they move twice for each batch"
     shares = numerics.shares(**{name: it / most for name, (_, it, most) in found.items()})
     if wrong := [it for it in found.values() if not it[1] <= it[2]]:
         told = (f"{name} off by {it:.1e} (allowed {most:.1e})" for name, it, most in wrong)
@@ -307,7 +360,14 @@ def _at_work(run: Pair, options: str) -> Verdict | None:
     if close(worked, script.work, configurations.PACE):
         return None
     why, try_ = LEFT_OUT[options]
-    if close(worked, script.plain, configurations.PACE):
-        why = f"that is the speed without {options}"
+    pace = configurations.PACE
+    if close(worked, script.plain, pace):
+        why = f"that is the speed without {options.replace(' --accumulate N', ' and')}"
+    elif options == TOGETHER_OPTIONS:
+        alone = [(script.work / 2, "--checkpoint"), (2 * script.plain, "--amp")]
+        which = explained(worked, alone, pace)
+        why = f"that is the speed without {which}" if which else why
+    elif "--backend" in options and worked < script.work / 2:
+        why = "the backend that --backend names built nothing: usually another one is used"
     measured = f"a batch took {worked:.4g} s, and {script.work:.4g} s is right {MOVED}"
     return Failed(measured, why, try_)

@@ -99,7 +99,7 @@ def test_a_fast_version_learns_as_the_first_one_does(table, words):
 COPIED = {
     "copied": ({}, ""),
     "tripled": ({"throughput": 300.0}, "two runs share a process"),
-    "halved": ({"throughput": 50.0}, "another run took its cores"),
+    "halved": ({"throughput": 50.0}, "usually your code halved it"),
     "embellished": ({"throughput": 120.0}, "and a run with its options prints 100"),
     "another share": (
         {"busy_percent": 81.0},
