@@ -173,7 +173,7 @@ def copied_problem(
 
 
 def _leaks(rows: Sequence[Row], runs: Sequence[Row], printed: float) -> list[Slip]:
-    """Return what a made program prints that notices how it was started; the run that starts first is alone."""
+    """Return what a made program prints that notices how it was started, or what a cheat does to the first row."""
     pairs = [
         (row["throughput"], run["throughput"] / 2) for row, run in zip(rows, runs, strict=True)
     ]

@@ -232,7 +232,7 @@ TIMES = {
 }
 COLD = "read the clock before and after warm_up of the compiled model; in seconds"
 FIGURES = {**USUAL, "": LOSSES}
-USE_AMP = "use_amp does not reach warm_up and the epoch of this row"
+USE_AMP = "use_amp does not reach the warm-up or the epoch of this row"
 FLOAT16 = "autocast has another dtype than torch.bfloat16"
 MODES = (
     "fix one_graph_a_batch first if it fails in AMP; pass use_amp on to warm_up and to "

@@ -79,7 +79,7 @@ SCALED = {  # words of a case -> why its numbers are wrong, and what to try
     ),
     "(above the limit), compiled": (
         "with the default limit it is right: usually the argument limit is not used",
-        "self.limit = limit; compare size with self.limit, and multiply x by self.limit / size",
+        "keep the limit that is passed, compare size with it, and multiply x by limit / size",
     ),
     "above": (
         (

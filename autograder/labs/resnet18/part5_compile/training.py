@@ -176,8 +176,14 @@ def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
 
 def _why_otherwise(training: Pair, mode: str, within: float) -> tuple[str, str]:
     """Say why running statistics are others, where losses and weights are right."""
+    own, right = (side.arrays[f"{mode}_running"] for side in (training.student, training.baseline))
     before = training.baseline.arrays[f"{mode}_buffers"]
-    if outputs.furthest(training.student.arrays[f"{mode}_running"], before) <= within:
+    if own.shape == right.shape == before.shape:
+        others = ~np.isclose(own, right, rtol=0.0, atol=within)
+        still = np.allclose(own[others], before[others], rtol=0.0, atol=within)
+    else:
+        still = False
+    if still:
         why = "they did not move in the epoch"
         return why, "leave momentum and track_running_stats of each BatchNorm as they are"
     why = "they did not move as in one forward pass for each batch"

@@ -227,7 +227,7 @@ def _built_late(run: Pair) -> Verdict | None:
     if warm_up is None or not 0.98 * script.once <= warm_up <= 10 * script.once:
         in_ms = [(1000 * script.once, "it is in milliseconds, and must be in seconds")]
         less = warm_up is not None and warm_up < script.once
-        why = "it leaves out builds" if less else "it must hold warm_up, and nothing else"
+        why = "usually it leaves out builds" if less else "it must hold warm_up, and nothing else"
         why = explained(warm_up, in_ms, 0.05) or why
         try_ = "read the clock before and after warm_up; in seconds"
         measured = f"warm_up_s is {shown(warm_up)}, and the builds took {script.once:.4g} s"
@@ -345,8 +345,8 @@ def _follows(
             why = "the losses are right, but the saved weights never moved: saved too early, or a copy's"
             try_ = "save the model that was trained, after the last epoch"
         elif moved.error <= update:
-            first = "the warm-up moved them, and did not put them back"
-            why = first if plain is None else "they move twice for each batch"
+            first = "usually the warm-up moved the statistics, and did not put them back"
+            why = first if plain is None else "usually the statistics move twice for each batch"
     shares = numerics.shares(**{name: it / most for name, (_, it, most) in found.items()})
     if wrong := [it for it in found.values() if not it[1] <= it[2]]:
         told = (f"{name} off by {it:.1e} (allowed {most:.1e})" for name, it, most in wrong)
