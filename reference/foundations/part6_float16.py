@@ -59,7 +59,10 @@ def lost_share(values: Tensor, dtype: torch.dtype, scale: float = 1.0) -> dict[s
 
 # %%
 def largest_scale(values: Tensor, dtype: torch.dtype) -> float | None:
-    """Return the largest power of two with which none of values * scale becomes infinite; None if all values are 0."""
+    """Return the largest power of two with which none of values * scale becomes infinite; None if all values are 0.
+
+    All values are finite.
+    """
     # TODO: a value just above the largest number is rounded down to it: 65519 becomes 65504 in float16.
     # TODO: multiply in float64: for bfloat16 the scale may be too large for float32.
     ### BEGIN SOLUTION
@@ -96,6 +99,8 @@ def next_scale(scale: float, good_steps: int, overflow: bool, growth_interval: i
 # %%
 def train_half(model, batches, criterion, make_optimizer, scale: float = 1024.0) -> dict:
     """Train *model*, whose float32 parameters are the masters, with a float16 copy that computes; return a dict.
+
+    *model* has no buffers.
 
     batches: list of (inputs, targets), float32. For each one: outputs of the copy, criterion(outputs, targets) in
     float32, backward of the loss times *scale*. If a gradient is not finite, skip the batch. Else each master gets its

@@ -24,7 +24,8 @@ PARTS = ("input", "copy", "communication", "launch", "kernel")
 def diagnose(step) -> dict[str, Any]:
     """Return what a step waits for most: `bottleneck`, its `share` of the step, and the speedup `at_most` from it.
 
-    step: seconds by the names in PARTS, and worker_busy (0 ... 1), flops, bytes, peak_flops, peak_bandwidth.
+    step: seconds by the names in PARTS, and worker_busy (0 ... 1), flops, bytes, peak_flops, peak_bandwidth. At least
+    two parts take time.
     """
     # TODO: the largest of PARTS, of equal ones the first. A busy GPU may still wait for its memory.
     ### BEGIN SOLUTION
@@ -53,8 +54,8 @@ def plan(step, fixes) -> list[dict[str, Any]]:
     """Return a row for each fix that pays, in the order in which to apply them.
 
     step: seconds by the names in PARTS; fixes: name -> {part: divided by}. Each time, take the fix that leaves the
-    least time; stop when the best one saves no more than 1 % of the time before it. A row: fix, seconds (left after
-    it), speedup (of this fix), cumulative (since the beginning).
+    least time (no two leave the same); stop when the best one saves no more than 1 % of the time before it. A row:
+    fix, seconds (left after it), speedup (of this fix), cumulative (since the beginning).
     """
     # TODO: apply a fix to the times that the fixes before it have left. Each is applied once.
     ### BEGIN SOLUTION

@@ -388,7 +388,7 @@ def computes_in_half(plain: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[computes_in_half])
 def masters_are_float32(plain: Pair) -> Verdict:
-    """Parameters and gradients of the model are float32 at the end, and no graph is kept."""
+    """At the end, the model's parameters and all gradients left in it are float32, and no graph is kept."""
     values = plain.student.values
     measured = f"parameters and gradients are {', '.join(values['dtypes'])}"
     if values["dtypes"] != ["float32"]:

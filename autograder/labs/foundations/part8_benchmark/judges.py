@@ -174,7 +174,10 @@ MEMORY = {
         "micro_batch * accumulation * processes",
     ),
     "gib": ("total_gib must be in GiB: a GiB is 2**30 bytes", "total / 2**30"),
-    "total": ("the total must be the sum of these five, activations included", "add all five"),
+    "total": (
+        "the total must be the sum of activations and the four columns of the table",
+        "add all five",
+    ),
     "optimizer": (
         "optimizer must be 8 bytes for each parameter, and 4 in pure_half: Adam keeps two numbers",
         "parameters times the last column of the handout's table",
@@ -209,7 +212,7 @@ STATISTICS = {
     ),
     "std": (
         "std_ms must be the standard deviation of the runs, in ms, with n or n - 1",
-        "np.std(runs)",
+        "statistics.stdev(runs)",
     ),
     "p50": (
         "p50_ms must be interpolated between two runs; runs[int(0.5 * n)] is one of them",
