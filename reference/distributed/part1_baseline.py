@@ -127,7 +127,7 @@ def summarise(events) -> dict[str, Any]:
     utilization_percent     time in which any kernel runs, in percent of step_ms; None without kernels
 
     Where events overlap, their common time counts once. The own time of a call is its duration without the operators
-    and `c10d::` calls directly inside it, on the same thread.
+    and `c10d::` calls directly inside it, on the same thread. No two own times are equal.
     """
     # TODO: exposed is (time in which a collective runs or anything computes) - (time in which anything computes).
     ### BEGIN SOLUTION
@@ -170,6 +170,7 @@ def waiting(traces) -> list[dict[str, Any]]:
     shortest duration that any rank shows for it. What a rank's own duration has beyond that is waiting.
     A row has rank, communication_ms (durations of all collectives of the rank, added up), transfer_ms and
     waiting_ms, all of the whole trace. The clocks of two processes differ: compare durations only.
+    No two ranks wait equally long.
     """
     # TODO: sort each rank's collectives, then take the shortest duration of each transfer.
     ### BEGIN SOLUTION

@@ -25,7 +25,7 @@ from given import Branches
 class BucketedDDP(nn.Module):
     """A module whose gradients are averaged over all processes, bucket by bucket, while backward goes on.
 
-    A step is criterion(model(inputs), targets).backward(), model.finish(), optimizer.step().
+    A step is optimizer.zero_grad(), criterion(model(inputs), targets).backward(), model.finish(), optimizer.step().
     """
 
     def __init__(self, module, bucket_bytes):

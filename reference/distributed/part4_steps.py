@@ -38,6 +38,7 @@ def train_epoch(
     """
     # TODO: put the batches of a step into a list: then you know which is the last, and how many samples they have.
     # TODO: clipping needs the norm of the true gradient, without the scaler's factor.
+    # TODO: if the scaler skips a step, scaler.get_scale() is smaller after scaler.update() than before.
     ### BEGIN SOLUTION
     model.train()
     batches = iter(loader)

@@ -97,7 +97,7 @@ def times_are_medians_of_the_slowest(measured: Pair) -> Verdict:
 
 @part.check(basis="scripted", needs=[times_are_medians_of_the_slowest])
 def exposed_is_not_total(measured: Pair) -> Verdict:
-    """compute_ms is measured in no_sync(), total_ms for the buckets alone, alternately; the rest is computed."""
+    """compute_ms is timed in no_sync(), total_ms for the buckets alone, in turns; exposed_ms and percentages follow."""
     return judged(measured, judges.rest_problem, MEDIANS)
 
 
