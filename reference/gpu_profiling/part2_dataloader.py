@@ -103,7 +103,8 @@ def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=N
 #                              ^ clock ^
 #
 # n workers read 2n batches ahead (prefetch_factor * num_workers), so the first ones are ready almost at once. So
-# the last block of this file, where n is 8, warms up for 2n batches, times 3n, and lets 2n more follow.
+# the last block of this file, where n is 8, warms up for 2n batches and times 3n. The data set has 2n more, which
+# keep the workers busy until the clock stops.
 
 
 # %%
@@ -180,7 +181,8 @@ def best_configuration(rows) -> dict[str, Any]:
 #
 # The script's training and yours, under the same profiler. `perflab trace before_profile.gz` says what share of the
 # steps' time was waiting for data, and `perflab trace after_profile.gz` how much is left. With n workers,
-# the second profile begins after 3n steps: workers read 2n batches ahead, and n more are left out to be safe.
+# the second profile begins after 3n + 1 steps: workers read 2n batches ahead, n more are left out to be safe, and
+# one is the profiler's warm-up.
 
 
 # %%

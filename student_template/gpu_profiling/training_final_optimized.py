@@ -36,7 +36,7 @@ def largest_batch(attempt, step) -> int:
 
 def make_loader(dataset, batch_size, workers, device) -> DataLoader[Any]:
     """Return a loader that shuffles: *workers* processes read ahead and stay, and a GPU gets pinned memory."""
-    # TODO: persistent_workers and prefetch_factor are errors without workers.
+    # TODO: persistent_workers=True is an error without workers; so is a prefetch_factor, if you set one.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -70,7 +70,7 @@ def fp8_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     are multiples of 16.
     Each operand is divided by its scale, such as its largest absolute value / 448. The scaled product multiplies its
     result by both scales, which you pass. The second operand is column-major. The result has the dtype of x. x, weight
-    and bias get gradients. Keep FP8 tensors for the backward pass; weight itself is also allowed.
+    and bias get gradients. For the backward pass, keep x in FP8, and weight itself, which does not count.
     """
     # TODO: write _Product below; for zeros, or for no numbers at all, the scale must not be 0.
     # YOUR CODE HERE
