@@ -16,6 +16,10 @@ TENSORS = (
 """What the name of a tensor's dtype begins with."""
 FLOATS = {"float16": 16, "bfloat16": 16, "float32": 32, "float64": 64}
 """Bits of a dtype that rounds."""
+INDEXED = re.compile(
+    r"(?:, ([a-z]+_[a-z_]+))?, (?:result|entry) (\d+)\b(?:, (?!names$|number of)(\w+)$)?"
+)
+"""An entry of a list, which may be a dict's and have a dict in it."""
 NOTHING = "nothing"
 """In the place of a dtype: None was returned."""
 HAS_ENTRIES = "a list or dict"
@@ -103,13 +107,14 @@ def _not_several(case: Form, asked: Form) -> Failed:
 
 def named(case: Form) -> str:
     """Quote the name of a case, which is no finding."""
-    name = re.sub(r", (?:result|entry) (\d+)\b", _indexed, case["case"])
+    name = INDEXED.sub(_indexed, case["case"])
     return f'case "{name}"'
 
 
 def _indexed(entry: re.Match[str]) -> str:
-    """Write an entry as Python would, which counts from 0."""
-    return f", result[{int(entry[1]) - 1}]"
+    """Write an entry as Python would, which counts from 0, and what a dict in it holds by its key."""
+    whole, number, key = entry.groups()
+    return f", {whole or 'result'}[{int(number) - 1}]" + f"['{key}']" * bool(key)
 
 
 def wrong_keys(case: Form, asked: Form) -> str:
