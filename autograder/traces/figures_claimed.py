@@ -257,9 +257,10 @@ def compare_top(trace: Trace, named: Sequence[str]) -> Finding:
     largest = "; ".join(_leaders(trace, max(len(named), 1)))
     if not largest:
         return Finding("apart", given, NO_TABLE)
-    some = 0 < len(strangers) < len(named)
-    odd_one = f"{strangers[0]} is not among them; " if some else ""
-    return Finding("apart", given, f"{odd_one}the profile's largest are {largest}")
+    reason = f"the profile's largest are {largest}"
+    if 0 < len(strangers) < len(named):
+        reason = f"{reason}; {strangers[0]} is none of these"
+    return Finding("apart", given, reason)
 
 
 def _leaders(trace: Trace, count: int) -> Iterator[str]:
