@@ -94,7 +94,7 @@ def trace_of(rank, transfers, **more):
 
 WRONG = {
     "is of rank 1 of 2": [trace_of(1, [1]), trace_of(0, [1])],
-    "is of rank no group": [trace_of(0, [1], signals={}), trace_of(1, [1])],
+    "is of a process without a group": [trace_of(0, [1], signals={}), trace_of(1, [1])],
     "holds 0 steps": [trace_of(0, [1], steps=()), trace_of(1, [1])],
     "2 and 1 collectives": [trace_of(0, [1, 2]), trace_of(1, [1])],
     "0 and 0 collectives": [trace_of(0, []), trace_of(1, [])],

@@ -46,7 +46,8 @@ part = Part(
 SEE = 'see "What usually goes wrong" in the part 1 handout'
 WRITE = 'under "What to write" in the part 1 handout'
 COPIED = {"empties_its_inputs": "it is given a copy of the events, to sort and to mark"}
-AGAIN = "fix the other checks first, run python part1_baseline.py, and submit its files unchanged"
+AGAIN = "run python part1_baseline.py again and submit its files unchanged; first correct your "
+AGAIN += "code if its checks fail"
 
 # --- a trace of each process ------------------------------------------------------------------
 
@@ -116,10 +117,14 @@ summarises(
     name="finds_the_top_operators",
     says="top_operators names the 5 operators with the most own time, and no communication.",
     why={
+        "number of entries": (
+            "your list has not 5 names, and the trace has more operators",
+            "take the first five of all names that do not begin with c10d::",
+        ),
         "": (
             "the names must go from the most own time to the least, without c10d:: calls",
             "keep a stack for each (pid, tid) over all of cat cpu_op; leave out c10d:: at the end",
-        )
+        ),
     },
     slips=judges.TOP_SLIPS,
     hints=judges.TOP_HINTS,
@@ -135,7 +140,7 @@ summarises(
         ),
         "GPU": (
             "it must be the time in which any kernel runs, in percent of the time of the steps",
-            "fix splits_the_step first if it fails; else join the kernels' intervals",
+            "join the intervals of all kernels, and divide by the time of the steps",
         ),
     },
     slips={
@@ -145,6 +150,7 @@ summarises(
         ): "no NCCL",
         ("your number is a share and not in percent", "multiply by 100"): "share",
         judges.ADDED_UP: "added up",
+        judges.ANY_STEPS: "any steps",
     },
 )
 
@@ -183,7 +189,13 @@ SHARES = ("compute", "communication", "exposed")
 FORM: dict[str, Question | Known] = {
     "top_operators": Question("", names=made.TOP, required=True),
     **{
-        f"{it}_percent": Known(judges.band(it), group="shares", why=judges.OF_STEPS)
+        f"{it}_percent": Known(
+            judges.band(it),
+            judges.NEAR,
+            slips=judges.slips(it),
+            group="shares",
+            why=judges.OF_STEPS,
+        )
         for it in SHARES
     },
     "slow_rank": Known(judges.NONE, one_of=(0, 1, judges.NONE)),
@@ -205,6 +217,8 @@ def answers_fit_the_traces(answers: Text, rank0_trace: Trace, rank1_trace: Trace
         why = "the file is not what the function answers returns"
         return Failed(f"{answers.file}: {problem}", why, AGAIN)
     operators = judges.without_calls(rank0_trace)
+    if calls := [it for it in values["top_operators"] if it.startswith("c10d::")]:
+        return Failed(f"top_operators names {calls[0]}", *judges.NO_OPERATOR)
     named = profile.names_top(operators, values["top_operators"], try_=AGAIN)
     fit = answered.fit(values, rank0_trace, "shares", try_=AGAIN)
     for part_of_it in (named, fit):

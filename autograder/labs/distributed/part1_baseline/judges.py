@@ -11,15 +11,19 @@ from autograder.traces.record import Trace
 
 WORLD, LEAST = 2, 3  # steps
 STEPS, RECORDED = 12, [3, 4, 5, 6]
-OTHERS = {6: (0, "ValueError"), 7: (7, "")}
-"""What is taken and raised with fewer steps than the schedule has, and with just as many."""
-TOO_FEW = "fewer than 7 steps must raise ValueError before the first step, and 7 are enough"
+TOO_FEW = "fewer steps than wait + warmup + active must raise ValueError before the first step"
+ENOUGH = "wait + warmup + active steps are enough, and must raise nothing"
+OTHERS = {6: (0, "ValueError", TOO_FEW), 7: (7, "", ENOUGH)}
+"""Of fewer steps than the schedule has, and of just as many: what is taken and raised, and the rule."""
 ENDS = "step() must be called as often as `steps` says, also after the active steps"
 NO_SHAPES = "your profiler was made without record_shapes=True"
 AGAIN = "your schedule begins again after the active steps"
 EARLY = "each recorded step is one too early: usually prof.step() comes before step()"
 SCHEDULES = {
-    TOO_FEW: "if steps < wait + warmup + active: raise ValueError(...), before the profiler starts",
+    **dict.fromkeys(
+        (TOO_FEW, ENOUGH),
+        "if steps < wait + warmup + active: raise ValueError(...), before the profiler starts",
+    ),
     ENDS: "for _ in range(steps): step(), then prof.step()",
     NO_SHAPES: "profile(..., record_shapes=True)",
     AGAIN: "schedule(..., repeat=1)",
@@ -33,8 +37,15 @@ FILES = {
     "return the path": 'return Path(folder) / f"rank{rank}_trace.json.gz"',
 }
 """What to try, by words of what is wrong."""
+NO_TRACE = "the profile must run in a process group, and be written by export_chrome_trace"
+ANOTHER = "the number in the name is not the argument rank"
 POINTS = 2.0
-OF_STEPS = "a share must be in percent of the time of rank 0's steps, common time once"
+OF_STEPS = "a share must be the time of rank 0's trace, in percent of the time of its steps"
+NEAR = 0.05  # relative: so near to what a mistake gives is an answer that makes it
+NO_OPERATOR = (
+    "a c10d:: call starts a transfer, and is no operator",
+    "leave out names that begin with c10d::, once all own times are known",
+)
 SLOW = (8.0, 12.0)  # percent of the steps that a rank waits: in between either answer is right
 NONE = "none"
 TIMES = ["step_ms", "compute_ms", "communication_ms", "exposed_ms"]
@@ -74,6 +85,10 @@ ADDED_UP = (
     "your code adds up durations: where events overlap, their common time counts twice",
     "join intervals that overlap before you add them up",
 )
+ANY_STEPS = (
+    "your steps are events of any cat: a GPU's tracks repeat each step as gpu_user_annotation",
+    'take events with cat == "user_annotation" whose name begins with ProfilerStep#',
+)
 SLIPS = {
     ("your times are in microseconds", "divide by 1000"): "us",
     (
@@ -84,6 +99,19 @@ SLIPS = {
         "your compute_ms has c10d:: calls and kernels of NCCL, which are communication",
         "leave out of compute_ms what is named c10d:: or begins with nccl",
     ): "calls compute",
+    (
+        "your compute_ms leaves out c10d::allreduce_, and has the other c10d:: calls",
+        "leave out of compute_ms all names that begin with c10d::",
+    ): "other calls compute",
+    (
+        "your communication_ms is that of the c10d:: calls, which return at once",
+        'take the events whose names begin with "gloo:", and on a GPU all kernels of NCCL',
+    ): "called",
+    (
+        "your exposed_ms is all of communication_ms",
+        "take off the time in which something computes as well",
+    ): "all exposed",
+    ANY_STEPS: "any steps",
     (
         "your code counts only all_reduce, and no other collective",
         'take all events whose names begin with "gloo:", and on a GPU all kernels of NCCL',
@@ -136,15 +164,15 @@ TOP_SLIPS = {
         "compute own times with c10d:: calls, and leave the calls out at the end",
     ): "calls first",
     (
+        "your code leaves out c10d:: calls after it takes the first five",
+        "leave out c10d:: before you take the first five",
+    ): "cut first",
+    (
         "your code ranks a name by one of its calls, such as the longest or the mean",
         "add up the own time of all its calls",
     ): "longest call",
 }
 TOP_HINTS: Causes = {
-    "number of entries": (
-        "your list has not 5 names: for example, c10d:: calls are left out after the cut",
-        "leave out c10d:: before you take the first five",
-    ),
     "\": 'c10d::": (
         "your list names a c10d:: call, which is communication and no operator",
         "leave out names that begin with c10d::, once all own times are known",
@@ -227,11 +255,12 @@ def files_problem(written: Mapping[str, Any]) -> tuple[str, str]:
         return measured, name if files else "your code wrote no file into folder"
     for rank, (own, trace) in enumerate(zip(written["ranks"], written["traces"], strict=True)):
         if trace["rank"] != rank:
-            measured = f"{expected[rank]} is a trace of rank {trace['rank']} (-1: no trace)"
-            return measured, "the number in the name is not the argument rank"
+            is_trace = trace["rank"] >= 0
+            what = f"a trace of rank {trace['rank']}" if is_trace else "no trace of a process group"
+            return f"{expected[rank]} is {what}", ANOTHER if is_trace else NO_TRACE
         if own["returned"] != expected[rank]:
             return (
-                f"rank {rank} returned {own['returned']}",
+                f"rank {rank} returned {own['returned']}; expected the path of {expected[rank]}",
                 "profile_rank must return the path of its file, with the folder",
             )
     return "one trace for each rank", ""
@@ -251,10 +280,11 @@ def schedule_problem(written: Mapping[str, Any]) -> tuple[str, str]:
         if not trace["shapes"]:
             return f"rank {rank} recorded no shapes of inputs", NO_SHAPES
         for call, (steps, right) in zip(others, OTHERS.items(), strict=True):
-            if (call["taken"], call["raised"]) != right:
+            taken, raised, rule = right
+            if (call["taken"], call["raised"]) != (taken, raised):
                 came = _ended(call["taken"], call["raised"])
                 measured = f"with {steps} steps, for a schedule of 7: {came}"
-                return f"{measured}; expected {_ended(*right)}", TOO_FEW
+                return f"{measured}; expected {_ended(taken, raised)}", rule
     return f"{len(RECORDED)} steps in both traces", ""
 
 
@@ -278,16 +308,18 @@ def _recorded_reason(held: Sequence[int]) -> str:
 # --- files that are handed in -----------------------------------------------------------------
 
 
-RENAMED = "the file was renamed, or another program wrote it"
-RUNS = "the traces are of two runs, or of two programs"
+RENAMED = "usually the file was renamed after the run"
+NO_GROUP = "the program that wrote it had no process group: make_step needs one"
+RUNS = "the files are not of one run: there, both ranks make the same collectives"
 
 
 def pair_problem(traces: Sequence[Trace]) -> tuple[str, str]:
     """Say how two traces are not of two processes of one run."""
     for rank, trace in enumerate(traces):
         if trace.signals.get("rank") != f"{rank} of {WORLD}":
-            own = trace.signals.get("rank", "no group")
-            return f"{trace.file} is of rank {own}; expected {rank} of {WORLD}", RENAMED
+            own = trace.signals.get("rank", "")
+            measured = f"{trace.file} is of {f'rank {own}' if own else 'a process without a group'}"
+            return f"{measured}; expected rank {rank} of {WORLD}", RENAMED if own else NO_GROUP
         if trace.step_count < LEAST:
             measured = f"{trace.file} holds {trace.step_count} steps; expected {LEAST} or more"
             return measured, "the call of profile_rank has fewer active steps"
@@ -318,6 +350,21 @@ def shares(trace: Trace) -> dict[str, float]:
     return {"compute": compute, "communication": transfers, "exposed": alone}
 
 
+def slips(name: str) -> dict[str, Callable[[Trace], float]]:
+    """Return what usual mistakes make of a share."""
+    words = {
+        "your share is a fraction, not in percent": lambda trace: shares(trace)[name] / 100,
+    }
+    if name == "communication":
+        words[ADDED_UP[0]] = _added_up
+    return words
+
+
+def _added_up(trace: Trace) -> float:
+    length = sum(step.length for step in trace.steps) or 1
+    return 100 * sum(it.ns for it in trace.collectives) / length
+
+
 def band(name: str) -> Callable[[Trace], tuple[float, float]]:
     """Return what says which answers a trace bears out."""
 
@@ -343,5 +390,7 @@ def slow_problem(answer: Any, traces: Sequence[Trace]) -> tuple[str, str]:
     slow = waited.index(min(waited))
     right = {NONE} if percent < SLOW[0] else {slow} if percent > SLOW[1] else {NONE, slow}
     waits = f"rank {1 - slow} waits for rank {slow}, by {percent:.0f} % of the steps' time"
-    why = 'slow_rank must be the rank that the other one waits for, or "none" below a tenth'
+    why = "slow_rank must be the rank that the other one waits for"
+    if slow not in right:
+        why = 'neither rank waits for a tenth of the time, so slow_rank must be "none"'
     return f"slow_rank is {answer!r}; {waits}", "" if answer in right else why

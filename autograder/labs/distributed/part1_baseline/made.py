@@ -32,6 +32,11 @@ ORDERS: dict[str, Callable[[list[str]], list[str]]] = {
     "least first": lambda names: names[::-1],
 }
 """Of the right names."""
+NO_COMPUTE: dict[str, tuple[str, ...]] = {
+    "calls compute": (),
+    "other calls compute": (CALLS[0], "nccl"),
+}
+"""By slip, how the names begin that it leaves out of compute."""
 
 
 class Process:
@@ -158,17 +163,23 @@ def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:
     union = added_up if slip == "added up" else joined
     if slip == "all_reduce":
         transfers = [it for it in transfers if "all_reduce" in it["name"]]
-    no_compute = () if slip == "calls compute" else ("c10d::", "nccl")
+    if slip == "called":
+        transfers = [it for it in called if it["name"].startswith("c10d::")]
+    if slip == "any steps":
+        steps += _named(events, ON_GPU, STEP)
+    no_compute = NO_COMPUTE.get(slip, ("c10d::", "nccl"))
     compute = [it for it in kernels or called if not it["name"].startswith(no_compute)]
     own = own_times(called, slip)
-    leading = [it for it in sorted(own, key=lambda it: -own[it]) if not it.startswith("c10d::")]
-    leading = leading[:TOP]
+    ranked = sorted(own, key=lambda it: -own[it])
+    ranked = ranked[:TOP] if slip == "cut first" else ranked
+    leading = [it for it in ranked if not it.startswith("c10d::")][:TOP]
     if slip in ORDERS:
         leading = ORDERS[slip](leading)
     unit = MS * (1 if slip == "all steps" else len(steps)) / (1000 if slip == "us" else 1)
     exposed = union([*compute, *transfers]) - union(compute)
     exposed = max(0, union(transfers) - union(compute)) if slip == "difference" else exposed
     exposed = union(steps) - union(compute) if slip == "idle" else exposed
+    exposed = union(transfers) if slip == "all exposed" else exposed
     busy = [it for it in kernels if slip != "no NCCL" or not it["name"].startswith("nccl")]
     whole = 1 if slip == "share" else 100
     return {

@@ -79,5 +79,6 @@ def _profiled(student: ModuleType, steps: int, folder: Path, rank: int) -> dict[
         raised = text(type(error).__name__, 60)
     path = Path(str(returned))
     inside = path.parent.resolve() == folder.resolve()
-    named = text(path.name if inside else f"{path}, which is no file in its folder")
+    named = path.name if inside else f"{path}, which is outside of folder"
+    named = text("None" if returned is None else named)
     return {"returned": named, "taken": taken, "raised": raised}
