@@ -53,8 +53,15 @@ RANK = record(
     start=TEXT,
     end=TEXT,
     gradients=INTEGER,
+    zeros=INTEGER,
+    outside=BOOLEAN,
+    buckets=list_of(INTEGER),
+    alone=list_of(INTEGER),
 )
-NOT_RUN = {"figures": {}, "passes": [], "start": "", "end": "", "gradients": 0}
+NOT_RUN = {
+    "figures": {}, "passes": [], "start": "", "end": "", "gradients": 0, "zeros": 0,
+    "outside": False, "buckets": [], "alone": [],
+}  # fmt: skip
 CASE = record(
     ranks=exactly(judges.RANKS, RANK),
     figures=map_of(NUMBER),
@@ -63,7 +70,15 @@ CASE = record(
 )
 
 
-@part.probe(pair=True, values={"cases": exactly(2, CASE)}, takes=["measure_communication"])
+RAISED = {"raised": "run python part2_communication.py, and read the whole traceback"}
+
+
+@part.probe(
+    pair=True,
+    values={"cases": exactly(2, CASE)},
+    takes=["measure_communication"],
+    hints=RAISED,
+)
 def measured(student: Student, rig: Rig) -> Answer:
     """Two trainings in two processes; steps and collectives take scripted time."""
     own = rig.side == "student"
@@ -119,12 +134,16 @@ def leaves_the_model_alone(measured: Pair) -> Verdict:
 
 ROUNDED = 1e-6  # relative: of float32
 TABLE = list_of(map_of(CELL))
+NOT_ROUNDED = "write the rows as they are, not rounded"
 MADE = {"rows": TABLE, "alike": BOOLEAN, "csv": TEXT, "files": list_of(TEXT)}
 SCRIPT = {"sizes": list_of(INTEGER), "ms": list_of(NUMBER), "device": TEXT}
 
 
 @part.probe(
-    pair=True, values={**SCRIPT, "slips": list_of(map_of(NUMBER)), **MADE}, takes=["measure_link"]
+    pair=True,
+    values={**SCRIPT, "slips": list_of(map_of(NUMBER)), **MADE},
+    takes=["measure_link"],
+    hints=RAISED,
 )
 def linked(student: Student, rig: Rig) -> Answer:
     """A link of scripted latency and bandwidth, three processes, and one that is slower."""
@@ -138,11 +157,10 @@ def linked(student: Student, rig: Rig) -> Answer:
         made = rig.linked(student, sizes, link, script, world)
     ms = [1e3 * link.seconds(it) for it in sizes]
     device = rig.text(rig.given("device_name")(rig.tensor([0]).cpu().device))
-    fourfold = "your tensor has a number for each byte, and four bytes are one number"
     slips = [
         {
             **script.slips(time, world, 1e3 * link.latency),
-            fourfold: 1e3 * link.seconds(4 * size),
+            judges.FOURFOLD: 1e3 * link.seconds(4 * size),
         }
         for size, time in zip(sizes, ms, strict=True)
     ]
@@ -154,18 +172,18 @@ def link_rule(linked: Pair) -> str | tuple[str, ...]:
     return caused(problem, judges.LINKED) if isinstance(problem, str) else problem
 
 
-def also_in_the_file(linked: Pair) -> tuple[str, str] | None:
+def also_in_the_file(linked: Pair) -> tuple[str, ...] | None:
     own = linked.student.values
     if files := ", ".join(own["files"]):
-        return f"{files}: only rank 0 must write", "write if dist.get_rank() == 0, and only then"
+        return "only rank 0 must write", "write if dist.get_rank() == 0, and only then", files
     for row, returned in zip(
         table.read(own["csv"].encode(), judges.LINK.file).rows, own["rows"], strict=False
     ):
         for name in ("bytes", "ms", "bus_gb_s"):
             cell, value = row.get(name, ""), returned.get(name)
             if isinstance(value, float) and not close(table.number(cell), value, ROUNDED):
-                why = f"{name} is {cell[:60]} in the file and {value!r} in the rows returned"
-                return why, "write the rows as they are, not rounded"
+                both = f"{name} is {cell[:60]} in the file and {value!r} in the rows returned"
+                return "the file must hold the rows themselves", NOT_ROUNDED, both
     return None
 
 
@@ -181,8 +199,8 @@ study.is_written(also_in_the_file)
 study.is_consistent(
     judges.table_problem,
     says="The submitted allreduce_times.csv has rising sizes, and bandwidths that follow from times.",
-    try_="fix measures_the_link first, run python part2_communication.py with the template's "
-    "SIZES, and submit its file",
+    try_="run python part2_communication.py with the template's SIZES, and submit its file "
+    "unchanged; first correct measure_link if measures_the_link fails",
 )
 
 # --- arithmetic -------------------------------------------------------------------------------
@@ -273,6 +291,10 @@ def sent(operation: str, nbytes: int, processes: int) -> float:
     return times_round * nbytes * (processes - 1) / processes
 
 
+def _whole_shares(nbytes: int, processes: int, **_: Any) -> int:
+    return nbytes // processes * processes
+
+
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter")
 ring.same(
     {
@@ -290,10 +312,22 @@ ring.same(
             "your number has a factor of 2, but only all_reduce goes round the ring twice",
             "(processes - 1) / processes * nbytes for all_gather and reduce_scatter",
         ): lambda **given: 2 * sent(**{**given, "operation": "all_gather"}),
+        (
+            "your number is n times the right one: each message is 1 / n of the tensor",
+            "divide by processes",
+        ): lambda **given: given["processes"] * sent(**given),
+        (
+            "your code rounds where the processes do not divide nbytes",
+            "divide by /, and not by //",
+        ): lambda **given: sent(**given) // 1,
+        (
+            "your code rounds nbytes / processes",
+            "divide by /, and not by //",
+        ): lambda **given: sent(**{**given, "nbytes": _whole_shares(**given)}),
     },
     why={
         "of 1": "with one process nothing must be sent",
-        "all_reduce": "an all_reduce must send 2 (n - 1) / n * nbytes, not rounded",
+        "all_reduce": "an all_reduce must send 2 (n - 1) / n * nbytes",
         "": "(n - 1) / n * nbytes must be sent: nbytes are those of the whole tensor",
     },
     try_="(processes - 1) / processes * nbytes, twice for all_reduce",

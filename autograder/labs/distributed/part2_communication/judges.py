@@ -29,44 +29,60 @@ MOST = 1024  # processes
 RANKS = 2  # processes of a step
 WORLD = 3  # processes of the link: with two, 2 (n - 1) / n is 1
 BUS = "bus_gb_s must be 2 (n - 1) / n x bytes / time, in 1e9 bytes a second; here n is 3"
+BITS, GIBI = "your bandwidth is in bits, not in bytes", "your GB has 2**30 bytes, not 1e9"
+NO_FACTOR = "your bus_gb_s is bytes / time; with 3 processes it is 4 / 3 of that"
+NO_SHARE = "your bus_gb_s is 2 x bytes / time, without (n - 1) / n; here n is 3"
 BUS_SLIPS = [
-    (1e9 / 2**30, "your GB has 2**30 bytes, not 1e9"),
-    (8.0, "your bandwidth is in bits, not in bytes"),
-    (
-        WORLD / 2 / (WORLD - 1),
-        "yours is bytes / time, as without 2 (n - 1) / n or with n = 2; here n is 3",
-    ),
+    (1e9 / 2**30, GIBI),
+    (8.0, BITS),
+    (WORLD / 2 / (WORLD - 1), NO_FACTOR),
+    (WORLD / (WORLD - 1), NO_SHARE),
 ]
 NOT_ALONE = "ms must be the median of `repeats` calls of all_reduce, and of nothing else"
 UNDONE = 0.01  # ms: the clock has shown no work, only its own readings
 NOT_WAITED = "your clock stops when the call returns, before its work is done"
+FOURFOLD = "your tensor has a number for each byte, and four bytes are one number"
+SEVERAL = "your code counts the calls of several steps"
+BYTES = "bytes must be the sum of the bytes of the calls"
+EXACT = 1e-9
 UNLIKE = "each rank returns its own times, not the largest median"
 LINKED = {
     "different rows": "all_reduce the medians with ReduceOp.MAX, then compute bus_gb_s of them",
-    "bus_gb_s must be": "fix ring_bytes_are_right first if it fails; else "
-    'sent_bytes("all_reduce", size, world) / seconds / 1e9',
+    **dict.fromkeys(
+        ("bus_gb_s must be", NO_FACTOR, NO_SHARE),
+        "2 * (world - 1) / world * size / seconds / 1e9, with world = dist.get_world_size()",
+    ),
+    GIBI: "divide by 1e9",
+    BITS: "leave out the factor 8",
     "barrier's time": "call dist.barrier() before the clock starts",
     "time.time()": "read time.perf_counter()",
     "in seconds": "multiply by 1e3",
-    "four bytes": "torch.zeros(size // 4)",
+    FOURFOLD: "torch.zeros(size // 4)",
     NOT_WAITED: "leave out async_op=True, or call wait() on what all_reduce returns",
 }
 TIMED = {
     **LINKED,
     "different numbers": "all_reduce step_ms, compute_ms and total_ms, then compute the others",
     "with synchronisation, and": "the clock goes around forward and backward, and nothing else",
-    "stands outside": "with model.no_sync(): forward and backward",
+    "no_sync()": "with model.no_sync(): forward and backward",
     "must be a number": "return a float for each figure",
     "alternate": "in one loop, time one step of each kind in each turn",
-    "within no_sync()": "with model.no_sync(): start the clock, forward, backward, stop it",
-    "before the next": "send a tensor of each bucket's bytes by dist.all_reduce, one by one",
+    "both within": "with model.no_sync(): start the clock, forward, backward, stop it",
+    **dict.fromkeys(
+        ("all buckets", "more calls than", "before the next"),
+        "send a tensor of each bucket's bytes by dist.all_reduce, one by one",
+    ),
     "is exposed_ms;": "send a tensor of each bucket's bytes by dist.all_reduce, without a model",
     "first step;": "take the warm-up steps first, then note the buckets of a step",
     "exposed_ms must be": "all_reduce step_ms and compute_ms, then take one off the other",
     "share of 1": "multiply by 100",
     "exposed_percent is": "divide by step_ms",
     "hidden_percent is": "take 100 * exposed_ms / total_ms off 100, and do not cut the result",
-    "without frozen": "add up the bytes of the calls that given.watch_collectives() has noted",
+    "one step": "a step in given.watch_collectives(), after the warm-up",
+    **dict.fromkeys(
+        ("a frozen one", BYTES),
+        "add up the bytes of the calls that given.watch_collectives() has noted",
+    ),
     "takes too few": "for _ in range(warmup): one step; then each of the steps that are timed",
     "changes the weights": "leave out optimizer.step()",
 }
@@ -74,10 +90,7 @@ TIMED = {
 WHY = {
     "step_ms": "step_ms must be that of forward and backward with synchronisation, and of no barrier",
     "compute_ms": "compute_ms must be the time of forward and backward, both within no_sync()",
-    "total_ms": (
-        "usually the calls are not one for each bucket of a step, do not send its bytes (a float32 "
-        "has 4), or are not waited for before the next"
-    ),
+    "total_ms": "total_ms must be the time of the calls alone, from the first to the end of the last",
     "exposed_ms": "exposed_ms must be step_ms - compute_ms, not the largest difference",
     "exposed_percent": "exposed_percent must be 100 * exposed_ms / step_ms",
     "hidden_percent": "hidden_percent must be 100 * (1 - exposed_ms / total_ms), also below 0",
@@ -101,21 +114,34 @@ def figure_problem(own: Case, expected: Case, names: Sequence[str]) -> tuple[str
             slips = _slips(expected["slips"].get(name, {}))
             passes = own["ranks"][0]["passes"]
             if name == "step_ms" and passes and all(passes):
-                return _never_alone(passes)
+                return _never_alone(own["ranks"][0])
             if name == "total_ms" and own["ranks"][0]["figures"].get("collectives") == 1:
                 return measured, EARLY
             other = "the ranks return different numbers: usually each returns its own"
             why = explained(wrong[0], slips, WITHIN)
-            if name == "total_ms" and wrong[0] <= UNDONE:
-                why = NOT_WAITED
+            if name == "total_ms":
+                why = NOT_WAITED if wrong[0] <= UNDONE else _other_calls(own["ranks"][0]) or why
             follows = name.startswith(("exposed", "hidden"))
             return measured, why or (WHY[name] if follows or both[0] == both[1] else other)
     return measured, ""
 
 
-def _never_alone(passes: Sequence[int]) -> tuple[str, str]:
-    measured = f"{passes[-1]} collectives in a step that should have none"
-    return measured, "no_sync() is missing, or forward stands outside"
+def _never_alone(rank: Case) -> tuple[str, str]:
+    measured = f"{rank['passes'][-1]} collectives in a step that should have none"
+    outside = "forward stands outside of no_sync(), and DDP decides there whether to send"
+    return measured, outside if rank["outside"] else "no step is inside of no_sync()"
+
+
+def _other_calls(rank: Case) -> str:
+    """Say how the calls that are timed alone are not one for each bucket."""
+    alone, buckets = rank["alone"], rank["buckets"]
+    if sorted(alone) == sorted(4 * size for size in buckets):
+        return FOURFOLD
+    if alone == [sum(buckets)]:
+        return "your total_ms has one latency: one call sends all buckets"
+    if len(alone) > len(buckets) and sum(alone) <= sum(buckets):
+        return f"you time more calls than the {len(buckets)} buckets of a step"
+    return ""
 
 
 def rest_problem(own: Case, expected: Case) -> tuple[str, str]:
@@ -123,7 +149,7 @@ def rest_problem(own: Case, expected: Case) -> tuple[str, str]:
     passes = own["ranks"][0]["passes"]
     alone = [at for at, sent in enumerate(passes) if not sent]
     if passes and not alone:
-        return _never_alone(passes)
+        return _never_alone(own["ranks"][0])
     if len(alone) > 1 and alone[-1] - alone[0] == len(alone) - 1:
         measured = f"{len(alone)} steps without synchronisation in a row"
         return measured, "the three kinds of steps must alternate"
@@ -141,10 +167,7 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
         if calls == 1:
             return measured, EARLY
         if (calls, size) != (right["collectives"], right["bytes"]):
-            why = "collectives and bytes must be those of one synchronised step"
-            if calls == right["collectives"]:
-                why = "bytes must be those of the calls, without frozen parameters"
-            return measured, why
+            return measured, _counted(own, expected, calls, size)
         together, least = sum(map(bool, each["passes"])), WARMUP + own["steps"]
         if together < least:
             measured = (
@@ -155,6 +178,20 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
                 f"your code takes too few steps: here warmup is {WARMUP}, steps {own['steps']}",
             )
     return measured, ""
+
+
+def _counted(own: Case, expected: Case, calls: Any, size: Any) -> str:
+    """Say what was counted in place of the calls of one step."""
+    right = expected["figures"]
+    if calls == right["collectives"]:
+        return explained(_number(size), _slips(expected["slips"]["bytes"]), EXACT) or BYTES
+    if _number(calls) > 2 * right["collectives"] and _number(size) > 2 * right["bytes"]:
+        return SEVERAL
+    return "collectives and bytes must be those of one synchronised step"
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, int | float) else 0.0
 
 
 def state_problem(own: Case, _: Case) -> tuple[str, str]:
@@ -171,10 +208,9 @@ def state_problem(own: Case, _: Case) -> tuple[str, str]:
     for rank, each in enumerate(own["ranks"]):
         if each["gradients"]:
             measured = f"rank {rank}: {each['gradients']} parameters have a gradient"
-            return (
-                measured,
-                "your code leaves gradients of a backward pass, or sets them to 0, not to None",
-            )
+            if each["zeros"] == each["gradients"]:
+                return f"{measured} of zeros", "your code sets gradients to 0, not to None"
+            return measured, "your code leaves gradients of a backward pass"
     return "weights as before, no gradients", ""
 
 
@@ -182,7 +218,10 @@ def link_problem(own: Mapping[str, Any], script: Mapping[str, Any]) -> str | tup
     """Say how rows are not what the script of the link gives."""
     if not own["alike"]:
         return UNLIKE, LINKED["different rows"], "the ranks return different rows"
-    for row, ms, usual in zip(own["rows"], script["ms"], script["slips"], strict=True):
+    last = own["rows"][-1]["ms"]
+    largest = script["slips"][-1]
+    for row, ms, slips_of in zip(own["rows"], script["ms"], script["slips"], strict=True):
+        usual = {why: it for why, it in slips_of.items() if close(last, largest[why], WITHIN)}
         bus = 2 * (WORLD - 1) / WORLD * row["bytes"] / ms / 1e6
         otherwise = NOT_WAITED if row["ms"] <= UNDONE else NOT_ALONE
         problem = LINK.mismatch(row, "ms", ms, WITHIN, _slips(usual), otherwise)
@@ -215,5 +254,5 @@ def table_problem(rows: Sequence[Row]) -> str:
         right = any(close(factor, 2 * (n - 1) / n, 0.01) for n in range(2, MOST))
         if not right:
             what = f"bus_gb_s of {row['bytes']:g} bytes is {factor:.4g} x bytes / time"
-            return f"{what}, and 2 (n - 1) / n x with no number n of processes"
+            return f"{what}; 2 (n - 1) / n, the right factor, is 1 to 2"
     return ""

@@ -31,6 +31,7 @@ from autograder.worker.rigs.returned import Returned, file_text, rows, text
 
 SECONDS = 18.0
 ROWS, FEATURES, CLASSES = 8, 64, 10
+LARGE = 2000  # bytes: a median or a bias is less, and each weight and each bucket more
 FORWARD = 0.4  # of the time of a step alone
 FILE = "allreduce_times.csv"
 
@@ -45,6 +46,10 @@ class Clocked(Collectives):
         self._turns = Counter[Any]({"together": 1})
         self._unpaid = self._exposed = self._backward = 0.0
         self.passes: list[int] = []
+        self.sent: list[list[int]] = []
+        """In each pass, the bytes of the large calls of its backward pass, and after it."""
+        self.outside = False
+        """Whether no_sync() was around a backward pass alone."""
 
     def train(self, model: DistributedDataParallel, story: Story, rank: int) -> None:
         """Let forward and backward of a model take the time of a *story*."""
@@ -59,10 +64,15 @@ class Clocked(Collectives):
             self._backward = factor * story.compute * (1 - FORWARD)
             self._clock.advance(factor * story.compute * FORWARD)
             self.passes.append(0)
+            self.sent += [[], []]
+
+        def backward(_: Tensor) -> None:
+            self._clock.advance(self._backward)
+            self.outside |= bool(self.passes[-1]) and not model.require_backward_grad_sync
 
         model.module.register_forward_hook(forward)
         last = next(iter(model.module.parameters()))
-        last.register_post_accumulate_grad_hook(lambda _: self._clock.advance(self._backward))
+        last.register_post_accumulate_grad_hook(backward)
 
     def _factor(self, what: Any, factors: Sequence[float]) -> float:
         """Return how many times as long this takes now, by how often it was done before."""
@@ -75,7 +85,10 @@ class Clocked(Collectives):
         before = len(self.calls)
         result = super().called(func, args, kwargs)
         for call in self.calls[before:]:
-            if self.passes and torch._C._current_graph_task_id() >= 0:
+            is_backward = bool(self.passes) and torch._C._current_graph_task_id() >= 0
+            if self.passes and call["kind"] == "all_reduce" and call["bytes"] >= LARGE:
+                self.sent[-2 if is_backward else -1].append(call["bytes"])
+            if is_backward:
                 self._clock.advance(0.0 if self.passes[-1] else self._exposed)
                 self.passes[-1] += 1
             elif call["kind"] == "barrier":
@@ -122,13 +135,18 @@ class Rig(worker.Rig):
                     warmup=WARMUP,
                 )
             figures = rows([Returned("measure_communication", returned)], "measure_communication")
-            gradients = [it.grad is not None for it in model.parameters()]
+            gradients = [it.grad for it in model.parameters() if it.grad is not None]
+            sent = watched.sent
             return {
                 "figures": figures[0],
                 "passes": watched.passes[:256],
                 "start": start,
                 "end": _digest(model),
-                "gradients": sum(gradients),
+                "gradients": len(gradients),
+                "zeros": sum(not bool(it.any()) for it in gradients),
+                "outside": watched.outside,
+                "buckets": next(filter(None, sent[-2::-2]), [])[:64],
+                "alone": next(filter(None, sent[::-2]), [])[:64],
             }
 
         return self._together(2, work)

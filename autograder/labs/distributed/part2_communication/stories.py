@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FASTER = 0.87  # times as long take the faster ranks
-WALL = 1.25  # times as far goes time.time, which others may set
+WALL = 2.2  # times as far goes time.time, which others may set: no other mistake is near
 WARMUP = 5  # steps: not what the template has
+ONE_LATENCY = "your total_ms has one latency: no call is waited for before the next"
+ALL_PARAMETERS = "those are the bytes of all parameters, and a frozen one sends nothing"
 SHARE = "your figure is a share of 1, not in percent"
 FIGURES = ("step_ms", "compute_ms", "total_ms", "exposed_ms", "exposed_percent", "hidden_percent")
 
@@ -37,7 +39,7 @@ class Script(NamedTuple):
             "your time is the mean over ranks, not the largest": together / world * right,
             "your time is the sum over ranks, not the largest": together * right,
             "your time has the barrier's time in it, which must not count": right + barrier,
-            "usually the clock is time.time(), which others may set": WALL * right,
+            "your clock is time.time(), which others may set": WALL * right,
             "your time is the median of each turn's slowest rank, not the largest median": (
                 median(map(max, turns)) * right
             ),
@@ -86,13 +88,13 @@ class Story(NamedTuple):
         early = right["total_ms"] - (self.collectives - 1) * latency
         total = {
             "your total_ms is exposed_ms; the calls must be timed alone": right["exposed_ms"],
-            "your total_ms has one latency: one call has all bytes, or no call is waited for "
-            "before the next": early,
+            ONE_LATENCY: early,
         }
         return {
             "step_ms": self.script.slips(right["step_ms"], 2, latency),
             "compute_ms": self.script.slips(right["compute_ms"], 2, latency),
             "total_ms": total,
+            "bytes": {ALL_PARAMETERS: self.bytes + 4.0 * self.width},
         } | {it: {SHARE: right[it] / 100} for it in ("exposed_percent", "hidden_percent")}
 
     def figures(self) -> dict[str, float]:
