@@ -151,6 +151,12 @@ EXCEPTIONS: Mapping[str, str] = {
     "FSDP needs a non-CPU accelerator": (
         "FullyShardedDataParallel is FSDP1: call torch.distributed.fsdp.fully_shard in its place"
     ),
+    "has no attribute '__name__'": (
+        "return a function: torch asks for its __name__, and an object such as a partial has none"
+    ),
+    "Unable to cast Python instance of type <class 'torch.Tensor'>": (
+        "return a future, such as work.get_future().then(f), and no tensor"
+    ),
     "overlapping meshes": "call fully_shard on each block first, and on the model after its blocks",
     "persistent_workers option needs": "persistent_workers=True only where num_workers is above 0",
     "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
@@ -164,8 +170,11 @@ EXCEPTIONS: Mapping[str, str] = {
     "unexpected keyword argument": "give the function the parameters of the template, by their names",
 }
 """Words of an exception -> what to try."""
-IN_A_GROUP = ("apart", "left early", "unended")
-"""Kinds of processes that wait for each other: what to try after an exception does not help there."""
+TOLD = (
+    "apart", "left early", "unended", "unwritten", "missing function", "ruled out",
+    "wrong type", "no return", "missing key", "bad return",
+)  # fmt: skip
+"""Kinds that say themselves what to try: what a probe says of an exception does not help there."""
 MODULE = re.compile(r"No module named '([\w.]+)'")
 OBJECT = re.compile(r"\b(?!self=)(\w+)=(?!(?:None|True|False|nan|inf)\b)[A-Za-z_]\w*(?=[,)])")
 """An argument of a call that is shown by its type alone."""
@@ -188,7 +197,7 @@ def failed_to_run(
     else:
         known = next((it for words, it in EXCEPTIONS.items() if words in observation.error), "")
         told = hints or {}
-        if observation.kind not in IN_A_GROUP:
+        if observation.kind not in TOLD:
             try_ = told.get(observation.ended, try_)
         try_ = told.get(observation.kind) or known or try_
     evidence = {"log": observation.log[-LOGGED:]} if observation.log else {}
