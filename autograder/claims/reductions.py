@@ -29,8 +29,9 @@ GRADIENT, FULL, CALLED, BLOCKING, WAITED = "gradient", "full", "call", "blocking
 
 
 UNSENT = "your code sends nothing before the last gradient is there"
+OTHERS = ": its buckets are not those of the handout"
 LATE = "your code keeps a full bucket until later gradients are there, or until finish()"
-UNEQUAL = "usually gradients are not averaged in each step, or a result is used before wait()"
+UNEQUAL = ".grad does not hold the mean of all ranks after finish()"
 RESET = "usually counters are not reset after each step"
 BLOCKS = "your all_reduce has no async_op=True, so it blocks the backward pass"
 WAITS = (
@@ -38,30 +39,32 @@ WAITS = (
 )
 NO_MEAN = "rank 0 has no gradient of some parameters in step 2, and its mean is missing there"
 ZEROS = (
-    "step 1 is right and step 2 is wrong, where rank 0 is called with side=False: a gradient "
-    "that is missing must count as zeros, and each other gradient as it is"
+    "step 1 is right and step 2 is wrong, where rank 0 is called with side=False: the gradients "
+    "that are missing there do not count as zeros"
 )
+NOT_HANDED_ON = "rank 0 is called with side=False in step 2, and forward does not hand that on"
 THREE = "your code divides sums by 2, and here are three processes"
-UNCHANGED = "the module itself gets no number of rank 0: usually none is sent, or a copy gets them"
+UNCHANGED = "no number of rank 0 comes into the module itself"
 PARTLY = "the module gets only some numbers of rank 0: some tensors are not sent"
 BEGINS = {
-    "gets no number": "self.module = module, and dist.broadcast its parameters and buffers",
+    "comes into": "self.module = module, and dist.broadcast its parameters and buffers",
     "gets only some": "dist.broadcast all parameters, frozen ones too, and all of module.buffers()",
 }
 TRIES = {
     **BEGINS,
     UNEQUAL: "keep what each all_reduce returns, call wait() of each in finish(), then write .grad",
     NO_MEAN: "write the mean into .grad also where it is None",
-    ZEROS: "hand on keyword arguments of forward; send .grad, or zeros only where it is None",
+    ZEROS: "send torch.zeros_like(parameter) where .grad is None, and .grad where it is there",
+    NOT_HANDED_ON: "forward(self, *inputs, **options): return self.module(*inputs, **options)",
     THREE: "divide by dist.get_world_size()",
     "added up and": "divide by dist.get_world_size()",
-    "did not change": "copy each mean into .grad of the module's own parameters",
+    "nothing moved": "copy each mean into .grad of the module's own parameters",
     "later step": "in finish(), set the counters back to what they are at the beginning",
     "before all its": "send a bucket when none of its gradients is missing",
     RESET: "in finish(), set the counters back to what they are at the beginning",
     LATE: "while the next bucket in turn is full: send it",
-    UNSENT: "fix sends_each_gradient_once first if it fails; else send each bucket as soon as it "
-    "is full, in register_post_accumulate_grad_hook",
+    OTHERS: "fix sends_each_gradient_once first",
+    UNSENT: "send each bucket as soon as it is full, in register_post_accumulate_grad_hook",
     BLOCKS: "dist.all_reduce(flat, async_op=True)",
     WAITS: "call wait() in finish()",
 }
@@ -77,7 +80,7 @@ def reduced() -> dict[str, Any]:
     each = [f"{name}{rank}" for name in ("begun", "first", "weights") for rank in range(WORLD)]
     return {
         "values": {"ranks": exactly(WORLD, RANK)},
-        "arrays": dict.fromkeys(["start", *each], ("float64", 1)),
+        "arrays": dict.fromkeys(["start", "used", *each], ("float64", 1)),
     }
 
 
@@ -104,10 +107,9 @@ class Reductions(Group):
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return f"the ranks have different weights: {NO_MEAN if self._uneven else UNEQUAL}"
         if ratio <= APART:
-            return "nothing moved: usually .grad is empty after finish(), or a copy is trained"
+            return "nothing moved: usually .grad of the module's own parameters is empty after finish()"
         if outputs.furthest(own["first0"], expected["first0"]) <= APART:
-            later = "step 1 is right and a later step is wrong: usually counters are not reset"
-            return ZEROS if self._uneven else later
+            return self._later(own["weights0"], expected["used"])
         first, right = (it["first0"] - expected["start"] for it in (own, expected))
         halves = self._uneven and np.isclose(outputs.multiple(first, right, APART) or 0, 1.5)
         if halves or SUMS[0] < ratio < SUMS[1]:
@@ -117,6 +119,12 @@ class Reductions(Group):
             "the ranks agree, but not with one process: usually a bucket leaves before all its "
             "gradients are there"
         )
+
+    def _later(self, own: Any, used: Any) -> str:
+        """Say what is wrong where the first step is right; *used* are the weights with all parameters used."""
+        if not self._uneven:
+            return "step 1 is right and a later step is wrong: usually counters are not reset"
+        return NOT_HANDED_ON if outputs.furthest(own, used) <= APART else ZEROS
 
     def starts_alike(self, name: str, figure: str, says: str, try_: str) -> None:
         """Claim that all processes begin with these numbers of rank 0, to the last bit."""
@@ -224,8 +232,11 @@ class Reductions(Group):
                 sizes = [[call["bytes"] for call in calls] for calls in own["steps"]]
                 for step, events in enumerate(own["events"], 1):
                     measured, why = _overlap_problem(events)
-                    if not why and sizes[step - 1 : step] == [list(buckets)]:
+                    as_asked = sizes[step - 1 : step] == [list(buckets)]
+                    if not why and as_asked:
                         measured, why = _late_problem(events, measured)
+                    if why == UNSENT and buckets and not as_asked:
+                        why += OTHERS
                     measured = f"rank {rank}, step {step}: {measured}"
                     if why in (UNSENT, LATE) and step > 1:
                         return measured, f"{why}, and step 1 was right: {RESET}"

@@ -13,6 +13,7 @@ from autograder.model import Failed, Observation, Pair, Passed
 START = np.zeros(4)
 ARRAYS = {
     "start": START,
+    "used": START,
     **{f"{name}{r}": START + 1 for name in ("weights", "first", "begun") for r in "01"},
 }
 
@@ -148,6 +149,6 @@ def test_what_claims_rest_on():
 
 
 def test_the_form_of_the_answer_names_each_array():
-    assert {"start", "weights0", "weights1", "first0", "first1", "begun0", "begun1"} == set(
+    assert {"start", "used", "weights0", "weights1", "first0", "first1", "begun0", "begun1"} == set(
         reductions.reduced()["arrays"]
     )

@@ -24,16 +24,18 @@ ALL = ((True, True),) * 3
 SOME = ((True,) * 3, (False, True, True), (True,) * 3)
 """In the second step rank 0 does not use all parameters. A third process shows who divides by 2."""
 
+RAISED = {"raised": "run python part3_overlap.py, and read the whole traceback"}
+
 # --- buckets ----------------------------------------------------------------------------------------------------------
 
 
-@part.probe(pair=True, **reduced(), takes=["BucketedDDP"])
+@part.probe(pair=True, **reduced(), takes=["BucketedDDP"], hints=RAISED)
 def trained(student: Student, rig: Rig) -> Answer:
     """Three steps in two processes; what is expected is one process on the batches of both."""
     return rig.reduced(student, ALL)
 
 
-@part.probe(pair=True, **reduced(), takes=["BucketedDDP"])
+@part.probe(pair=True, **reduced(), takes=["BucketedDDP"], hints=RAISED)
 def late(student: Student, rig: Rig) -> Answer:
     """The same, in float64, where a gradient fits exactly; what a call makes arrives when it is waited for."""
     return rig.reduced(student, ALL, exact=True, late=True)
@@ -44,6 +46,7 @@ def late(student: Student, rig: Rig) -> Answer:
     **reduced(),
     takes=["BucketedDDP"],
     hints={
+        **RAISED,
         "apart": "send whole buckets, bucket k + 1 after bucket k, also if it is full earlier; "
         "a gradient that is missing counts as zeros",
         "left early": "in finish(), send each bucket that has not left, with zeros for what is "
@@ -78,6 +81,18 @@ SLIPS = {
     "your code puts gradients into earlier buckets that have room": (
         "put each gradient into the last bucket, or into a new one",
         [416, 240, 1152, 288, 576],
+    ),
+    "your code puts all gradients into one bucket": (
+        "begin a new bucket where the next gradient would not fit into bucket_bytes",
+        [2672],
+    ),
+    "your code makes a bucket for each gradient": (
+        "put gradients into one bucket until the next does not fit into bucket_bytes",
+        [32, 384, 96, 1152, 48, 288, 96, 576],
+    ),
+    "your code sends a parameter that two layers share twice": (
+        "go through module.parameters(), which gives each parameter once",
+        [416, 96, 1152, 336, 576, 96, 576],
     ),
     "your code fills buckets from the first layer on": (
         "go through reversed(list(module.parameters()))",
@@ -136,7 +151,15 @@ ERRORS = {"float16": (1e-4, 2e-3), "bfloat16": (1e-3, 1.2e-2)}
 """Relative, of a mean: honest work was at up to 9.3e-4 and 7.5e-3."""
 
 
-@part.probe(pair=True, **averaged(*ERRORS), takes=["compressing"])
+@part.probe(
+    pair=True,
+    **averaged(*ERRORS),
+    takes=["compressing"],
+    hints={
+        "raised": "run a small DistributedDataParallel with your hook for three steps, and read "
+        "the whole traceback; DDP makes new buckets after the first step"
+    },
+)
 def hooked(student: Student, rig: Rig) -> Answer:
     """DistributedDataParallel with the hook; gradients are drawn: ordinary, large and tiny ones."""
     return rig.averaged(student)
@@ -155,7 +178,7 @@ hooks.collectives(
     per_step=4,
     bytes=BYTES // 2,
     kinds=["all_reduce"],
-    why="your hook sends gradients in float32, or more than once",
+    why="your hook sends more bytes than 16-bit gradients have: usually they go in float32",
     try_="reduce a tensor of dtype",
     needs=["rounds_and_no_more"],
 )

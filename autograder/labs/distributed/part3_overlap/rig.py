@@ -48,17 +48,23 @@ class Reducing:
         self._targets = _drawn(rig, (*shape, CLASSES)).to(self._dtype)
 
     def alone(self) -> dict[str, Any]:
-        """Train in one process on the batches of all, from the weights of rank 0."""
+        """Train in one process on the batches of all, as asked; and with the side branch everywhere."""
+        own = self._alone(self._uses)
+        used = self._alone([[True] * self._world for _ in self._uses])["weights"]
+        return _answer(FIGURES, [own] * WORLD, start=self._start(), used=used)
+
+    def _alone(self, uses: Uses) -> dict[str, Any]:
+        """Train from the weights of rank 0."""
         net = self._net(0)
         own: dict[str, Any] = {"begun": _all(net), "steps": [], "events": []}
         optimizer = _optimizer(net)
         for step in range(len(self._uses)):
             optimizer.zero_grad()
-            losses = [self._loss(net, rank, step) for rank in range(self._world)]
+            losses = [self._loss(net, rank, step, uses) for rank in range(self._world)]
             torch.stack(losses).mean().backward()
             optimizer.step()
             own.setdefault("first", _weights(net))
-        return _answer(FIGURES, [{**own, "weights": _weights(net)}] * WORLD, start=self._start())
+        return {**own, "weights": _weights(net)}
 
     def together(self, student: ModuleType, *, late: bool = False) -> dict[str, Any]:
         """Let each process train; results of collective calls may come *late*, when they are waited for."""
@@ -68,7 +74,7 @@ class Reducing:
             return self._trained(student, rank, late=late)
 
         ranks = _forked(self._world, work, self._folder)[:WORLD]
-        return _answer(FIGURES, ranks, start=self._start())
+        return _answer(FIGURES, ranks, start=self._start(), used=self._start())
 
     def _start(self) -> Any:
         return _weights(self._net(0))
@@ -89,7 +95,7 @@ class Reducing:
                 events.append([])
                 filling.begin()
                 optimizer.zero_grad()
-                self._loss(model, rank, step).backward()
+                self._loss(model, rank, step, self._uses).backward()
                 model.finish()
                 optimizer.step()
                 figures.setdefault("first", _weights(net))
@@ -110,8 +116,8 @@ class Reducing:
                 setattr(net, name, net._modules.pop(name))
         return net.to(self._dtype)
 
-    def _loss(self, model: Any, rank: int, step: int) -> Tensor:
-        outputs = model(self._inputs[rank, step], side=self._uses[step][rank])
+    def _loss(self, model: Any, rank: int, step: int, uses: Uses) -> Tensor:
+        outputs = model(self._inputs[rank, step], side=uses[step][rank])
         return nn.functional.mse_loss(outputs, self._targets[rank, step])
 
 
