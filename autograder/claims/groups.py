@@ -128,9 +128,10 @@ class Group:
         ranks = self._ordered(ranks)
         for rank in range(WORLD):
             moved = numerics.update(ranks, f"weights{rank}")
-            measured = (
-                f"rank {rank}: the change of the weights is {numerics.off(moved.error, within)}"
-            )
+            off = f"the change of the weights is {numerics.off(moved.error, within)}"
+            if not np.isfinite(ranks.student.arrays[f"weights{rank}"]).all():
+                off = "weights are NaN or infinite at the end"
+            measured = f"rank {rank}: {off}"
             evidence = numerics.shares(update=moved.error / within)
             if not moved.error <= within:
                 failed = Failed(measured, self.reason(ranks, moved.ratio), self.see, evidence)
@@ -357,13 +358,9 @@ def _reason(ranks: Pair, ratio: float) -> str:
     if read != expected:
         return "the samples, or their order, are not those of DistributedSampler with this seed in epochs 0, 1 and 2"
     if SUMS[0] < ratio < SUMS[1]:
-        return (
-            "steps go twice as far: usually gradients are added up, "
-            "batch_size is divided by the processes, or the rate differs"
-        )
+        return "steps go twice as far: usually gradients are added up and not averaged"
     return (
-        "the ranks agree, but not with one process: another criterion or optimizer is used, gradients are summed, "
-        "or gradients are averaged after the step"
+        "the ranks agree, but not with one process: their steps are not those of the mean gradient"
     )
 
 
@@ -384,6 +381,16 @@ def order_problem(read: Orders, epochs: int) -> str:
     """Say that the processes read the samples of every epoch in the order of the first."""
     orders = _by_epoch(read, epochs)
     return "every epoch has the same order" if orders[1:] == orders[:-1] else ""
+
+
+def order_cause(read: Orders, epochs: int) -> str:
+    """Say why the order does not change, by what was read in the first epoch."""
+    first = [
+        own[:-1] for own in _by_epoch(read, epochs)[0]
+    ]  # the last sample may be the first again
+    if all(own == sorted(own) for own in first):
+        return "your sampler does not shuffle"
+    return "your sampler is not told the epoch"
 
 
 def _by_epoch(read: Orders, epochs: int) -> list[list[list[int]]]:

@@ -85,7 +85,7 @@ def both(weights, **more):
         ),
         pytest.param(
             both(START + 1.1),
-            "another criterion or optimizer",
+            "not those of the mean gradient",
             id="other steps",
         ),
     ],

@@ -37,6 +37,7 @@ part = Part(
     warm=["torch._dynamo"],
 )
 WRONG = judges.WRONG
+RAISED = {"raised": "run python part4_steps.py, and read the whole traceback"}
 
 # --- train_epoch ------------------------------------------------------------------------------------------------------
 
@@ -54,7 +55,7 @@ def trained(*cases: str) -> Callable[[Callable[[Rig], Plans]], None]:
             return rig.grouped(dict(zip(cases, draw(rig), strict=True)), student)
 
         run.__name__ = draw.__name__
-        part.probe(**judges.trained(*cases), takes=["train_epoch"])(run)
+        part.probe(**judges.trained(*cases), takes=["train_epoch"], hints=RAISED)(run)
 
     return register
 
@@ -101,7 +102,7 @@ judges.Steps(
     part,
     "full_groups",
     "use no_sync() for all batches of a group but the last",
-    "your steps are those of other losses, or of another mode",
+    "your steps are those of other losses",
     WRONG,
     "usually gradients of some batches stay on their rank",
 ).trains_as_one(
@@ -233,7 +234,8 @@ def make(
     from autograder.labs.distributed.part4_steps import rig
 
     with rig.seeming(device.type == "cuda"):
-        return student.make_loader(data, batch, world - 1, world, workers=workers, seed=seed)[0]
+        made = student.make_loader(data, batch, world - 1, world, workers=workers, seed=seed)
+    return rig.both(made)[0]
 
 
 TAKES = ["make_loader"]
@@ -245,16 +247,25 @@ Loader(part, make, see=judges.LOADER, takes=TAKES).is_faster(needs=["divides_the
 
 
 EVALUATED: Causes = {
-    "by no rank": (
-        "usually the ranks evaluate the same samples, or leave a rest out",
+    "others twice": (
+        "your ranks evaluate the same samples",
         "range(dist.get_rank(), len(dataset), world); LOCAL_RANK is 0 in all ranks here",
     ),
+    "by no rank": (
+        "your ranks leave out the rest of a set that does not divide by their number",
+        "range(dist.get_rank(), len(dataset), world) has the rest as well",
+    ),
+    "mode in": ("your code evaluates in training mode", "model.eval() before the first batch"),
     "evaluated in all": (
         "your code evaluates some samples in two ranks, or twice",
         "take the share of dist.get_rank(), and use no DistributedSampler: it repeats samples to make the shares equal",
     ),
+    "one is right": (
+        "one rank has the accuracy of all samples, and another one has not",
+        "dist.all_reduce both counts, which gives each rank the sums",
+    ),
     "ranks return": (
-        "usually each rank returns its own, or only one rank has that of all",
+        "each rank returns an accuracy of its own",
         "all_reduce both counts, so that each rank has those of all",
     ),
     "mode": (
@@ -262,13 +273,13 @@ EVALUATED: Causes = {
         "was = model.training before model.eval(), and model.train(was) at the end",
     ),
     "accuracy": (
-        "usually the model is in training mode, or the counts are not those of all samples",
-        "model.eval(), then all_reduce the number of right answers and the number of samples",
+        "accuracy must be the right answers of all ranks, divided by the samples of all ranks",
+        "all_reduce the number of right answers and the number of samples, then divide",
     ),
 }
 
 
-@part.probe(pair=True, values=slips.SLIPPED, arrays=NUMBERS, takes=["evaluate"])
+@part.probe(pair=True, values=slips.SLIPPED, arrays=NUMBERS, takes=["evaluate"], hints=RAISED)
 def evaluated(student: Student, rig: Rig) -> Answer:
     """Odd numbers of samples; the model comes in eval mode, and in the other."""
     few, many = 2 * rig.integer(3, 4) + 1, 2 * rig.integer(40, 60) + 1

@@ -11,7 +11,14 @@ import numpy as np
 from autograder.checks import numerics, outputs, precision, slips
 from autograder.checks.hints import Causes, hinted, reason
 from autograder.checks.slips import SLIPPED
-from autograder.claims.groups import APART, WORLD, Group, division_problem, order_problem
+from autograder.claims.groups import (
+    APART,
+    WORLD,
+    Group,
+    division_problem,
+    order_cause,
+    order_problem,
+)
 from autograder.lab import (
     INTEGER,
     NUMBERS,
@@ -32,11 +39,18 @@ DTYPES = map_of(map_of(INTEGER))
 COUNTS = ("steps", "skipped")
 SENT = "exchanges of gradients for each step"
 FIGURES = {
-    SENT: "several batches of a group are sent: usually no_sync() is missing, or forward is outside of it",
+    SENT: "gradients are sent in several batches of one group, and only the last one has to",
     "loss": "loss must be the mean over all samples of all ranks",
-    "steps": "a group of batches must count as one step, and one that the scaler skips as none",
+    "steps": "a group of batches must count as one step",
     "skipped": "skipped must count the steps after which the scaler's scale is smaller",
 }
+WHY = {
+    "skipped": FIGURES["skipped"],
+    "overflows": "a step that the scaler skips must not count in steps",
+    **FIGURES,
+}
+"""By words in the name of a case."""
+OUTSIDE = "forward stands outside of no_sync(), and DDP decides there whether to send"
 PAST = (
     "the model inside of DistributedDataParallel was called, as by model.module(...): that goes "
     "past the wrapper, which exchanges the gradients"
@@ -63,8 +77,9 @@ TRIES: Causes = {
     "batches of a group": WEIGH,
     "accumulation as well": "add up the loss as the criterion returns it",
     "of this rank alone": "dist.all_reduce the sum of loss * len(labels) and the number of samples",
-    "one step": "count the steps, with a scaler those after which its scale is not smaller",
-    "other losses": "model.train(), then the mean loss over all samples of a group",
+    "as one step": "count the calls of optimizer.step() or scaler.step(optimizer)",
+    "must not count": "count a step only if the scaler's scale is not smaller after update()",
+    "other losses": "take the mean loss over all samples of a group",
     "over the ranks": "leave the mean over ranks to DistributedDataParallel",
 }
 """What to try, by words of what is wrong."""
@@ -80,6 +95,7 @@ def trained(*cases: str) -> dict[str, Any]:
     names = ["start", *(f"weights{rank}" for rank in range(WORLD))]
     arrays = {f"{case}: {name}": ("float64", 1) for case in cases for name in (*names, "slips")}
     values = {**SLIPPED, "dtypes": map_of(exactly(WORLD, DTYPES)), "past": list_of(TEXT)}
+    values["outside"] = list_of(TEXT)
     return {"pair": True, "values": values, "arrays": {**arrays, **NUMBERS}}
 
 
@@ -149,7 +165,11 @@ def facts(ranks: Pair, try_: str, *names: str) -> Verdict:
     """Pass figures of these names that are right on each rank; sums of float32 make a loss."""
     within = {"float": 1e-5, "int": 0.0}
     without = [f": {name}" for name in FIGURES if name not in names]
-    judged = outputs.same(ranks, within, why=FIGURES, try_=try_, without=without)
+    judged = outputs.same(ranks, within, why=WHY, try_=try_, without=without)
+    if isinstance(judged, Failed) and judged.why == FIGURES[SENT]:
+        outside = ranks.student.values["outside"]
+        is_outside = any(f'"{case}, ' in judged.measured for case in outside)
+        return replace(judged, why=OUTSIDE) if is_outside else judged
     return hinted(slips.told(ranks, judged), TRIES)
 
 
@@ -162,7 +182,7 @@ def precision_of(observation: Observation, try_: str) -> Verdict:
                 own, on_gpu=False, try_=try_, products=["matrix product"]
             )
             if isinstance(judged, Failed):
-                return replace(judged, measured=f"{case}: {judged.measured}")
+                return replace(judged, measured=f"with amp=torch.{case}: {judged.measured}")
             if set(own["matrix product"]) != {case}:
                 why = f"products must be in {case}: amp is the dtype of autocast"
                 found = ", ".join(sorted(own["matrix product"]))
@@ -185,14 +205,16 @@ def division(shares: Mapping[str, Any]) -> tuple[str, str]:
     why = division_problem(read, samples, EPOCHS)
     if not why and order_problem(read, EPOCHS):
         measured = "each rank reads in the same order in both epochs"
-        why = "your sampler does not shuffle, or does not hear of the epoch"
-    if all(sorted(own) == sorted(read[0]) for own in read):
+        why = order_cause(read, EPOCHS)
+    whole = all(len(own) == samples * EPOCHS for own in read)
+    if why and whole:
+        why = "each rank reads the whole set, and not its share"
+    elif all(sorted(own) == sorted(read[0]) for own in read):
         why = f"all ranks read the same samples; {why}"
     batches = -(-samples // len(read) // BATCH) * EPOCHS * len(shares["read"])
     if not why and (max(sizes) != BATCH or len(sizes) != batches):
-        measured = (
-            f"{len(sizes)} batches of {min(sizes)} to {max(sizes)} samples; expected {batches}"
-        )
+        measured = f"{len(sizes)} batches, of at most {max(sizes)} samples"
+        measured = f"{measured}; expected {batches}, of at most {BATCH}"
         why = f"batches have {BATCH} samples, and only the last of an epoch may have fewer"
     if not why and reseeded == read[0]:
         measured = "rank 0 reads in the same order with another seed"
@@ -201,7 +223,9 @@ def division(shares: Mapping[str, Any]) -> tuple[str, str]:
 
 
 DIVIDES = {
-    "not shuffle": "shuffle=True in the DistributedSampler, and return the loader's own sampler",
+    "not shuffle": "shuffle=True in the DistributedSampler",
+    "not told the epoch": "return the sampler that the loader uses: set_epoch is called on it",
+    "whole set": "DataLoader(..., sampler=sampler), with the DistributedSampler that you return",
     "batches have": "batch_size=batch_size, for each rank",
 }
 """What to try, by words of what is wrong with shares."""

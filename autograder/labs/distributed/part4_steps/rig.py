@@ -31,6 +31,7 @@ SECONDS = 30.0  # for all processes of a group, on a machine where much else run
 FIGURES = ("loss", "steps", "skipped")
 SENT = "exchanges of gradients for each step"
 SHARED = ("all_reduce", "all_gather", "reduce_scatter", "reduce", "gather")
+RETURN_ONE, RETURN = "ranks return, and one is right", "ranks return"
 CPU = torch.device("cpu")
 ALIKE = "your batches count alike, and they have different numbers of samples"
 OWN = "your loss is that of this rank alone"
@@ -144,8 +145,13 @@ class Training:
             "scaler": scaler if plan.scale else None,
             "clip": plan.clip,
         }
-        wrapped = list[bool]()
-        model.register_forward_pre_hook(lambda *_: wrapped.append(True))
+        wrapped, outside = list[bool](), list[bool]()
+        model.register_forward_pre_hook(lambda *_: wrapped.append(model.require_backward_grad_sync))
+        next(model.module.parameters()).register_post_accumulate_grad_hook(
+            lambda _: outside.append(
+                wrapped[-1:] == [True] and not model.require_backward_grad_sync
+            )
+        )
         loader = DataLoader(data, plan.batch, sampler=sampler)
         arguments = (model, loader, self.criterion, self.optimizer(model), CPU)
         with Collectives() as sent, Dtypes(model.module, self.criterion) as dtypes:
@@ -159,6 +165,7 @@ class Training:
             SENT: exchanges,
             "dtypes": dtypes.values(),
             "past": not wrapped,
+            "outside": any(outside),
             "weights": flat(dict(model.module.state_dict())).tolist(),
         }
 
@@ -207,8 +214,11 @@ class Rig(worker.Rig):
                 for name in (*FIGURES, SENT):
                     answers.add(f"{case}, rank {rank}: {name}", own[case][name])
         dtypes = {case: [own[case]["dtypes"] for own in ranks] for case in trainings if train}
-        past = [case for case in trainings if train and any(own[case]["past"] for own in ranks)]
-        return {**answers.values(), "dtypes": dtypes, "past": past, "slips": slips, **arrays}
+        seen = {
+            name: [case for case in trainings if train and any(own[case][name] for own in ranks)]
+            for name in ("past", "outside")
+        }
+        return {**answers.values(), "dtypes": dtypes, **seen, "slips": slips, **arrays}
 
     def evaluated(
         self, cases: Mapping[str, tuple[int, int, int, bool]], student: Any
@@ -229,26 +239,39 @@ class Rig(worker.Rig):
                 _: int, data: Any = data, batch: int = batch, training: bool = training
             ) -> Any:
                 parallel, rows = DistributedDataParallel(model).train(training), list[float]()
-                # The first number of a row is its own.
-                model[0].register_forward_pre_hook(lambda _, of: rows.extend(of[0][:, 0].tolist()))
+                modes = set[bool]()
+
+                def watch(_: Any, of: Any) -> None:
+                    rows.extend(of[0][:, 0].tolist())  # the first number of a row is its own
+                    modes.add(norm.training)
+
+                model[0].register_forward_pre_hook(watch)
                 accuracy = number(evaluate(parallel, data, batch, CPU))
-                return {"accuracy": accuracy, "training": parallel.training, "rows": rows}
+                own = {"accuracy": accuracy, "training": parallel.training, "rows": rows}
+                return {**own, "trains": True in modes}
 
             accuracy = 1 - wrong.double().mean().item()
             right: dict[str, Any] = {"accuracy": accuracy, "training": training, "rows": []}
+            right["trains"] = False
             ranks = self._group(world, work) if evaluate else [right] * world
             accuracies = [own["accuracy"] for own in ranks]
-            is_right = all(abs(it - right["accuracy"]) < 1e-4 for it in accuracies)
+            are_right = [abs(it - right["accuracy"]) < 1e-4 for it in accuracies]
+            is_right = all(are_right)
             rows = [row for own in ranks for row in own["rows"]]
             most = samples + world * is_right  # a rank may pad its share, and not count that
             different = len(set(rows))
             is_divided = is_right or different == len(rows)
             missing = 0 if is_divided else samples - different
-            answers.add(f"{case}: evaluated by no rank", missing)
+            repeated = different < len(rows)
+            answers.add(f"{case}: evaluated by no rank, and others twice", missing * repeated)
+            answers.add(f"{case}: evaluated by no rank", missing * (not repeated))
             answers.add(f"{case}: evaluated in all", len(rows) if len(rows) > most else samples)
+            trains = not is_right and any(own["trains"] for own in ranks)
+            answers.add(f"{case}: mode in evaluate", "training" if trains else "eval")
             apart = " and ".join(dict.fromkeys(f"{it:.6g}" for it in accuracies))
             alike = is_right or " " not in apart
-            answers.add(f"{case}: ranks return", "one accuracy" if alike else apart)
+            for name, is_it in ((RETURN_ONE, any(are_right)), (RETURN, not any(are_right))):
+                answers.add(f"{case}: {name}", apart if is_it and not alike else "one accuracy")
             usual = {} if evaluate else _accuracies(~wrong, world, batch)
             for rank, own in enumerate(ranks):
                 slips[f"{case}, rank {rank}: accuracy"] = usual
@@ -273,10 +296,7 @@ class Rig(worker.Rig):
         read, sizes = list[list[int]](), list[int]()
         for rank in (*range(world), 0):
             own = seed + (len(read) == world)
-            made = make(data, 4, rank, world, workers=workers, seed=own)
-            if not isinstance(made, tuple | list) or len(made) != 2:
-                message = "make_loader returned no pair; return (loader, sampler)"
-                raise BadReturn(message, "wrong type")
+            made = both(make(data, 4, rank, world, workers=workers, seed=own))
             read.append([])
             for epoch in (0, 1):
                 made[1].set_epoch(epoch)
@@ -284,6 +304,13 @@ class Rig(worker.Rig):
                     read[-1] += rows.tolist()
                     sizes.append(len(rows))
         return {"samples": samples, "read": read, "sizes": sizes}
+
+
+def both(made: Any) -> Any:
+    """Return the loader and the sampler."""
+    if not isinstance(made, tuple | list) or len(made) != 2:
+        raise BadReturn("make_loader returned no pair; return (loader, sampler)")
+    return made
 
 
 def _accuracies(right: Tensor, world: int, batch: int) -> dict[str, float]:
