@@ -39,7 +39,7 @@ GATHERS = {
     "for the backward pass": "reshard_after_forward=reshard in fully_shard of each block",
     "outside of the blocks": "leave reshard_after_forward out in fully_shard of the model",
     "another dtype": "mp_policy=policy in each fully_shard",
-    "such as whole gradients": "leave gradients sharded: clip_grad_norm_ takes their norm as they are",
+    "usually whole gradients": "leave gradients sharded: clip_grad_norm_ takes their norm as they are",
     "summed in bfloat16": "mp_policy=policy as it is handed over: its reduce_dtype is float32",
 }
 """What to try, by words of what is wrong."""
@@ -80,8 +80,8 @@ class Shards(Group):
         own = ranks.student.arrays
         if ratio <= APART:
             return (
-                "nothing moved: the optimizer does not hold the sharded parameters, but usually "
-                "copies, or those from before shard"
+                "nothing moved: usually the optimizer does not hold the parameters of the model "
+                "that shard returned"
             )
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return (
@@ -231,13 +231,13 @@ def _kept_problem(calls: Calls, kept: Calls, whole: int, rest: int) -> tuple[str
         sum(call["bytes"] for call in own if call["kind"] == GATHER) for own in (calls, kept)
     )
     measured = f"{again:,} bytes are gathered in a step, and {once:,} with reshard=False"
-    measured = f"{measured}; the model has {whole:,}"
+    measured = f"{measured}; expected {2 * whole - rest:,} and {whole:,}"
     if again < AGAIN * once and again <= 2 * MORE * whole:
         both = "also with reshard=False" if once > AGAIN * whole else "where reshard is True"
         word = "are" if once > AGAIN * whole else "are not"
         return measured, f"blocks {word} gathered again for the backward pass {both}"
     if max(again / 2, once) > MORE * whole:
-        return measured, "more is gathered than the weights of each block, such as whole gradients"
+        return measured, "more is gathered than the weights: usually whole gradients"
     if again > 2 * whole - rest / 2:
         return measured, f"the {rest:,} bytes outside of the blocks are gathered twice as well"
     return measured, ""

@@ -68,7 +68,7 @@ def test_shards_pass(name):
         pytest.param(
             "trains_as_one",
             pair(weights0=START, weights1=START),
-            "nothing moved: the optimizer",
+            "nothing moved: usually the optimizer",
             id="still",
         ),
         pytest.param(
@@ -142,7 +142,7 @@ def test_dtypes_are_those_of_the_reduced_training(dtypes, words):
         pytest.param(9, 5, "", id="right"),
         pytest.param(10, 5, "outside of the blocks are gathered twice", id="the rest as well"),
         pytest.param(5, 5, "not gathered again for the backward pass", id="as often"),
-        pytest.param(20, 10, "such as whole gradients", id="more than the model"),
+        pytest.param(20, 10, "usually whole gradients", id="more than the model"),
     ],
 )
 def test_blocks_that_are_kept_are_gathered_once(gathers, kept, words):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import chain
@@ -174,13 +174,13 @@ add_norm.same(
             "even a row of one number is wrong, so more than a mask is",
             "fix matches_pytorch first",
         ),
-        "width 2500": (
-            "narrower rows are right: usually numbers behind BLOCK are left out",
-            "take a BLOCK that is at least the width, whatever the width is",
+        "width 5, ": (
+            "your kernel counts numbers behind the end of a row",
+            "give each load a mask and other=0.0, with a BLOCK that is at least the width",
         ),
         "": (
-            "your kernel counts numbers behind the end of a row, or leaves out those behind BLOCK",
-            "give each load a mask and other=0.0, with a BLOCK that is at least the width",
+            "narrower rows are right: usually numbers behind BLOCK are left out",
+            "take a BLOCK that is at least the width, whatever the width is",
         ),
     },
     slips={
@@ -200,7 +200,7 @@ alone.same_gradients(
     says="Gradients of x, residual and weight are those of PyTorch's operators, for a loss of both results.",
     why={
         "width 100": (
-            "widths of 32 and 64 are right: usually a mask or the mean is wrong, as in any_shape",
+            "widths of 32 and 64 are right: 100 is no power of two, and BLOCK is larger",
             "fix any_shape first if it fails; else mask each load of backward, and divide by the width",
         ),
         "three dimensions": (
@@ -216,7 +216,7 @@ alone.same_gradients(
             "return the same gradient for x and for residual",
         ),
         "": (
-            "gradients must have both terms of the norm, and that which comes in for total",
+            "both must be the gradient of total: two terms of the norm, and the gradient that comes in",
             "r * g - total * r**3 * mean(g * total) + that of total, with g = normed_gradient * weight",
         ),
     },
@@ -320,6 +320,14 @@ def scripted_versions(student: Student, rig: Rig) -> Answer:
     return {**answer, "seconds": [*chain(*seconds)], "device": rig.given("device_name")(rig.device)}
 
 
+def _other_rows(own: Sequence[str], expected: Sequence[str]) -> str:
+    """Name the first row that is missing, and one that is not asked for."""
+    missing = next((name for name in expected if name not in own), "")
+    odd = next((name for name in own if name not in expected), "")
+    told = (f"no row of {missing}" * bool(missing), f"a row of {odd}" * bool(odd))
+    return ", and ".join(filter(None, told))
+
+
 def _measured(scripted_versions: Pair) -> str | tuple[str, ...]:
     values, script = scripted_versions.student.values, scripted_versions.baseline.values
     rows = {COSTS.name(row): row for row in values["rows"]}
@@ -328,7 +336,7 @@ def _measured(scripted_versions: Pair) -> str | tuple[str, ...]:
         return (
             "a row must be there for each version and shape, with its last number as width",
             "for each shape (rows, width), add a row for each version",
-            f"the rows are those of {'; '.join(rows)}; expected {'; '.join(expected)}",
+            _other_rows(list(rows), list(expected)),
         )
     for (name, right), seconds in zip(expected.items(), script["seconds"], strict=True):
         counted = (COSTS.mismatch(rows[name], it, right[it], 0, otherwise=ONCE) for it in COUNTED)

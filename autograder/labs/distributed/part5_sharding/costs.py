@@ -9,6 +9,7 @@ from autograder.claims.exercise import Exercise
 from autograder.labs.distributed.part5_sharding.part import part
 
 SEE = 'see "What it costs" in the part 5 handout'
+FSDP = "7e9 parameters on 8, fsdp"
 HELD = ("ddp", "zero1", "zero2", "fsdp")
 """Each shares one thing more than the one before it: the optimizer's state, the gradients, the weights."""
 SPLIT = (
@@ -28,6 +29,19 @@ def cases(strategies: tuple[str, ...]) -> dict[str, Any]:
     }
     return drawn | alone
 
+
+WHOSE = {
+    name: {
+        case: (
+            f": with {sizes['strategy']} each process holds all of them"
+            if sizes["strategy"] not in shared
+            else ", divided by the number of processes"
+        )
+        for case, sizes in {FSDP: {"strategy": "fsdp"}, **cases(HELD)}.items()
+    }
+    for name, _, shared in SPLIT
+}
+"""Of what is held, case by case, whether it is a share or all."""
 
 # --- what is held -----------------------------------------------------------------------------------------------------
 
@@ -53,7 +67,7 @@ def held(slip: str = "", *, parameters: int, processes: int, strategy: str) -> A
 
 holds.same(
     {
-        "7e9 parameters on 8, fsdp": {"thousands": 7_000_000, "processes": 8, "strategy": "fsdp"},
+        FSDP: {"thousands": 7_000_000, "processes": 8, "strategy": "fsdp"},
         "1000 parameters on 7, fsdp": {"thousands": 1, "processes": 7, "strategy": "fsdp"},
         **cases(HELD),
     },
@@ -75,11 +89,12 @@ holds.same(
             "divide by /, and not by //",
         ),
         **{
-            name: (
-                f"{name} must be {size} bytes a parameter, and a share of them with {shared}",
+            f"{case}, {name}": (
+                f"{name} must be {size} bytes a parameter{share}",
                 f"{size} * parameters, divided by the number of processes with {shared}",
             )
             for name, size, shared in SPLIT
+            for case, share in WHOSE[name].items()
         },
         "": ("total must be the sum of the three", "add up weights, gradients and optimizer"),
     },

@@ -193,4 +193,4 @@ def starts_without_the_whole_model(built: Pair, built_without_a_state: Observati
     if isinstance(judged, Failed) or peak <= MOST:
         return judged
     measured = f"a process had {peak:,} bytes at a time; {MOST:,} are allowed"
-    return Failed(measured, "a process made or received the whole model", META)
+    return Failed(measured, "a process had the whole model, and not only its share", META)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from autograder.checks import report
 from autograder.checks.hints import hinted
+from autograder.checks.table_form import Row
 from autograder.checks.trace import has_gpu
 from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
 from autograder.labs.distributed.part6_final import configurations
@@ -31,7 +33,8 @@ STEPS = 3
 @part.check(basis="artefact")
 def profiles_before_and_after(before_trace: Trace, after_trace: Trace) -> Verdict:
     """Both traces are of rank 0 of a group and hold 3 steps or more; a step has fewer collectives in the second."""
-    try_ = "fix options_do_what_they_say first, run part6_final.py, and submit its traces"
+    try_ = "run python part6_final.py and submit its traces; first correct your program if "
+    try_ += "options_do_what_they_say fails"
     calls = []
     for trace in (before_trace, after_trace):
         group = trace.signals.get("rank", "unknown")
@@ -44,8 +47,10 @@ def profiles_before_and_after(before_trace: Trace, after_trace: Trace) -> Verdic
         if trace.step_count < STEPS or not ranges:
             return Failed(measured, f"it must have {STEPS} steps or more, with collectives", try_)
     measured = f"{calls[0]:.3g} collectives in a step before, {calls[1]:.3g} after"
-    why = "usually the traces are swapped" if calls[1] > calls[0] else "each batch communicates"
-    return verdict(measured, why * (calls[1] >= calls[0]), try_)
+    if calls[1] > calls[0]:
+        swapped = "submit the traces under the names that part6_final.py gives them"
+        return Failed(measured, "usually the traces are swapped", swapped)
+    return verdict(measured, "each batch communicates" * (calls[1] >= calls[0]), try_)
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
@@ -116,6 +121,18 @@ def _unknown(wrong: list[str]) -> tuple[str, str]:
 FASTER = 1.5  # of the baseline's throughput
 
 
+def _slow(rows: Sequence[Row]) -> tuple[str, str]:
+    """Say which option costs time, and what to try."""
+    worst = min(rows[1:-1], key=lambda row: float(row["speedup"]))
+    if worst["speedup"] < 1:
+        why = (
+            f"{worst['optimization']} alone is {worst['speedup']:.3g} times as fast: it costs time"
+        )
+        return why, "look in after_trace.json.gz for what this option does between kernels"
+    why = "no option alone costs time: usually the GPUs wait for data or for each other"
+    return why, "look in after_trace.json.gz for time without a kernel"
+
+
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def all_is_faster(distributed_results: Table, after_trace: Trace, device: Device) -> Verdict:
     """With 2 GPUs, + All has at least 1.5 times the throughput of Baseline."""
@@ -124,9 +141,7 @@ def all_is_faster(distributed_results: Table, after_trace: Trace, device: Device
     if not has_gpu(after_trace):
         return Unavailable(f"{measured}, without a GPU: this needs 2 GPUs")
     if rows[-1]["speedup"] < FASTER:
-        why = "an option costs more than it gains, or processes wait for data or each other"
-        try_ = "look in after_trace.json.gz for time without a kernel"
-        return Failed(f"{measured}; expected {FASTER:g} times or more", why, try_)
+        return Failed(f"{measured}; expected {FASTER:g} times or more", *_slow(rows))
     if not device.name.startswith(rows[0]["device"].strip()):
         return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
     return Passed(measured)

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from autograder.checks import outputs, slips
+from autograder.checks import numerics, outputs, slips
 from autograder.checks.hints import Causes, hinted
+from autograder.checks.numerics import explained
 from autograder.claims.group_words import READ
-from autograder.claims.groups import EXACT, Group, division_problem, order_problem, usual
+from autograder.claims.groups import (
+    EXACT,
+    WORLD,
+    Group,
+    division_problem,
+    order_cause,
+    order_problem,
+    usual,
+)
 from autograder.lab import (
     INTEGER,
+    NUMBER,
     NUMBERS,
     TEXT,
     Answer,
@@ -28,7 +38,7 @@ from autograder.model import verdict
 
 CALLS = list_of(list_of(record(kind=TEXT, bytes=INTEGER)))
 SHARED = {"samples": INTEGER, "epochs": INTEGER}
-PROCESS = record(asked=list_of(INTEGER), steps=CALLS)
+PROCESS = record(asked=list_of(INTEGER), steps=CALLS, loss=list_of(NUMBER))
 OPTIONS = {
     "plain": "",
     "halved": "--amp",
@@ -37,6 +47,9 @@ OPTIONS = {
     "together": "--amp --accumulate 4 --workers 2",
     "profiled": "--accumulate 4 --profile trace.json.gz",
 }
+
+
+COMMAND = f"torchrun --nproc-per-node 2 {PROGRAM}"
 
 
 def add_run(name: str, options: str) -> None:
@@ -56,11 +69,17 @@ def add_run(name: str, options: str) -> None:
             **NUMBERS,
             **dict.fromkeys(("start", "start1", "weights0", "weights1"), ("float64", 1)),
         },
+        hints={"raised": f"run {f'{COMMAND} {options}'.strip()}, and read the whole traceback"},
     )(run)
 
 
 for name, options in OPTIONS.items():
     add_run(name, options)
+
+
+NEAR = 0.02  # of the update: so little is rounding
+ROUNDS = {"in 16 bits": "leave autocast off without --amp: enabled=args.amp"}
+SIXTEEN = "the update is nearly right, as with rounding: usually something computes in 16 bits"
 
 
 class Processes(Group):
@@ -70,9 +89,11 @@ class Processes(Group):
         """Look at who read what before anything else."""
         ordered = {**ranks.student.values, "ranks": ranks.baseline.values["ranks"]}
         student = replace(ranks.student, values=ordered)
-        return division_problem(*division(ranks)) or super().reason(
-            replace(ranks, student=student), ratio
-        )
+        if why := division_problem(*division(ranks)):
+            return why
+        why = super().reason(replace(ranks, student=student), ratio)
+        near = numerics.update(ranks, "weights0").error < NEAR
+        return SIXTEEN if near and why.startswith("the ranks agree") else why
 
 
 def division(ranks: Pair) -> tuple[list[list[int]], int, int]:
@@ -84,38 +105,52 @@ def division(ranks: Pair) -> tuple[list[list[int]], int, int]:
 processes = Processes(part, part.probes["plain"].run, SEE)
 EXACTLY, ROUGHLY = (1e-4, EXACT), (2e-2, 1e-2)  # of the update; of the loss
 SHARES = 2e-3  # relative: a sample that counts twice changes the accuracy by ten times as much
+ROUNDED_LOSS = 1e-5  # relative
 ROUNDED = 5e-3  # relative: what is left of a figure with three digits
+AUTOCAST = (
+    "torch.autocast(device.type, torch.bfloat16, enabled=args.amp) around forward pass and loss, "
+    "in training alone"
+)
 WHY: Causes = {
     "loss": (
-        "usually your loss is that of one process or of one batch",
+        "loss must be the mean over the samples of all processes in the last epoch",
         "all_reduce the sum of loss * len(labels) of the last epoch, then divide by all samples",
     ),
     "accuracy": (
-        "usually padded shares count a sample twice, or shares of different sizes count alike",
+        "accuracy must be that of the test set after the last epoch, each sample counted once",
         "all_reduce the right answers and the samples of Subset(test, range(rank, len(test), world))",
     ),
     "file of rank 1": (
         "your program also writes in rank 1; here LOCAL_RANK is 0 in both, as on two machines",
         "write if dist.get_rank() == 0, and only then",
     ),
+    "a run that fails": (
+        "after an exception, your program leaves its process group",
+        "dist.destroy_process_group() in finally",
+    ),
     "group of": (
-        "your program leaves its process group, at the end or after an exception",
+        "at its end, your program leaves its process group",
         "dist.destroy_process_group() in finally",
     ),
     "seconds": (
         "each must be the time of the slowest process for an epoch, without testing",
-        "fix divides_the_samples first if it fails; else time training alone, by ReduceOp.MAX",
+        "time the training of each epoch, then dist.all_reduce with ReduceOp.MAX",
     ),
     "peak_mb": (
         "peak_mb must have that of each process, in the order of the ranks",
         "dist.all_gather_object of peak_mb(device)",
     ),
-    "computes": (
-        (
-            "--amp must be autocast in bfloat16 around forward pass and loss while it trains; "
-            "nothing else must compute in 16 bits, and parameters must stay float32"
-        ),
-        "torch.autocast(device.type, torch.bfloat16, enabled=args.amp) around both, in training alone",
+    "outputs of the model": (
+        "the forward pass of training must be in bfloat16 with --amp; all others in float32",
+        AUTOCAST,
+    ),
+    "the criterion returns": (
+        "the loss must be computed under autocast, which takes float32",
+        AUTOCAST,
+    ),
+    "parameters are": (
+        "parameters must stay float32, whatever the options",
+        "leave out model.to(torch.bfloat16): autocast converts what it needs",
     ),
     "steps taken": (
         "each K batches must make one step, in every epoch",
@@ -129,13 +164,25 @@ WHY: Causes = {
         "the profiled epoch alone must call step(), once after each step of the optimizer",
         "call it behind optimizer.step(), and not after each batch",
     ),
-    "loads": (
-        "--workers must be num_workers, with workers that stay, and memory pinned only with CUDA",
-        "make the loader with these two options, and with pin_memory only for a CUDA device",
+    "num_workers": (
+        "--workers is the number of workers of each process's loader",
+        "DataLoader(..., num_workers=args.workers)",
+    ),
+    "pin_memory": (
+        "memory must be pinned if the process trains on a GPU, and only then",
+        'pin_memory=device.type == "cuda"',
+    ),
+    "workers start": (
+        "workers must stay for all epochs",
+        "persistent_workers=args.workers > 0",
+    ),
+    "samples": (
+        "samples must be those of an epoch, of all processes together",
+        "add up the samples of all processes",
     ),
     "": (
-        "samples must be those of all processes, and steps those of the optimizer",
-        "count optimizer.step(), and add up the samples of all processes",
+        "steps must be those of the optimizer in all epochs",
+        "count the calls of optimizer.step()",
     ),
 }
 PROCESS_OF = ("rank 0: ", "rank 1: ")
@@ -148,7 +195,36 @@ def same(ranks: Pair, within: float, *names: str) -> Verdict:
     """Pass when the cases with these words in their names are right."""
     others = [word for word in EVERY if word not in names]
     judged = outputs.same(ranks, within, why=WHY, try_=SEE, without=others)
-    return slips.told(ranks, judged, max(within, 1e-9))
+    told = slips.told(ranks, judged, max(within, 1e-9))
+    return hinted(_of_its_own(ranks, told), SLIPPED)
+
+
+OWN = (
+    "your loss is that of rank 0 alone",
+    "your loss is that of the last batch of rank 0",
+    "your loss is that of the last batch alone",
+)
+WHOLE = "fix divides_the_samples first"
+SLIPPED: Causes = {
+    "the whole set": WHOLE,
+    "testing is among": "stop the clock before the test",
+    "the slowest": "dist.all_reduce the seconds of each epoch with ReduceOp.MAX",
+}
+"""What to try, by words of a usual mistake."""
+
+
+def _of_its_own(ranks: Pair, judged: Verdict) -> Verdict:
+    """Say that a loss that failed is one of rank 0."""
+    if isinstance(judged, Failed) and judged.measured.startswith('case "loss"'):
+        own, other = (each["loss"] for each in ranks.student.values["ranks"])
+        own = [*own, *(sum(pair) / WORLD for pair in [*zip(own, other, strict=False)][1:])]
+        number = next(
+            (got for _, it, got, _ in outputs.paired(ranks) if it["case"] == "loss"), None
+        )
+        stories = list(zip(own, OWN, strict=False))
+        why = explained(None if number is None else float(number[0]), stories, ROUNDED_LOSS)
+        return replace(judged, why=why or judged.why)
+    return judged
 
 
 def all_of(verdicts: Iterable[Verdict], before: str = "") -> Verdict:
@@ -164,7 +240,7 @@ def program_trains_as_one(plain: Pair) -> Verdict:
     """Two processes of train_distributed.py arrive at the weights, the loss and the accuracy of one process."""
     update, loss = EXACTLY
     verdicts = (
-        processes.trained(plain, update),
+        hinted(processes.trained(plain, update), ROUNDS),
         same(plain, loss, "loss"),
         same(plain, SHARES, "accuracy"),
     )
@@ -180,7 +256,7 @@ def divides_the_samples(plain: Pair) -> Verdict:
     measured = f"{measured} in {epochs} epochs; the set has {samples}"
     if not why and order_problem(read, epochs):
         measured = "each process reads in the same order in all epochs"
-        why = "your sampler does not shuffle, or does not hear of the epoch"
+        why = order_cause(read, epochs)
     judged = verdict(measured, why, "DistributedSampler, and sampler.set_epoch(epoch)")
     return hinted(judged, READ)
 
@@ -214,12 +290,11 @@ def sent(ranks: Pair, plain: Pair) -> Verdict:
     return Passed(f"{counts[0]} collective calls in a step")
 
 
-OPTION: Causes = {
-    "steps go twice as far": (
-        "without options it is right: gradients of a step's batches are added up and not averaged",
-        "weigh each batch's loss by its share of the step",
-    ),
-}
+SUMMED = (
+    "without options it is right: usually gradients of a step's batches are added up, not averaged",
+    "weigh each batch's loss by its share of the step",
+)
+OPTION: Causes = {**ROUNDS, "steps go twice as far": SUMMED, "the ranks agree": SUMMED}
 """What to try where only an option makes a training another one."""
 
 
@@ -227,12 +302,20 @@ def did(ranks: Pair, plain: Pair, options: str) -> Verdict:
     """Judge a run with *options*: what it computes, sends, learns and writes."""
     update, loss = ROUGHLY if "--amp" in options else EXACTLY
     verdicts = (
-        same(ranks, 0.0, *PROCESS_OF, "steps"),
+        _joined(same(ranks, 0.0, *PROCESS_OF, "steps"), options),
         sent(ranks, plain),
-        hinted(processes.trained(ranks, update), OPTION),
+        hinted(processes.trained(ranks, update), OPTION if "--accumulate" in options else ROUNDS),
         same(ranks, loss, "loss"),
     )
     return all_of(verdicts, f"with {options or 'no option'}: ")
+
+
+def _joined(judged: Verdict, options: str) -> Verdict:
+    """Say of all options together that each of them alone was right."""
+    if isinstance(judged, Failed) and options == OPTIONS["together"]:
+        why = "each option alone does what it must, and beside the others this one does not"
+        return replace(judged, why=why, try_="look at each option by itself: if, and no elif")
+    return judged
 
 
 @part.check(basis="report", needs=[program_trains_as_one])

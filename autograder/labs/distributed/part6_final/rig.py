@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial, wraps
@@ -27,8 +28,9 @@ from autograder.worker.rigs.returned import BadReturn, Returned, dtype_name, fla
 
 EPOCHS = 3  # of one step each, so that order does not matter
 GROUP, WORKERS = 4, 2  # batches of a step, and processes that load, where options ask for them
-KEPT = ", losses in float32, parameters in float32"
+FULL = "float32"
 WIDTH = 64
+TELLS = 0.01  # relative: two mistakes that are nearer are not told apart
 SECONDS = 30.0  # in all, on a machine where much else runs
 TESTING = 50.0  # seconds that a pass over test samples takes
 FIGURES = ("samples", "steps", "accuracy", "loss")
@@ -57,25 +59,28 @@ def built() -> Iterator[list[tuple[int, bool, bool]]]:
 
 def facts(
     rank: int,
-    half: str,
+    computed: Sequence[str],
     steps: tuple[int, int, int, int],
     loaders: Sequence[tuple[int, bool, bool]],
     *ends: str,
 ) -> dict[str, Any]:
     """Name what a process did: what options decide, and how its file and its group *end*.
 
+    *computed* are the dtypes of outputs, losses and parameters.
     *steps* are those of the optimizer and of the profile, and batches after it, of training and of the test.
     """
     workers, pinned, again = map(max, zip((0, False, False), *loaders, strict=True))
-    extra = ", pinned memory" * pinned + ", workers that start again in each epoch" * again
     file, group = ends
+    words = ("outputs of the model are", "the criterion returns", "parameters are")
     return {
-        f"rank {rank}: computes in": half,
+        **{f"rank {rank}: {it}": own for it, own in zip(words, computed, strict=True)},
         f"rank {rank}: steps taken": steps[0],
         f"rank {rank}: calls of step() for the profile": steps[1],
         f"rank {rank}: batches trained after the profile": steps[2],
         f"rank {rank}: batches tested after the profile": steps[3],
-        f"rank {rank}: loads with": f"num_workers={workers}{extra}",
+        f"rank {rank}: num_workers of its loaders": workers,
+        f"rank {rank}: pin_memory of its loaders": str(pinned),
+        f"rank {rank}: workers start again in each epoch": str(again),
         f"result file of rank {rank}, with LOCAL_RANK 0": file,
         f"process group of rank {rank}": group,
     }
@@ -160,7 +165,8 @@ class Training:
             return loss
 
         loss = epochs(EPOCHS)
-        right = (model(test.vectors).argmax(dim=1) == test.labels).sum()
+        hits = model(test.vectors).argmax(dim=1) == test.labels
+        right = hits.sum()
         epochs(self._extra)
         half = "bfloat16" if self._half else "float32"
         loaders = [(WORKERS, False, False)] * ("--workers" in self._options)
@@ -170,7 +176,8 @@ class Training:
             {
                 **own,
                 "asked": [*range(rank, self.samples, WORLD)] * EPOCHS,
-                "facts": facts(rank, half + KEPT, steps, loaders, file, "destroyed"),
+                "facts": facts(rank, (half, FULL, FULL), steps, loaders, file, "destroyed"),
+                "loss": [],
             }
             for rank, file in enumerate(("written", "none"))
         ]
@@ -183,7 +190,10 @@ class Training:
             "steps": {
                 "your steps are those of one epoch": 1,
                 "your steps are batches": self._group * EPOCHS,
+                "your processes take the steps of the whole set, and not of a share": WORLD
+                * EPOCHS,
             },
+            "accuracy": _accuracies(hits),
             "loss": {
                 "your loss is the mean of all epochs, not that of the last": sum(losses[:EPOCHS])
                 / EPOCHS,
@@ -191,11 +201,12 @@ class Training:
                 "your loss is that of the profiled epoch, which must not count": losses[-1],
             },
         }
-        for at, each in enumerate(self._took.T, 1):
-            slips[f"seconds, entry {at}"] = {
+        for at, each in enumerate(self._took.T):
+            slips[f"seconds[{at}]"] = {
                 "your seconds are the mean of the processes, not those of the slowest": each.mean(),
                 "your seconds are those of the faster process, not of the slowest": each.min(),
                 "testing is among your seconds": each.max() + TESTING,
+                "your seconds are those of the whole set in a process": WORLD * each.max(),
             }
         return self._answer(ranks, {**figures, "loss": loss, **times}, slips)
 
@@ -238,7 +249,10 @@ class Training:
         for name in FIGURES:
             answers.add(name, number(figures[name]))
         for name in ("seconds", "peak_mb"):
-            answers.add(name, series(figures[name], name).tolist())
+            values = series(figures[name], name).tolist()
+            answers.add(f"length of {name}", len(values))
+            for at, value in enumerate(values):
+                answers.add(f"{name}[{at}]", value)
         sizes = {"samples": self.samples, "epochs": EPOCHS + self._extra}
         usual = {name: {why: float(it) for why, it in own.items()} for name, own in slips.items()}
         return {**answers.values(), **sizes, "slips": usual, "ranks": ranks, **arrays}
@@ -257,7 +271,7 @@ class Training:
     def _ran(self, program: Program, words: list[str], rank: int) -> dict[str, Any]:
         self._rig.clock.freeze()
         model, (dataset, test) = self.model(rank), self.data()
-        half, losses = set[str](), set[str]()
+        half, losses, own = set[str](), set[str](), list[tuple[float, int]]()
         passed, profiled, trained, tested = [0], [0], [0], [0]
 
         def passes(_: Any, arguments: Any, output: Any) -> None:
@@ -273,12 +287,17 @@ class Training:
             share = len(arguments[0]) / self.share
             return self._rig.clock.advance(self._took[rank, epoch] * share, busy=True)
 
+        def note(_: Any, arguments: Any, loss: Tensor) -> None:
+            losses.add(dtype_name(loss))
+            if loss.requires_grad and loss.numel() == 1 and arguments:
+                own.append((float(loss), len(arguments[-1])))
+
         def count() -> None:
             profiled[0] += 1
 
         def make(device: Any) -> tuple[Any, ...]:
             criterion, optimizer = self._learns(model.to(device))
-            criterion.register_forward_hook(lambda *it: losses.add(dtype_name(it[-1])))
+            criterion.register_forward_hook(note)
             return model, criterion, optimizer
 
         model.register_forward_hook(passes)
@@ -293,8 +312,7 @@ class Training:
         if ran.status:
             raise BadReturn(f"{ran.program} ended with status {ran.status}")
         kept = {dtype_name(weight) for weight in model.parameters()}
-        named = (", ".join(sorted(it)) or "nothing" for it in (half, losses, kept))
-        computed = "{}, losses in {}, parameters in {}".format(*named)
+        computed = [", ".join(sorted(it)) or "nothing" for it in (half, losses, kept)]
         steps = len(calls.steps) - 1, profiled[0], trained[0], tested[0]
         file = "written" if self._file(rank).exists() else "none"
         group = _group()
@@ -303,7 +321,31 @@ class Training:
             "asked": dataset.asked[:4096],
             "steps": calls.settled(),
             "facts": facts(rank, computed, steps, loaders, file, group),
+            "loss": _own_losses(own[: EPOCHS * self._group][-self._group :]),
         }
+
+
+def _accuracies(hits: Tensor) -> dict[str, Any]:
+    """Return what usual mistakes make of an accuracy, if no two of them make the same."""
+    shares = [hits[rank::WORLD].double().mean() for rank in range(WORLD)]
+    made = {
+        "your accuracy is that of one process's share": shares[0],
+        "your processes' accuracies count alike, and their shares have different sizes": sum(shares)
+        / WORLD,
+        "a sample counts twice: DistributedSampler makes the shares equal": (hits.sum() + hits[0])
+        / (len(hits) + 1),
+    }
+    near = [[it for it in made.values() if abs(it - own) <= TELLS * own] for own in made.values()]
+    return {why: it for (why, it), alike in zip(made.items(), near, strict=True) if len(alike) == 1}
+
+
+def _own_losses(losses: Sequence[tuple[float, int]]) -> list[float]:
+    """Return the mean loss of the samples of an epoch in one process, and the loss of its last batch."""
+    if not losses:
+        return []
+    samples = sum(count for _, count in losses)
+    mean = sum(loss * count for loss, count in losses) / max(1, samples)
+    return [it for it in (mean, losses[-1][0]) if math.isfinite(it)]
 
 
 class Rig(worker.Rig):
