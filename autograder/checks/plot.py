@@ -58,6 +58,13 @@ TRIES: Hints = {
 }
 """What to try, by words of what is wrong with a figure."""
 SHOWS = "the figure must show each row under its own name, and each quantity in a panel of its own"
+SHOWN = {
+    "do not begin at 0": "bars must begin at 0: their lengths are compared",
+    "is not drawn as one bar": "each row must have a bar of its own",
+    "are in one panel": "each quantity must have a panel of its own",
+    "no panel shows": "each quantity must have a panel with the numbers of all rows",
+}
+"""Why, by words of what is wrong with a figure; SHOWS where there are none."""
 LABELS = "the label of an axis, or the title, must say what a panel shows, and in which unit"
 BARS = "one bar per row, with its name and value, and set_ylabel with the unit"
 # What the label of a panel must match, by the unit.
@@ -157,7 +164,7 @@ def shows_the_rows(
         return Passed(measured)
     unlabelled = "does not say" in why
     words = f"; its axes say {labels}" if unlabelled and labels.strip("', ") else ""
-    shows = LABELS if unlabelled else SHOWS
+    shows = LABELS if unlabelled else hint_for(why, SHOWN) or SHOWS
     return Failed(f"{file}: {why}{words}", shows, hint_for(why, TRIES) or try_)
 
 

@@ -100,9 +100,12 @@ def incomplete(text: str, asked: Mapping[str, str], least: int, most: int) -> tu
     left = left_over(text)
     if left and not missing:
         return f"{many(len(left), 'place')} left to fill in", listed(left)
+    measured = f"{count} words"
+    if missing:
+        measured = f"{len(asked) - len(missing)} of {len(asked)} headings with text, {measured}"
     if count < least or (not missing and count > most):
         missing.append(f"{least} to {most} words are expected, without tables and code blocks")
-    return f"{count} words", listed(missing)
+    return measured, listed(missing)
 
 
 def left_over(text: str) -> list[str]:

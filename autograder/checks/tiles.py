@@ -35,7 +35,7 @@ def no_kernel(values: Mapping[str, Any], try_: str) -> Failed | None:
 def one_launch(values: Mapping[str, Any]) -> Verdict:
     """Pass a single launch that wrote the result, with no operator that computes beside it."""
     beside = sorted(set(values["operators"]) - NO_WORK)
-    measured = f"{_launches(values)}; beside them {', '.join(beside[:5]) or 'nothing'}"
+    measured = f"{_launches(values)}, and operators of torch: {', '.join(beside[:5]) or 'none'}"
     why, try_ = "", ""
     if len(values["launches"]) != 1:
         why, try_ = "it must be one launch, of one kernel", "one grid for all numbers"

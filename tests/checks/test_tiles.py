@@ -19,7 +19,7 @@ def test_one_launch_with_allocations_and_views_passes():
     [
         pytest.param({"launches": []}, "0 launches", id="none"),
         pytest.param({"launches": ["a", "b"]}, "2 launches", id="two"),
-        pytest.param({"operators": ["aten::add"]}, "beside them aten::add", id="torch"),
+        pytest.param({"operators": ["aten::add"]}, "of torch: aten::add", id="torch"),
         pytest.param({"wrote": False}, "something else computed it", id="for show"),
     ],
 )
