@@ -325,15 +325,15 @@ class Training:
         }
 
 
-def _accuracies(hits: Tensor) -> dict[str, Any]:
+def _accuracies(hits: Tensor) -> dict[str, float]:
     """Return what usual mistakes make of an accuracy, if no two of them make the same."""
-    shares = [hits[rank::WORLD].double().mean() for rank in range(WORLD)]
+    shares = [float(hits[rank::WORLD].double().mean()) for rank in range(WORLD)]
+    padded = float(hits.sum() + hits[0]) / (len(hits) + 1)
     made = {
         "your accuracy is that of one process's share": shares[0],
         "your processes' accuracies count alike, and their shares have different sizes": sum(shares)
         / WORLD,
-        "a sample counts twice: DistributedSampler makes the shares equal": (hits.sum() + hits[0])
-        / (len(hits) + 1),
+        "a sample counts twice: DistributedSampler makes the shares equal": padded,
     }
     near = [[it for it in made.values() if abs(it - own) <= TELLS * own] for own in made.values()]
     return {why: it for (why, it), alike in zip(made.items(), near, strict=True) if len(alike) == 1}
