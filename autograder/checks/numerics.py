@@ -72,7 +72,7 @@ def _multiplied(own: Array, right: Array, within: Tolerance) -> tuple[str, str] 
     times = round(ratio) if 1 < ratio < MOST_TIMES else 0
     if times < 2 or abs(first - times * expected) > within.losses:
         return None
-    why = f"the first loss is {times} times the right one: it is multiplied, or added up, before backward()"
+    why = f"the first loss is {times} times the right one: it is multiplied, or added up"
     return why, "loss = criterion(outputs, labels), once for each batch"
 
 

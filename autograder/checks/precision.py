@@ -55,7 +55,7 @@ ON_A_CPU = "on a CPU, autocast leaves softmax in 16 bits"
 FLOAT32 = "leave the model in float32, without .half() and .bfloat16(): autocast makes 16-bit copies itself"
 SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
 CLIPPED_ALL_THE_SAME = (
-    "the weights move far less: gradients are clipped although max_grad_norm is None",
+    "the weights move far less: usually gradients are clipped although max_grad_norm is None",
     "if max_grad_norm is not None: around the clipping, and no norm of your own",
 )
 # Losses nearer to trusted 16-bit ones than to FP32's, by this ratio of distances. Measured in 50 seeds: right work,
@@ -135,8 +135,8 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
             "with the model in train mode"
         )
     return (
-        "the first loss is near, later ones are not: usually a step is left out or taken twice, "
-        "gradients piled up without zero_grad, or the loss is not the criterion's"
+        "the first loss is near, later ones are not: the steps are not one for each batch, "
+        "with the gradients of this batch alone"
     )
 
 

@@ -2,57 +2,165 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
 from autograder.checks import numerics
+from autograder.checks.numerics import Array
+from autograder.lab import Rig, Window
 from autograder.model import Pair
 from autograder.probe import Tolerance
 
 SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
 CLOSER = 8.0  # times as near as to the right loss: else it is near the loss in eval() by chance
+HALVES = ("bfloat16", "float16")
+NEAR = 1e-5  # relative
 STEP = "zero_grad, forward, loss, backward, step"
+LISTED = "losses.append(loss.detach()) in each iteration, and return them as they are"
 WHY_APART = {
-    "still": (
-        "no weight moved: no step is taken, or gradients are cleared before it",
+    "more": ("each batch has one loss", "losses.append(loss.detach()) once in each iteration"),
+    "nan": ("a step was taken with gradients that were infinite or NaN", STEP),
+    "infinite": (
+        "no weight moved: a gradient was infinite or NaN, so each step was skipped",
         STEP,
+    ),
+    "still": ("no weight moved: step() of the optimizer was never called", STEP),
+    "cleared": (
+        "no weight moved in {steps} steps: usually zero_grad() stands between backward() and step()",
+        STEP,
+    ),
+    "by hand": (
+        "the weights moved, and step() of the optimizer that was passed in was never called",
+        "optimizer.step() of the argument, and no update of your own",
     ),
     "short": (
-        "the weights move far less: gradients are clipped or divided, or the optimizer is not the one passed in",
-        STEP,
+        "the weights move far less: usually gradients are clipped",
+        "step with the gradients of backward(): nothing makes them or the loss smaller",
+    ),
+    "so far": (
+        "the weights are right, and each returned loss is the mean of the losses so far",
+        LISTED,
+    ),
+    "scaled": (
+        "the weights are right, and each returned loss is {times:.4g} times the right one",
+        LISTED,
     ),
     "listed": (
-        "the weights are right, and the losses are not those of the steps: taken later, averaged or multiplied",
-        "losses.append(loss.detach()) in each iteration, and return them as they are",
+        "the weights are right, but not the returned losses: usually they are taken after the step",
+        LISTED,
     ),
     "rounded": ("the weights are right, and the losses are rounded", numerics.ROUNDED),
     "eval": (
         "the first loss is near the model's in eval(): usually model.train() is missing",
         "model.train() before the loop",
     ),
+    "cross-entropy": (
+        "the first loss is F.cross_entropy's, and the criterion passed in was a different one",
+        "loss = criterion(outputs, labels), with the argument criterion",
+    ),
+    "autocast": (
+        "the first loss has the rounding of 16 bits: usually autocast is on",
+        "no autocast here: forward pass and loss in FP32",
+    ),
     "first": (
-        "the first loss differs already: usually the criterion is another, or autocast is on",
-        "no autocast, and loss = criterion(model(images), labels)",
+        "the first loss differs already: it is not criterion(model(images), labels) of the whole first batch",
+        "loss = criterion(model(images), labels)",
+    ),
+    "counted": (
+        "the first loss is right, later ones are not: step() was called {steps} times in {batches} batches",
+        "optimizer.step() once for each batch",
     ),
     "later": (
-        "the first loss is right, later steps are not: one left out or taken twice, gradients from before",
-        STEP,
+        "the first loss is right, later ones are not: usually gradients of earlier batches are left",
+        "optimizer.zero_grad() before each backward()",
     ),
 }
-"""How a training left the baseline's -> why, and what to try."""
+"""How a training left the baseline's -> why, and what to try; `counts` has the numbers in braces."""
+CERTAIN = ("eval", "still", "cleared", "by hand", "counted")
+"""Those that hold in any precision."""
+
+
+def first_losses(rig: Rig, epoch: Window) -> dict[str, float]:
+    """Return the loss of the first batch as usual mistakes have it; the window's model stays as it is."""
+    images, labels = (it.to(rig.device) for it in next(iter(epoch.loader)))
+    model = copy.deepcopy(epoch.model)
+
+    def loss(criterion: Any = epoch.criterion) -> float:
+        return float(criterion(model(images), labels))
+
+    with rig.no_grad():
+        model.eval()
+        losses = {"eval": loss()}
+        model.train()
+        losses["cross-entropy"] = loss(type(epoch.criterion)())
+        return losses | {dtype: rig.autocast(dtype, loss) for dtype in HALVES}
+
+
+def has_finite_gradients(epoch: Window) -> bool:
+    """Whether all gradients that are left, if any are, are finite."""
+    left = [it.grad for it in epoch.model.parameters() if it.grad is not None]
+    return all(bool(it.isfinite().all()) for it in left)
 
 
 def how_apart(pair: Pair, within: Tolerance) -> str:
     """Name how a training left the baseline's: a key of WHY_APART."""
-    series = [side.arrays["losses"] for side in (pair.student, pair.baseline)]
-    losses, expected = (it[:1] for it in series)
-    in_eval = pair.baseline.values["in_eval"]
-    apart = numerics.furthest(losses, expected)
-    if numerics.distance(*(side.arrays["weights"] for side in (pair.student, pair.baseline))) <= (
-        within.weights
-    ):
-        return "rounded" if numerics.rounded(*series) else "listed"
-    moved = numerics.update(pair).ratio
-    if moved < SHORT:
-        return "short" if moved else "still"
-    near = max(within.losses, 1e-5 * in_eval)
-    if losses.size and abs(losses[0] - in_eval) <= min(near, apart / CLOSER):
-        return "eval"
-    return "first" if apart > within.losses else "later"
+    losses, weights = (
+        [side.arrays[name] for side in (pair.student, pair.baseline)]
+        for name in ("losses", "weights")
+    )
+    if len(losses[0]) > len(losses[1]):
+        return "more"
+    if numerics.not_finite(weights[0]):
+        return "nan"
+    if numerics.distance(*weights) <= within.weights:
+        return _listed(*losses)
+    return _stepped(pair, within, numerics.update(pair).ratio)
+
+
+def _stepped(pair: Pair, within: Tolerance, moved: float) -> str:
+    """Name how weights that are wrong *moved*, by what is left of the steps and by the first loss."""
+    steps, batches = pair.student.values["steps"], len(pair.baseline.arrays["losses"])
+    own, right = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
+    apart = numerics.furthest(own, right)
+    first = apart > within.losses
+    if not moved and not pair.student.values["finite"]:
+        return "infinite"
+    if not moved or (not steps and not first):
+        return "by hand" if moved else "cleared" if steps else "still"
+    if moved >= SHORT and first:
+        return _first(own, apart, pair.baseline.values["first"], within)
+    counted = "later" if steps == batches else "counted"
+    return counted if moved >= SHORT else "short"
+
+
+def _listed(losses: Array, expected: Array) -> str:
+    """Name how losses are not those of steps that were right."""
+    if numerics.rounded(losses, expected):
+        return "rounded"
+    if losses.shape != expected.shape:
+        return "listed"
+    so_far = np.cumsum(expected) / np.arange(1, len(expected) + 1)
+    with np.errstate(all="ignore"):
+        scaled = expected * (losses[0] / expected[0])
+        if np.allclose(losses, so_far, rtol=NEAR):
+            return "so far"
+        return "scaled" if np.allclose(losses, scaled, rtol=NEAR) else "listed"
+
+
+def _first(own: Array, apart: float, usual: Mapping[str, float], within: Tolerance) -> str:
+    """Name the mistake whose first loss this is, by far nearer than to the right one."""
+    for name, number in usual.items():
+        near = min(max(within.losses, NEAR * number), apart / CLOSER)
+        if own.size and abs(own[0] - number) <= near:
+            return "autocast" if name in HALVES else name
+    return "first"
+
+
+def counts(pair: Pair) -> dict[str, float]:
+    """Return the numbers that the words of WHY_APART have in braces."""
+    own, right = (side.arrays["losses"] for side in (pair.student, pair.baseline))
+    times = float(own[0]) / float(right[0]) if len(own) and right[0] else 0.0
+    return {"steps": pair.student.values["steps"], "batches": len(right), "times": times}

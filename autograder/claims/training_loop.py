@@ -18,6 +18,7 @@ from typing import Any
 
 from autograder.checks import host_waits, loaders, numerics, timing
 from autograder.checks.numerics import close, shown
+from autograder.claims import apart
 from autograder.claims.apart import WHY_APART, how_apart
 from autograder.claims.epoch_words import not_handed_on, not_passed, passed_over
 from autograder.claims.graphs import FETCHES
@@ -30,6 +31,7 @@ from autograder.lab import (
     Student,
     Window,
     list_of,
+    map_of,
     optional,
 )
 from autograder.model import (
@@ -117,16 +119,13 @@ class TrainingLoop:
             epoch.criterion.label_smoothing = 0.1
             epoch.model.eval()
             steepen(epoch)
-            images, labels = next(iter(epoch.loader))
-            with rig.no_grad():
-                in_eval = epoch.criterion(
-                    epoch.model(images.to(rig.device)),
-                    labels.to(rig.device),
-                )
-            start = epoch.weights()
+            first, start, steps = apart.first_losses(rig, epoch), epoch.weights(), list[int]()
+            epoch.optimizer.register_step_post_hook(lambda *_: steps.append(1))
             metrics = self.call(student, epoch)
             return {
-                "in_eval": float(in_eval),
+                "first": first,
+                "steps": len(steps),
+                "finite": apart.has_finite_gradients(epoch),
                 "counted": metrics[counts] if counts else 0,
                 "start": start,
                 "losses": rig.series(metrics["losses"], "losses"),
@@ -141,13 +140,16 @@ class TrainingLoop:
                 return Failed(measured, "it is to be called after each batch", see)
             kind = how_apart(pair, within)
             reason, try_ = {**WHY_APART, **words}[kind]
-            if otherwise is not None and kind != "eval":
+            if otherwise is not None and kind not in apart.CERTAIN:
                 reason, try_ = otherwise(pair, within)
+            reason = reason.format(**apart.counts(pair))
             return numerics.same_trajectory(pair, within, why=reason, try_=try_ or see)
 
-        forms = {"in_eval": NUMBER, "counted": INTEGER}
+        forms = {**dict.fromkeys(("counted", "steps"), INTEGER), "finite": BOOLEAN}
+        forms["first"] = map_of(NUMBER)
         probe = self._probe(trained, pair=True, values=forms, arrays=TRAINED)
-        return self.part.add_check(name, says, "outputs", judge, [probe])
+        of = "losses and weights"
+        return self.part.add_check(name, says, "outputs", judge, [probe], compared=of)
 
     def returns_its_metrics(
         self,

@@ -83,7 +83,31 @@ def claimed(**metrics):
 
 
 MISTAKES = {
-    "no step": ("optimizer.step()", "pass", {"trains_right": "no weight moved"}),
+    "no step": (
+        "optimizer.step()",
+        "pass",
+        {"trains_right": "step() of the optimizer was never called"},
+    ),
+    "cleared too late": (
+        "optimizer.step()",
+        "optimizer.zero_grad(); optimizer.step()",
+        {"trains_right": "no weight moved in 8 steps"},
+    ),
+    "two steps": (
+        "optimizer.step()",
+        "optimizer.step(); optimizer.step()",
+        {"trains_right": "step() was called 16 times in 8 batches"},
+    ),
+    "steps by hand": (
+        "optimizer.step()",
+        "[it.data.sub_(1e-3 * it.grad) for it in model.parameters()]",
+        {"trains_right": "step() of the optimizer that was passed in was never called"},
+    ),
+    "losses after the step": (
+        "losses.append(loss.detach())",
+        "losses.append(criterion(model(images), labels).detach())",
+        {"trains_right": "usually they are taken after the step"},
+    ),
     "in eval": ("    model.train()\n", "", {"trains_right": "usually model.train() is missing"}),
     "clipped": (
         "        optimizer.step()",
@@ -93,13 +117,13 @@ MISTAKES = {
     "old gradients": (
         "optimizer.zero_grad()",
         "pass",
-        {"trains_right": "gradients from before"},
+        {"trains_right": "usually gradients of earlier batches are left"},
     ),
     "another loss": (
         "criterion(outputs, labels)",
         "torch.nn.functional.cross_entropy(outputs, labels)",
         {
-            "trains_right": "usually the criterion is another",
+            "trains_right": "the criterion passed in was a different one",
             "returns_the_metrics": "yours is F.cross_entropy's",
         },
     ),
@@ -161,6 +185,30 @@ def test_a_mistake_is_named(tmp_path, old, new, fails):
     assert set(fails) == set(failed), failed
     for name, words in fails.items():
         assert words in f"{failed[name].measured} {failed[name].why}"
+
+
+LISTED = {
+    "[sum(losses[:at]) / at for at in range(1, 1 + len(losses))]": "the mean of the losses so far",
+    "[0.5 * it for it in losses]": "each returned loss is 0.5 times the right one",
+    "[8 * it for it in losses]": "the first loss is 8 times the right one",
+}
+
+
+@pytest.mark.parametrize(("listed", "words"), LISTED.items())
+def test_losses_that_are_not_those_of_right_steps_are_told_apart(tmp_path, listed, words):
+    text = changed(('"losses": losses,', f'"losses": {listed},'))
+    found = judged(claimed(), text, LOOP, tmp_path, only="trains_right")
+
+    assert words in found["trains_right"].why
+
+
+def test_autocast_over_the_loss_is_known_by_its_rounding(tmp_path):
+    old = "        outputs = model(images)\n        loss = criterion(outputs, labels)"
+    new = old.replace("        ", "            ")
+    text = changed((old, f"        with torch.autocast(device.type):\n{new}"))
+    found = judged(claimed(), text, LOOP, tmp_path, only="trains_right")
+
+    assert "the first loss has the rounding of 16 bits" in found["trains_right"].why
 
 
 def test_who_returns_no_losses_has_not_shown_that_nobody_waits(tmp_path):

@@ -179,11 +179,8 @@ full.follows(
     says="Without use_amp the training is plain FP32, and the argument scaler is not used.",
     words={
         "short": precision.CLIPPED_ALL_THE_SAME,
-        "still": (
-            (
-                "no weight moved: the scaler is used without use_amp "
-                "and skips each step, or there is no step"
-            ),
+        "infinite": (
+            "no weight moved: the scaler is used without use_amp, and this one skips each step",
             "use the scaler only if use_amp and scaler is not None",
         ),
     },

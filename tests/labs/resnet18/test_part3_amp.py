@@ -51,7 +51,7 @@ MISTAKES = {
         ("        scaler.update()\n", "        scaler.update()\n        optimizer.step()\n"),
         {
             "follows_fp32": "left out or taken twice",
-            "fp32_is_untouched": "later steps are not",
+            "fp32_is_untouched": "later ones are not",
             "scaler_in_order": "scaled gradients",
             "overflow_skips_the_step": "stepped although a gradient was infinite",
             "clips_true_gradients": "each step is taken twice",
