@@ -84,46 +84,53 @@ def epoch_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Probl
     return why, f"{try_}the loader itself: only the warm-up takes a few batches"
 
 
-def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Problem:
-    """Say how trainings were mixed up. A report, which can only take away."""
+def training_problem(
+    trainings: Sequence[Mapping[str, Any]], batches: int
+) -> tuple[str, str, str] | None:
+    """Say why trainings were mixed up, what to try, and what was seen. A report, which can only take away."""
     epochs = {
         mode: [it for it in trainings if _is_epoch(it, mode, batches)] for mode in ("full", "half")
     }
     whole = [it for it in trainings if it["full"] + it["half"] >= batches]
     if len(whole) > sum(map(len, epochs.values())) and not all(epochs.values()):
         why = "your code measures a model that was trained before, usually by the warm-up"
+        none = " and none in ".join(MODES[mode == "half"] for mode in epochs if not epochs[mode])
         return (
             why,
             "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP",
+            f"no epoch in {none} began with fresh weights",
         )
     warm = {
         i for i, it in enumerate(trainings) if not any(it in epoch for epoch in epochs.values())
     }
     for it in (*epochs["full"], *epochs["half"]):
         if it["misplaced"]:
-            why = "the AMP epoch's GradScaler is one for another kind of device, and switches itself off on this one"
-            return why, "torch.amp.GradScaler(device.type)"
+            why = "it is one for another kind of device"
+            try_ = "torch.amp.GradScaler(device.type)"
+            return why, try_, "the AMP epoch's GradScaler switched itself off on this device"
         if it["half"] and not it["scaled"]:
             return (
                 "the AMP epoch ran without a GradScaler",
                 "scaler=torch.amp.GradScaler(device.type); if you pass it, fix scaler_in_order first",
+                "no GradScaler scaled a loss in the AMP epoch",
             )
         if warm & set(it["alive"]):
-            why = "a warm-up model was still in memory during the measured epoch"
             return (
-                why,
+                "something that outlives the warm-up refers to the model or what it computed",
                 (
                     "warm up in a separate function, and keep nothing of it in a list, a global "
                     "or an outer variable: then it is freed when the function returns"
                 ),
+                "a warm-up model was still in memory during the measured epoch",
             )
     if any(trainings[i]["full"] + trainings[i]["half"] for i in warm) and not any(
         trainings[i]["back"] for i in warm
     ):
-        why = "the warm-up ran the model and did not train: the first backward pass and step are still the slow ones"
+        why = "the first backward pass and step of the measured epoch are still the slow ones"
         return (
             why,
             "train_epoch_amp on a few batches, with a separate model",
+            "the warm-up ran the model and did not train",
         )
     return None
 
@@ -133,20 +140,21 @@ def _is_epoch(it: Mapping[str, Any], mode: str, batches: int) -> bool:
     return bool(it["fresh"] and it[mode] == it["full"] + it["half"] == batches)
 
 
-def accuracy_problem(rows: Sequence[Row], samples: int, expected: float) -> Problem:
-    """Say which row has another accuracy than fresh weights reach; rounding may turn a close call."""
+def accuracy_problem(
+    rows: Sequence[Row], samples: int, expected: float
+) -> tuple[str, str, str] | None:
+    """Say why a row has another accuracy than fresh weights reach, what to try, and which; a close call may turn."""
     image_percent = 100 / samples
     for row, allowed in zip(
         rows, (1.01 * image_percent, max(3.01 * image_percent, 5.0)), strict=True
     ):
         if abs(row["accuracy"] - expected) > allowed:
             measured = f"accuracy of {row['precision']} is {row['accuracy']:.4g} %"
+            measured = f"{measured}; fresh weights give {expected:.4g} %"
             if abs(100 * row["accuracy"] - expected) <= allowed:
-                return (
-                    f"{measured}: a fraction, and it must be in percent",
-                    "100 * correct / samples",
-                )
+                why = "it is a fraction, and it must be in percent"
+                return why, "100 * correct / samples", measured
             try_ = "take the accuracy that train_epoch_amp returns; if you do, fix "
             try_ += "returns_the_metrics or fp32_is_untouched first"
-            return f"{measured}; fresh weights give {expected:.4g} %", try_
+            return "it is not that of an epoch from fresh weights, over its samples", try_, measured
     return None

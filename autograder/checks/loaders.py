@@ -35,7 +35,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
         "pin memory where the device is a GPU, and nowhere else: look at device.type",
     ),
     "persistent_workers": (
-        "workers that end with an epoch start again in the next; without workers it is an error",
+        "workers that do not persist start again in each epoch",
         "let workers persist where there are workers, and nowhere else",
     ),
 }
@@ -65,14 +65,19 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
         expected = epoch(pair.baseline, name)
         problem = differing(delivered, expected)
         if problem:
-            why = "some samples are left out or come twice, or batches have other samples together"
+            came, whole = delivered.samples(), expected.samples()
+            why = "every sample came once, but the batches have other sizes"
+            if set(came) - set(whole):
+                why = "some samples are not those of the data set: usually they are changed on the way"
+            elif missing := len(whole - came):
+                why = f"{missing} samples never came, and others came twice: the sampler replaces"
             if list(delivered.sizes) == list(expected.sizes[:-1]):
                 why = "the last batch, which is shorter, is left out"
                 try_ = "drop_last=False, as it is by default"
             elif list(delivered.sizes[:1]) != list(expected.sizes[:1]):
                 why = "the batches do not have the size that batch_size says"
                 try_ = "return a DataLoader that is made with the batch_size that is given"
-            elif not (came := delivered.samples()) - (whole := expected.samples()):
+            elif not came - whole and whole - came:
                 why = f"{whole.total() - came.total()} of {whole.total()} samples are left out"
                 try_ = WHOLE_SET
             return Failed(f"in the {name} epoch: {problem}", why, try_)
@@ -128,22 +133,21 @@ def drawn_afresh(dice: Observation, *, samples: int) -> Verdict:
             )
         if len(drawn) < samples:
             measured = (
-                f"{len(drawn)} different numbers of {source} in {samples} samples of two epochs"
+                f"{samples} samples of two epochs hold {len(drawn)} different numbers of {source}, "
+                f"and {samples} are right"
             )
             first = Epoch(commitments[: len(commitments) // 2], np.zeros(0)).samples()
             if len(first) < first.total():
                 why = (
-                    "workers start with the same random numbers: usually worker_init_fn "
-                    "sets the same seed in each"
+                    "samples of one epoch share their random numbers: usually worker_init_fn "
+                    "sets the same seed in each worker"
                 )
                 return Failed(
                     measured, why, "use no worker_init_fn, or one that sets a new seed in each"
                 )
-            why = (
-                "the second epoch has the numbers of the first: usually samples or a seed are kept"
-            )
+            why = "the second epoch has the numbers of the first: usually the same seed is set in each"
             return Failed(
-                measured, why, "keep no samples, and set no seed at the start of an epoch"
+                measured, why, "set no seed of your own where an epoch or a worker starts"
             )
     return Passed(f"{samples} different samples of each of {', '.join(dice.arrays)}")
 

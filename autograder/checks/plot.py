@@ -46,6 +46,7 @@ FIGURE = re.compile(r"\d{1,12}(\.\d+)?", re.ASCII)
 LETTER = re.compile(r"[^\W\d_]")
 CHUNKS = 10_000  # writers put 8 KiB or more of pixels into each
 
+LABELS = "the label of an axis, or the title, must say what a panel shows, and in which unit"
 TRIES: Hints = {
     "in one panel": "plt.subplots(1, 2), one panel for each quantity, and no twinx()",
     "are drawn": "draw each row in the panel: one line or bar for each version or name",
@@ -57,15 +58,18 @@ TRIES: Hints = {
     "no panel says which": "write the name of its row at each bar or line",
 }
 """What to try, by words of what is wrong with a figure."""
-SHOWS = "the figure must show each row under its own name, and each quantity in a panel of its own"
-SHOWN = {
-    "do not begin at 0": "bars must begin at 0: their lengths are compared",
-    "is not drawn as one bar": "each row must have a bar of its own",
-    "are in one panel": "each quantity must have a panel of its own",
-    "no panel shows": "each quantity must have a panel with the numbers of all rows",
+CAUSES: Hints = {
+    "in one panel": "two quantities share a panel, and each needs one of its own",
+    "are drawn": "the figure leaves out rows",
+    "no panel shows": "the figure does not show the numbers of the rows that are returned",
+    "does not say what it shows": LABELS,
+    "is drawn under the name": "usually names and values are in different orders",
+    "do not begin at 0": "the length of a bar shows its number only if it begins at 0",
+    "is not drawn as one bar": "each row needs a bar of its own",
+    "no panel says which": "the bars or lines do not have the names of their rows",
 }
-"""Why, by words of what is wrong with a figure; SHOWS where there are none."""
-LABELS = "the label of an axis, or the title, must say what a panel shows, and in which unit"
+"""The same: why."""
+SHOWS = "the figure must show each row under its own name, and each quantity in a panel of its own"
 BARS = "one bar per row, with its name and value, and set_ylabel with the unit"
 # What the label of a panel must match, by the unit.
 RATE = r"/|per|\bpro\b|s⁻¹|\^\{?-1"
@@ -164,8 +168,9 @@ def shows_the_rows(
         return Passed(measured)
     unlabelled = "does not say" in why
     words = f"; its axes say {labels}" if unlabelled and labels.strip("', ") else ""
-    shows = LABELS if unlabelled else hint_for(why, SHOWN) or SHOWS
-    return Failed(f"{file}: {why}{words}", shows, hint_for(why, TRIES) or try_)
+    return Failed(
+        f"{file}: {why}{words}", hint_for(why, CAUSES) or SHOWS, hint_for(why, TRIES) or try_
+    )
 
 
 def unshown(

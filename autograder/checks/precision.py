@@ -78,8 +78,9 @@ def dtypes_where_they_help(
         or "nothing computed"
     )
     if not set(products) <= set(dtypes):
-        why = "the model was not called: model(images), not model.forward(images)"
-        return Failed(measured, why, "outputs = model(images)")
+        missing = " and no ".join(kind for kind in products if kind not in dtypes)
+        why = "the model was not called as model(images); model.forward(images) skips its hooks"
+        return Failed(f"the grader saw no {missing}", why, "outputs = model(images)")
     within = f"forward pass and loss belong inside autocast; {try_}"
     for kinds, wanted, why in RULES:
         for kind in kinds:
@@ -156,7 +157,8 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     if math.isfinite(away) and apart[nearest] <= NEARER * away:
         return Passed(measured, evidence)
     if away < apart[nearest] / 20:
-        why = "that is FP32: autocast was not on; torch.cuda.amp.autocast switches itself off without a GPU"
+        why = "that is FP32: autocast was not on"
+        try_ = f"{try_}; torch.cuda.amp.autocast switches itself off without a GPU"
     elif rounded(losses, plain):
         why, try_ = f"{CUT}: the rounding of 16 bits cannot be seen in them", ROUNDED
     else:
@@ -168,7 +170,7 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
 
 UNSCALED = "backward of a loss that the given scaler did not scale"
 NEVER = (
-    "the given scaler is never used: the code calls another one, or none",
+    "the given scaler is never used",
     "call scale, step and update of the scaler that is given, and put no other one in its place",
 )
 
@@ -185,7 +187,7 @@ def scaler_in_order(events: Sequence[str], batches: int) -> Verdict:
     used = set(events) & {"scale", "unscale_", "step", "update"}
     why, try_ = _disorder(rest) if used else NEVER
     if steps and not rest and steps < batches:
-        why = "some batches have no step: they are skipped, or the loop ends early"
+        why = "some batches have no step"
         try_ = "train on every batch of the loader: let no continue, break or islice leave one out"
     elif steps and not rest:
         why, try_ = "some batch has two steps", "one scaler.step(optimizer) for each batch"
@@ -229,10 +231,11 @@ def overflow_skipped(run: Pair, within: float | None) -> Verdict:
         return Failed(bad, why, scaler)
     apart = f"update differs by {moved.error:.2%} from the run without that batch"
     measured = f"{apart}, scale {before:g} -> {shown(after)}"
+    halved = f"scale {before:g} -> {shown(after)}, and {before / 2:g} is right"
     problem = None
     if after is not None and 0 < after <= before / 4:
         why = "the scale was halved several times: the infinite gradients stayed for later steps"
-        problem = why, "optimizer.zero_grad() in each step, in AMP as well"
+        measured, problem = halved, (why, "optimizer.zero_grad() in each step, in AMP as well")
     elif taken < right:
         measured = f"{measured}, {many(taken, 'step')} instead of {right}"
         why = "batches besides the overflowing one have no step"
@@ -242,7 +245,7 @@ def overflow_skipped(run: Pair, within: float | None) -> Verdict:
         )
     elif not close(after, before / 2, 1e-6):
         why = "the scale was not halved once: scaler.update() did not see the overflow"
-        problem = why, scaler
+        measured, problem = halved, (why, scaler)
     if problem:
         return Failed(measured, *problem)
     if within is None:

@@ -125,7 +125,7 @@ def _order_problem(
         return f"row {alike + 1} is one row too many: {_some(names[alike:])}"
     if alike == len(names):
         return f"the table ends after row {alike}; missing: {_some(wanted[alike:])}"
-    came = f"row {alike + 1} is {_key(names[alike])}"
+    came = f"row {alike + 1} is {_key(names[alike]) or repr('')}"
     return f"{came}; expected from this row on, in that order: {_some(wanted[alike:])}"
 
 

@@ -20,6 +20,7 @@ from autograder.checks.hints import Causes, Hints, hinted
 from autograder.checks.table_form import parted
 from autograder.claims.questions import (
     CAUSES,
+    WRONG,
     Known,
     Question,
     Slips,
@@ -71,6 +72,7 @@ FILED: Hints = {
     "reason says why": "write null for reason, or for the answer that the profile does not give",
     "not a utilization": "take the share of the time of the steps, as perflab trace prints it",
     "is the largest": "name the cause that takes the largest share of the idle time",
+    "'; it must be a number": "write the number alone, without quotes or a unit",
     "' is missing": "add it, with null where the profile does not answer it",
     "the names are those": "take the names from the handout's other column: with a GPU, or without one",
     "of the other form": "take all names from one column: with a GPU, or without one",
@@ -170,6 +172,8 @@ class Answers:
                     kernel = "with kernels" if self._is_of_a_gpu(each[1]) else "without a kernel"
                     measured = f"the grader's made profile {number}, {kernel}"
                     figure, cause = parted(why)
+                    if " where [" in why:
+                        figure, cause = why.replace(" where [", ", and ["), WRONG
                     if cause:
                         measured, why = f"in {measured}: {figure}", cause
                     judged = Failed(measured, why, try_ or self.see)

@@ -18,7 +18,7 @@ PASSED = {  # what to try where a figure is not what passed
 def passed_over(passes: int, batches: int) -> dict[str, Any]:
     """Say which batches the model was not called for; nothing if it was for all."""
     if not passes:
-        why = "the model was not called: model.forward(images) skips what is hooked to it"
+        why = "the model was not called as model(images); model.forward(images) skips its hooks"
         return {"why": why, "try_": "outputs = model(images)"}
     if passes < batches:
         why = f"the model was called for {passes} of {batches} batches"
@@ -35,9 +35,11 @@ def not_handed_on(count: int, samples: int) -> Failed:
     return Failed(measured, why, "call step once for each batch, and go through the loader once")
 
 
-def not_passed(name: str, reported: float | None, passed: float) -> Failed:
+def not_passed(name: str, reported: float | None, passed: float, batches: int) -> Failed:
     """Fail an epoch_time, or a number of samples, that is not what passed."""
     why, try_ = UNUSUAL, PASSED[name]
     if close(reported, 1000 * passed, timing.EXACT):
         why, try_ = "it is in milliseconds", timing.IN_SECONDS
+    elif name == "samples" and reported == batches:
+        why = "batches are counted, and not samples"
     return Failed(f"{name} is {shown(reported)}, and {passed:.4g} is right", why, try_)

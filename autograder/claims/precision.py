@@ -89,6 +89,8 @@ class HalfPrecision:
             try_ = "torch.autocast(device.type) around the forward pass and the loss"
             losses = run.student.arrays["losses"]
             verdict = precision.rounded_as(losses, trusted["losses"], halves, try_=try_)
+            if isinstance(verdict, Failed) and not scaler:
+                verdict = replace(verdict, measured=f"without a scaler, {verdict.measured}")
             if isinstance(verdict, Failed) and sixteen_bits(run.student.arrays["weights"]):
                 return replace(verdict, why=precision.NARROW, try_=precision.FLOAT32)
             return verdict

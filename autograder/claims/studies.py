@@ -11,6 +11,7 @@ speeds.is_pictured("nets.png")                                  the figure hande
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -48,7 +49,7 @@ PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
 MISSHAPEN = "a row does not hold what the handout's table of columns says"
-IN_ORDER = "your code leaves out a row, or returns rows in another order than they must have"
+IN_ORDER = "your code returns a row that is not asked for"
 NO_ROWS = "your code returns an empty list, or nothing"
 DEVICE = "the column device must name the device that was measured"
 CHANGED = "one run of right code cannot write these rows"
@@ -119,13 +120,6 @@ def changed(problem: str, try_: str) -> Failed:
     return Failed(problem, *(table.indexed(problem) or (CHANGED, try_)))
 
 
-def _cause(odd: str, rows: Sequence[Row]) -> str:
-    """Say why rows have another form than the right ones."""
-    if not rows:
-        return NO_ROWS
-    return IN_ORDER if "in that order" in odd else MISSHAPEN
-
-
 class Study:
     """A function that measures, and what is claimed of its rows."""
 
@@ -147,6 +141,19 @@ class Study:
 
     def _expected(self, evidence: Any) -> Collection[Any] | None:
         return self._keys(evidence.baseline.values) if self._keys else None
+
+    def _cause(self, odd: str, rows: Sequence[Row], asked: Collection[Any]) -> str:
+        """Say why rows have another form than the right ones, which are *asked* for by their keys."""
+        if not rows or "in that order" not in odd:
+            return MISSHAPEN if rows else NO_ROWS
+        keys = self.form.names[: self.form.keys]
+        named = Counter(", ".join(shown_name(row.get(it)) for it in keys) for row in rows)
+        wanted = Counter(
+            ", ".join(map(shown_name, it if isinstance(it, tuple) else (it,))) for it in asked
+        )
+        if named == wanted:
+            return "your code returns the rows in another order"
+        return IN_ORDER if named - wanted else "your code leaves out a row"
 
     def is_measured(
         self,
@@ -171,7 +178,9 @@ class Study:
             form = self.form.shape_problem if loose else self.form.problem
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
             if odd := form(rows, self._expected(evidence)):
-                return Failed(odd, _cause(odd, rows), hint_for(odd, FORMS) or COLUMNS)
+                asked = self._expected(evidence) or self.form.rows or ()
+                cause = self._cause(odd, rows, asked)
+                return Failed(odd, cause, hint_for(odd, FORMS) or COLUMNS)
             if problem := rule(evidence, *others):
                 if isinstance(problem, str):
                     hint = hint_for(problem, USUAL) or try_

@@ -211,7 +211,7 @@ class TrainingLoop:
             lost = numerics.loss_problem(reported["loss"], listing, epoch, own, within)
             problem = lost or numerics.accuracy_problem(reported["accuracy"], epoch)
             loss, accuracy = (
-                "nan, inf or no number" if reported[it] is None else shown(reported[it])
+                "no finite number" if reported[it] is None else shown(reported[it])
                 for it in ("loss", "accuracy")
             )
             if problem:
@@ -318,7 +318,7 @@ class TrainingLoop:
             passed = {"epoch_time": script.total, "samples": samples}
             for name in figures:
                 if not close(reported[name], passed[name], timing.EXACT):
-                    return not_passed(name, reported[name], passed[name])
+                    return not_passed(name, reported[name], passed[name], len(trusted["sizes"]))
             return verdict
 
         named = ("throughput", "data_wait", *figures)

@@ -114,7 +114,7 @@ OPTIONS = {
     ),
     "leave": (
         made(3, persistent_workers=False),
-        "persistent_workers is False, and True is right; workers that end",
+        "persistent_workers is False, and True is right; workers that do not persist",
     ),
 }
 
@@ -179,7 +179,11 @@ def test_the_order_is_the_seeds(epochs, kind, words):
 DRAWN = {
     "right": (STORED, Passed, "12 different samples of each of torch"),
     "one less": (STORED[:-1], Failed, "11 samples of 12"),
-    "one again": ([*STORED[:-1], 0], Failed, "11 different numbers of torch in 12 samples"),
+    "one again": (
+        [*STORED[:-1], 0],
+        Failed,
+        "12 samples of two epochs hold 11 different numbers of torch, and 12 are right",
+    ),
 }
 
 

@@ -83,8 +83,8 @@ def test_nothing_seen_is_no_pass():
 
     assert (
         Failed(
-            "nothing computed",
-            "the model was not called: model(images), not model.forward(images)",
+            "the grader saw no convolution and no matrix product",
+            "the model was not called as model(images); model.forward(images) skips its hooks",
             "outputs = model(images)",
         )
         == verdict

@@ -43,13 +43,13 @@ KINDS = {
     "a name of nothing": ({**WITHOUT, "top_operators": ["a", "b", ""]}, "top_operators is ['a', 'b', '']; it must be a list of 3 names"),
 }  # fmt: skip
 BANDS = {
-    "another band": ("high", 61.0, "gpu_utilization_band is 'high', but for a utilization of 61 % it should be 'medium'"),
-    "a list": ([], 61.0, "gpu_utilization_band is [], but for a utilization of 61 % it should be 'medium'"),
+    "another band": ("high", 61.0, "gpu_utilization_band is 'high': gpu_utilization_percent is 61 ('medium' is right)"),
+    "a list": ([], 61.0, "gpu_utilization_band is []: gpu_utilization_percent is 61 ('medium' is right)"),
     "high at the limit": ("high", 80.0, ""),
     "medium at the limit": ("medium", 80.0, ""),
     "low at the limit": ("low", 50, ""),
-    "high below it": ("high", 79.9, "gpu_utilization_band is 'high', but for a utilization of 79.9 % it should be 'medium'"),
-    "medium above it": ("medium", 80.1, "gpu_utilization_band is 'medium', but for a utilization of 80.1 % it should be 'high'"),
+    "high below it": ("high", 79.9, "gpu_utilization_band is 'high': gpu_utilization_percent is 79.9 ('medium' is right)"),
+    "medium above it": ("medium", 80.1, "gpu_utilization_band is 'medium': gpu_utilization_percent is 80.1 ('high' is right)"),
 }  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_a_band_follows_from_its_number(band, percents, problem):
 
 
 def test_a_band_of_nothing_is_none():
-    assert "for a utilization of None % it should be None" in four.form_problem(
+    assert "gpu_utilization_percent is None (None is right)" in four.form_problem(
         {**WITHOUT, "gpu_utilization_band": "n/a"}
     )
 

@@ -238,7 +238,7 @@ CLIP = {
 def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, str]:
     """Say how gradients were clipped in a mode whose weights moved otherwise."""
     if mode == "amp" and moved.ratio < 0.1:
-        why = "clipping came before unscale_, or without it"
+        why = "the gradients that were clipped were still scaled"
         if moved.ratio * SCALE > 1.5:
             why = "backward ran on the loss itself and not on scaler.scale(loss)"
         return why, CLIP[mode]
@@ -249,13 +249,11 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
         why = f"{CLIPPED[mode]} moves twice as far: each step is taken twice"
         return why, "call step(optimizer) once for each batch"
     if moved.ratio > 1.5 and same_direction:
-        why = (
-            "the norm of all gradients was not clipped to max_grad_norm: usually clip_grad_norm_ "
-            "is missing or comes too late, or clip_grad_value_ stands in its place"
-        )
-        return why, CLIP[mode]
+        return f"{CLIPPED[mode]}: the step was taken with gradients that are not clipped", CLIP[
+            mode
+        ]
     if moved.ratio > 1.5:
-        why = "each gradient, or each of its values, was clipped by itself"
+        why = "gradients were clipped one by one, and not by the norm of all"
         return why, "one clip_grad_norm_ of all model.parameters(): all get one factor"
     why = f"{CLIPPED[mode]} moves in a different direction"
     return why, f"the same steps as in the plain loop, but clipped: {CLIP[mode]}"
@@ -278,12 +276,13 @@ full.keeps_an_honest_clock()
 # --- what is judged: the comparison
 
 
-def _made_up(comparison: Pair) -> tuple[str, str] | None:
+def _made_up(comparison: Pair) -> tuple[str, str, str] | None:
     """Say that the rows cannot have been measured at all; compares_both looks closer."""
     if any(training["steps"] for training in comparison.student.values["trainings"]):
         return None
     why = "nothing was trained: the rows are made up"
-    return why, "train with what make_training returns, and write what you measured"
+    try_ = "train with what make_training returns, and write what you measured"
+    return why, try_, "no optimizer of make_training took a step"
 
 
 SLIPS = {
@@ -310,9 +309,9 @@ def _measured(comparison: Pair, device: Device) -> str | tuple[str, ...] | None:
     if slow:
         return slow, hint_for(slow, SLIPS) or RATE
     if mixed_up := compare.training_problem(trainings, batches):
-        return *mixed_up, "right times, but not the right trainings"
+        return mixed_up
     if wrong := compare.accuracy_problem(rows, samples, accuracy):
-        return "it must be in percent, of an epoch from fresh weights", wrong[1], wrong[0]
+        return wrong
     return machine and (MISSHAPEN, hint_for(machine, USUAL), machine)
 
 

@@ -78,7 +78,8 @@ def cifar10(student: Student, rig: Rig) -> Answer:
             if rig.side == "student"
             else expected(rig, size)
         )
-        answers.add("the set that is read", asked.other or "right")
+        read = asked.sets or rig.side != "student"
+        answers.add("the set that is read", asked.other or ("right" if read else "not CIFAR10"))
         for index in range(SHOWN):
             image, label = dataset[index]
             answers.add(f"class of picture {index}", rig.tensor([int(label)]))
@@ -96,10 +97,7 @@ SOURCE = record(
 )
 HALF_A_DOWNLOAD = RuntimeError("File not found or corrupted.")  # torchvision's own words
 ONLINE, OFFLINE, CORRUPTED = "with a network", "without a network", "with half a download"
-CATCH = (
-    "usually not both OSError and RuntimeError are caught",
-    'for "auto", catch both, and return Pictures(transform=...)',
-)
+CATCH = 'for "auto", catch OSError and RuntimeError, and return Pictures(transform=...)'
 ASKED = (  # make_data(...), what there is of the internet, what comes; why other data comes, and what to try
     (
         "auto",
@@ -108,8 +106,8 @@ ASKED = (  # make_data(...), what there is of the internet, what comes; why othe
         "usually download=True is missing",
         "CIFAR10(root=folder, train=True, download=True, ...)",
     ),
-    ("auto", OFFLINE, "synthetic", *CATCH),
-    ("auto", CORRUPTED, "synthetic", *CATCH),
+    ("auto", OFFLINE, "synthetic", "your code does not catch this error, an OSError", CATCH),
+    ("auto", CORRUPTED, "synthetic", "your code does not catch this error, a RuntimeError", CATCH),
     (
         "cifar10",
         OFFLINE,
@@ -231,7 +229,8 @@ def augments(transformed: Pair) -> Verdict:
     widths = np.abs(steep)
     spread = float(np.std(widths) / max(np.mean(widths), 1e-9))
     if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
-        why = "RandomHorizontalFlip() is missing, or its p is not 0.5"
+        why = "usually the p of RandomHorizontalFlip() is not 0.5"
+        why = why if mirrored else "usually RandomHorizontalFlip() is missing"
         measured = f"{mirrored} of {DRAWS} pictures are mirrored, and about half is right"
         return Failed(measured, why, "transforms.RandomHorizontalFlip()")
     if spread < 0.1:
@@ -246,8 +245,8 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
     """make_data("cifar10") returns the training pictures and classes of torchvision's CIFAR10, transformed."""
     why = {
         "the set": "your code must read the training set of CIFAR10",
-        "class of": "usually your code returns another data set, or changes classes or their order",
-        "picture": "CIFAR10 gets no make_transforms(image_size), or the order of samples changes",
+        "class of": "your code changes the classes of CIFAR10 or the order of its samples",
+        "picture": "CIFAR10 does not get make_transforms(image_size) as transform",
     }
     try_ = (
         "datasets.CIFAR10(root=folder, train=True, "
@@ -283,7 +282,10 @@ def falls_back(sources: Pair) -> Verdict:
         if expected == "synthetic" and (came["length"], came["shape"]) != (pictures, [3, 24, 24]):
             measured += f": {many(came['length'], 'picture')} of shape {tuple(came['shape'])}"
             measured += f", and {pictures:,} of shape (3, 24, 24) are right"
-            why = "Pictures gets another number of samples, or not make_transforms(image_size)"
+            if came["length"] != pictures:
+                why = "Pictures gets another number of samples than it has by default"
+                return Failed(measured, why, "Pictures(transform=...), without a number")
+            why = "Pictures does not get the transform make_transforms(image_size)"
             try_ = "fix normalises first if it fails; then "
             return Failed(measured, why, f"{try_}Pictures(transform=make_transforms(image_size))")
     return Passed(f"the right data in {len(ASKED)} cases")

@@ -73,7 +73,7 @@ def builds_resnet18(fresh_models: Pair) -> Verdict:
     if random := observed["random"]:
         measured = f"the model has {many(random, 'dropout layer')}, but ResNet-18 has none"
         return Failed(measured, "your code adds a layer", BUILD)
-    why = "your code does not build torchvision's ResNet-18, or fc has the wrong size"
+    why = "your model is not torchvision's ResNet-18 with a new fc alone"
     return outputs.same(fresh_models, 1e-4, why=why, try_=BUILD)
 
 

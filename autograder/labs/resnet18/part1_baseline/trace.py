@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.checks.table_form import told_wrong
 from autograder.claims.answers import Answers, Question, Slips, Values, percent
-from autograder.claims.studies import CHANGED
 from autograder.lab import Failed, Passed, Verdict
 from autograder.labs.resnet18.part1_baseline.part import PASSED_OVER, RANGES, RECORDED, Rig, part
 from autograder.traces import Trace
@@ -23,7 +23,7 @@ ADDED = "the durations of the steps were added up, but the time between steps co
 LEFT_OUT = "a wait that ends after the last step was left out, but part of it is inside the window"
 INSIDE = "only copies inside the window were counted, but the whole trace counts"
 WHOLE = "the window is the whole recording, but it should be the steps"
-NO_WAIT = "no wait was found: after enumerate(DataLoader) names differ with the loader"
+NO_WAIT = "no wait was found: what follows enumerate(DataLoader) in a name depends on the loader"
 OUTSIDE = "waits outside the steps were counted too"
 SUMMED = "overlapping kernels were counted twice"
 SET_BACK = "where a kernel ends inside of a longer one, time was counted twice"
@@ -44,8 +44,9 @@ def wrong_band(answers: Values) -> str:
         bands = [_band(percents + lost) for lost in (-ROUNDED, ROUNDED)]
     if band in bands:
         return ""
-    utilization = f"a utilization of {shown(percents)} %"
-    return f"gpu_utilization_band is {band!r}, but for {utilization} it should be {bands[-1]!r}"
+    told = f"gpu_utilization_band is {shown(band)}"
+    cause = f"gpu_utilization_percent is {shown(percents)}"
+    return told_wrong(told, cause, f"{bands[-1]!r} is right")
 
 
 def _band(percents: float) -> str:
@@ -133,7 +134,12 @@ questions.knows(
     "finds_the_top_operators",
     "analyse_trace names the three operators with the most own time.",
     "top",
-    try_="own_times(events).most_common(3), where events is all of load_events(file)",
+    hints={
+        "top_operators is [": (
+            "these are not the three with the most own time in the whole trace",
+            "own_times(events).most_common(3), where events is all of load_events(file)",
+        ),
+    },
 )
 
 
@@ -146,7 +152,8 @@ def trace_is_whole(baseline_trace: Trace) -> Verdict:
     try_ = "fix the checks of profile_training first if one fails; then run part1_baseline.py again"
     if not why:
         return Passed(measured, evidence)
-    return Failed(f"{baseline_trace.file}: {why}", CHANGED, try_, evidence)
+    cause = "profile_training does not write this trace when it is right"
+    return Failed(f"{baseline_trace.file}: {why}", cause, try_, evidence)
 
 
 questions.fits(

@@ -27,6 +27,7 @@ from autograder.traces.words import many
 
 BATCHES = PASSED_OVER + RECORDED
 FILE = part.artefacts["baseline_trace"]
+CALLS = {"forward": "model(images)", "loss": "criterion(...)", "backward": "backward()"}
 RANGE_OF = {
     "forward": "forward",
     "loss": "forward",
@@ -36,6 +37,10 @@ RANGE_OF = {
 
 BYTES = 16 * 1024 * 1024  # of a trace
 SCHEDULE = "schedule(wait=1, warmup=1, active=10, repeat=1), and prof.step() after each batch"
+END = "call prof.step() at the end of each batch, the last one too"
+EXPORT = f"prof.export_chrome_trace(str(Path(folder) / '{FILE}'))"
+ISLICE = f"for images, labels in islice(loader, {BATCHES})"
+LOOP = "model.train(), then zero_grad, forward, loss, backward, step for each batch"
 CLOCK = 'see "An honest clock" in the part 1 handout'
 
 
@@ -54,6 +59,7 @@ TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
     values={
         "ran": list_of(record(work=TEXT, ranges=list_of(TEXT), count=INTEGER)),
         "still": BOOLEAN,
+        "trains": BOOLEAN,
         "taken": INTEGER,
         "returned": TEXT,
     },
@@ -73,6 +79,7 @@ def profiled(student: Student, rig: Rig) -> Answer:
     return {
         "ran": ranges.values(),
         "still": bool(ranges.running) or rig.profiles.profiling(),
+        "trains": window.model.training,
         "taken": len(taken),
         "returned": "" if hasattr(returned, "key_averages") else kind,
         "start": start,
@@ -99,48 +106,63 @@ loop.waits_rarely()
 def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     """profile_training trains on the first 12 batches, one step each, and on no more."""
     taken = profiled.student.values["taken"]
-    why = "usually model.train(), zero_grad() or a step is missing"
-    try_ = "model.train(), then zero_grad, forward, loss, backward, step for each batch"
-    verdict = numerics.same_update(profiled, UPDATE, why=why, try_=try_)
-    if isinstance(verdict, Passed) or taken in (BATCHES, BATCHES + 1):  # one more tells the end
+    verdict = numerics.same_update(profiled, UPDATE, why=_mistrained(profiled), try_=LOOP)
+    if isinstance(verdict, Passed) or taken in (BATCHES, BATCHES + 1):  # one more tells the END
         return verdict
     measured = f"{many(taken, 'batch', 'batches')} came out of the loader, not the first {BATCHES}"
-    why = f"the loop ends before batch {BATCHES}, or repeats a batch"
-    if taken > BATCHES:
-        why = f"the loop goes on after batch {BATCHES}"
-    return Failed(measured, why, f"for images, labels in islice(loader, {BATCHES})")
+    why = f"the loop goes on after batch {BATCHES}"
+    if taken < BATCHES:
+        steps = _counts(profiled)["optimizer.step()"]
+        why = f"your code repeats a batch: it takes {steps} steps"
+        why = why if steps >= BATCHES else f"the loop ends before batch {BATCHES}"
+    return Failed(measured, why, ISLICE)
+
+
+def _counts(profiled: Pair) -> Counter[str]:
+    """Return how often each kind of work ran."""
+    counts = Counter[str]()
+    for span in profiled.student.values["ran"]:
+        counts[span["work"]] += span["count"]
+    return counts
+
+
+def _mistrained(profiled: Pair) -> str:
+    """Say why twelve batches moved the weights otherwise."""
+    steps = _counts(profiled)["optimizer.step()"]
+    if not profiled.student.values["trains"]:
+        return "the model is in eval() afterwards: usually model.train() is missing"
+    if steps != BATCHES:
+        return f"optimizer.step() was called {many(steps, 'time')} in {BATCHES} batches"
+    return "usually zero_grad() is missing, so gradients of earlier batches are left"
 
 
 @part.check(basis="report")
 def follows_the_schedule(profiled: Pair) -> Verdict:
     """profile_training writes a trace of batches 2 to 11, each a ProfilerStep, and stops the profiler."""
     observed = profiled.student.values
-    counts = Counter[str]()
-    for span in observed["ran"]:
-        counts[span["work"]] += span["count"]
+    counts = _counts(profiled)
     data = profiled.student.arrays["trace"].tobytes()
     steps, early = counts["prof.step"], counts[profile.EARLY]
     called = f"prof.step() was called {many(steps, 'time')} in {BATCHES} batches"
-    end = "call prof.step() at the end of each batch, the last one too"
     nowhere, odd = f"no {FILE} in folder", _misrecorded(data)
     problems = (
         (
             not data and steps + early < BATCHES - 1,
             nowhere,
             f"{called}: ten steps were never complete",
-            end,
+            END,
         ),
         (
             not data,
             nowhere,
             "your code exports it under a different folder or name, or not at all",
-            f"prof.export_chrome_trace(str(Path(folder) / '{FILE}'))",
+            EXPORT,
         ),
         (
             early,
             "prof.step() was called before a batch was trained on",
             "your code calls prof.step() before the work of a batch",
-            end,
+            END,
         ),
         (
             observed["still"],
@@ -163,10 +185,9 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
         (
             odd,
             f"{FILE}: {odd}",
-            "usually the schedule does not record ten batches, or a second cycle overwrites them",
-            SCHEDULE,
+            *_unrecorded(odd, observed["taken"], steps),
         ),
-        (steps < BATCHES, called, "your code does not call it after each batch", end),
+        (steps < BATCHES, called, "your code does not call it after each batch", END),
         (
             not counts[profile.WARM_UP],
             "no batch was warm-up",
@@ -176,6 +197,29 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     )
     found = (Failed(measured, why, try_) for wrong, measured, why, try_ in problems if wrong)
     return next(found, Passed("steps 2 to 11"))
+
+
+def _unrecorded(odd: str, taken: int, steps: int) -> tuple[str, str]:
+    """Say why a trace holds other than ten steps."""
+    again = f"prof.step() was called {steps} times: usually a second cycle overwrites the ten steps"
+    causes = (
+        (not odd.startswith("it holds"), "it is no trace of torch.profiler", EXPORT),
+        ("wait for" in odd, "your loop takes no batch from the loader while it records", ISLICE),
+        (taken < BATCHES, f"the loop takes {many(taken, 'batch', 'batches')} alone", ISLICE),
+        (
+            "holds 0 steps" in odd and steps,
+            "usually the profiler has no schedule, so it writes no ProfilerStep",
+            SCHEDULE,
+        ),
+        (
+            steps < BATCHES,
+            f"prof.step() was called {many(steps, 'time')} in {BATCHES} batches",
+            END,
+        ),
+        (steps > BATCHES, again, f"{ISLICE}, and repeat=1 in the schedule"),
+        (True, "usually active is not 10 in your schedule", SCHEDULE),
+    )
+    return next((why, try_) for holds, why, try_ in causes if holds)
 
 
 def _misrecorded(data: bytes) -> str:
@@ -195,14 +239,17 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
         if inside < max(times, RECORDED):
             opened = {other for span in spans for other in span["ranges"]}
             others = [other for other in RANGES if other in opened - {name}]
-            measured = f"{work} ran {times} times, {inside} of them inside '{name}'"
+            call = CALLS.get(work, work)
+            measured = f"{call} ran {times} times, {inside} of them inside '{name}'"
             why = f"'{name}' is not around this work in each of the {BATCHES} batches"
-            try_ = f'with record_function("{name}"): around {work}'
+            try_ = f'with record_function("{name}"): around {call}'
             if name in opened and others:
-                measured = f"{measured} alone, the others inside '{others[0]}' as well"
+                both = sum(span["count"] for span in spans if others[0] in span["ranges"])
+                rest = f"{both} of them inside '{others[0]}' as well"
+                measured = f"{call} ran {times} times, {rest}"
                 why = f"the ranges '{name}' and '{others[0]}' are open at once"
                 try_ = f"end the range '{others[0]}' before '{name}' begins"
             elif name not in opened:
-                why = f"no range with this name is open while {work} runs"
+                why = f"no range with this name is open while {call} runs"
             return Failed(measured, why, try_)
     return Passed(f"{', '.join(RANGE_OF)}: each in its range")

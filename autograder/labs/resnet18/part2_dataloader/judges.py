@@ -63,7 +63,7 @@ APART = 0.5  # seconds: so far is the epoch of any number of workers from that o
 COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
 LEAST = 1e-9  # seconds
 FASTER = 0.9  # of a wait: in the epochs after the second
-LATER = "it is of a later epoch than the second, or of the best of several"
+LATER = "it is of an epoch after the second"
 FEWEST = 3  # rows of a sweep that is handed in
 
 

@@ -59,13 +59,16 @@ TrainingLoop(part, "measure_loading", measured).keeps_an_honest_clock(
 @part.check(basis="report")
 def moves_without_waiting(moves: Observation) -> Verdict:
     """Batches are moved to the device with non_blocking=True."""
-    devices = set(moves.values["devices"])
+    noted = moves.values["devices"]
+    devices = set(noted)
     if devices == {"meta"}:
         return loaders.copied(moves.values["moved"], moves.values["waited"])
     if not devices:
         why = "your code does not hand batches to step"
         return Failed("step was never called", why, "step(images, labels) for each batch")
-    where = ", ".join(sorted(devices))
-    why = "images, labels or both are not moved to the argument device"
+    each = {"images": sorted({*noted[::2]}), "labels": sorted({*noted[1::2]})}
+    where = " and ".join(f"{name} on {', '.join(it)}" for name, it in each.items())
+    stayed = " and ".join(name for name, it in each.items() if it != ["meta"])
+    why = f"{stayed} are not moved to the argument device"
     try_ = "move images and labels by .to(device, non_blocking=True)"
-    return Failed(f"step got tensors on: {where}, and only meta is right", why, try_)
+    return Failed(f"for the device meta, step got {where}", why, try_)

@@ -47,6 +47,7 @@ PINS = (
     "pin_memory must follow the device",
     'pin_memory=device.type == "cuda" in the last two rows',
 )
+NO_RATIO = "speedup does not follow from the throughputs of the rows"
 COLUMNS = "fix honest_throughput first; then follow the handout's table of columns"
 TAKEN = {
     "pass num_workers on": "make_loader(num_workers=number) for each number",
@@ -237,8 +238,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     places = [[row["num_workers"] for row in rows].index(judges.fastest(rows)) for rows in asked]
     if chosen == places:
         why = "your code returns the index of the row, not its num_workers"
-        right = judges.fastest(asked[0])
-        return Failed(f"{shown(chosen[0])} for the first sweep, and {right} is right", why, BEST)
+        return Failed(_choice_problem(chosen[0], asked[0])[0], why, BEST)
     return each(chosen, asked, _choice_problem, BEST, f"{len(asked)} sweeps")
 
 
@@ -253,8 +253,10 @@ NEARLY = 0.98  # of the highest throughput
 
 def _choice_problem(choice: float | None, rows: Sequence[Row]) -> tuple[str, str]:
     right = judges.fastest(rows)
-    rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
-    measured = f"returned {shown(choice)}, expected {right} (workers: samples/s are {rates})"
+    rates = ", ".join(
+        f"{row['throughput']:.4g} with {row['num_workers']:g} workers" for row in rows
+    )
+    measured = f"returned {shown(choice)}, expected {right} (samples/s: {rates})"
     return measured, "" if choice == right else _not_best(rows, choice)
 
 
@@ -286,7 +288,7 @@ def _compared(comparison: Pair, device: Device) -> str | tuple[str, ...]:
         if why := form.problem(rows) or samples_problem(rows, judges.SAME):
             return MISSHAPEN, COLUMNS, why
     if why := form.ratio_problem(rows):
-        return MISSHAPEN, COLUMNS, why
+        return NO_RATIO, "divide each row's throughput by the first row's", why
     if why := _device_problem(comparison):
         return why
     why = judges.made_problem(observed["made"], pins=2 if device.kind == "cuda" else 0)
