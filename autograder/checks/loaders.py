@@ -67,10 +67,6 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
         if problem:
             came, whole = delivered.samples(), expected.samples()
             why = "every sample came once, but the batches have other sizes"
-            if set(came) - set(whole):
-                why = "some samples are not those of the data set: usually they are changed on the way"
-            elif missing := len(whole - came):
-                why = f"{missing} samples never came, and others came twice: the sampler replaces"
             if list(delivered.sizes) == list(expected.sizes[:-1]):
                 why = "the last batch, which is shorter, is left out"
                 try_ = "drop_last=False, as it is by default"
@@ -80,6 +76,11 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
             elif not came - whole and whole - came:
                 why = f"{whole.total() - came.total()} of {whole.total()} samples are left out"
                 try_ = WHOLE_SET
+            elif set(came) - set(whole):
+                why = "some samples are not those of the data set: usually they are changed on the way"
+            elif missing := len(whole - came):
+                problem = f"{missing} of {whole.total()} samples never came, and others came twice"
+                why = "usually the sampler draws with replacement"
             return Failed(f"in the {name} epoch: {problem}", why, try_)
     return Passed(f"{expected.samples().total()} samples in each of two epochs")
 
@@ -145,7 +146,7 @@ def drawn_afresh(dice: Observation, *, samples: int) -> Verdict:
                 return Failed(
                     measured, why, "use no worker_init_fn, or one that sets a new seed in each"
                 )
-            why = "the second epoch has the numbers of the first: usually the same seed is set in each"
+            why = "the second epoch has the numbers of the first: usually each begins with the same seed"
             return Failed(
                 measured, why, "set no seed of your own where an epoch or a worker starts"
             )
