@@ -94,11 +94,11 @@ def training_problem(
     whole = [it for it in trainings if it["full"] + it["half"] >= batches]
     if len(whole) > sum(map(len, epochs.values())) and not all(epochs.values()):
         why = "your code measures a model that was trained before, usually by the warm-up"
-        none = " and none in ".join(MODES[mode == "half"] for mode in epochs if not epochs[mode])
+        none = " or in ".join(MODES[mode == "half"] for mode in epochs if not epochs[mode])
         return (
             why,
             "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP",
-            f"no epoch in {none} began with fresh weights",
+            f"no fresh model was trained for exactly one epoch in {none}",
         )
     warm = {
         i for i, it in enumerate(trainings) if not any(it in epoch for epoch in epochs.values())

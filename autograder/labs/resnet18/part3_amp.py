@@ -249,9 +249,7 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
         why = f"{CLIPPED[mode]} moves twice as far: each step is taken twice"
         return why, "call step(optimizer) once for each batch"
     if moved.ratio > 1.5 and same_direction:
-        return f"{CLIPPED[mode]}: the step was taken with gradients that are not clipped", CLIP[
-            mode
-        ]
+        return "the step was taken with gradients whose norm was not clipped", CLIP[mode]
     if moved.ratio > 1.5:
         why = "gradients were clipped one by one, and not by the norm of all"
         return why, "one clip_grad_norm_ of all model.parameters(): all get one factor"
