@@ -101,10 +101,10 @@ def timed(function=None, *, synchronize=None):
 
 
 def profile_calls(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
-    """Return function(*args, **kwargs) and a row for each function that ran, the one with the most own time first.
+    """Return function(*args, **kwargs) and a row for each entry of the profile, the one with the most own time first.
 
     A row: function (its name), calls, own_seconds (without those it called), seconds (with them).
-    Whatever happens, nothing is being profiled afterwards.
+    Whatever happens, its profiler is off afterwards.
     """
     # TODO: cProfile.Profile(time.perf_counter), and pstats.Stats(profile).stats afterwards.
     # YOUR CODE HERE
@@ -114,8 +114,8 @@ def profile_calls(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]
 def time_lines(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
     """Return function(*args, **kwargs) and a row for each of its lines that ran at least once, sorted by line number.
 
-    A row: line (its number in the file), hits, seconds (until the next line began, with the functions it called). If
-    the function calls itself, the lines of all its calls share one clock.
+    A row: line (its number in the file), hits, seconds (until the next line began, with the functions it called). The
+    function does not call itself.
     Other functions are not traced, and a trace that was on before goes on afterwards, whatever happens.
     """
     # TODO: sys.settrace gets a function that is called when a function is entered, and returns one for its lines.

@@ -1,4 +1,4 @@
-"""Part 6 before the work: it takes every option and applies none of them; one plain loop in FP32.
+"""Part 6 before the work: it takes every option and switches no optimization on; one plain loop in FP32.
 
 Yours is compared with it: whatever is switched on, it has to train as this does.
 """
