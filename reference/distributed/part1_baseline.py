@@ -100,6 +100,7 @@ def own_times(operators) -> dict[str, float]:
     those names out in `summarise`.
     """
     # TODO: the last helper. Of two with the same start, the longer one surrounds the other.
+    # (The grader draws no two of a thread with the same start and the same duration.)
     ### BEGIN SOLUTION
     own: dict[str, float] = defaultdict(float)
     opened = defaultdict(list)  # the operators around the next one, by thread

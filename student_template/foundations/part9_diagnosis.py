@@ -55,7 +55,10 @@ def plan(step, fixes) -> list[dict[str, Any]]:
 
 # %%
 def visible_gpus(value, count) -> list[int]:
-    """Return which of `count` GPUs a program sees under CUDA_VISIBLE_DEVICES=value, in its order; None is unset."""
+    """Return which of `count` GPUs a program sees under CUDA_VISIBLE_DEVICES=value, in its order.
+
+    Where the variable is not set, value is None, and the program sees all.
+    """
     # TODO: the first invalid entry ends the list; a number that comes twice leaves nothing at all.
     # YOUR CODE HERE
     raise NotImplementedError()
