@@ -50,9 +50,8 @@ class Compiler:
         from torch._dynamo.backends.common import aot_autograd
         from torch._dynamo.utils import counters
 
-        vars(inductor)["compile_fx"] = (
-            _eager  # what is compiled by another backend would take minutes, and is not noted
-        )
+        # What is compiled by the default backend would take minutes: it is counted and not compiled.
+        vars(inductor)["compile_fx"] = self._by_default
         torch._dynamo.reset()
         counters.clear()
         self._breaks = counters["graph_break"]
@@ -73,6 +72,7 @@ class Compiler:
         """Begin to note anew; what was compiled stays."""
         self._built: list[dict[str, Any]] = []
         self._runs: Counter[str] = Counter()
+        self._defaults = 0
         self._parameters = 0
         self.operations = 0  # of all graphs that were captured
         self.names: set[str] = set()  # of what they call
@@ -95,12 +95,17 @@ class Compiler:
             "built": self._built[:MOST],
             "runs": {kind: self._runs[kind] for kind in KINDS},
             "parameters": self._parameters,
+            "defaults": self._defaults,
             "breaks": [
                 text(words.strip().splitlines()[0])
                 for words in list(self._breaks)[:8]
                 if words.strip()
             ],
         }
+
+    def _by_default(self, graph: Any, *_: Any, **__: Any) -> Any:
+        self._defaults += 1
+        return graph.forward
 
     def _builder(self, kind: str) -> Callable[[Any, Any], Any]:
         from torch._functorch._aot_autograd.utils import make_boxed_func
@@ -133,10 +138,6 @@ class Compiler:
         if kind != "inference" and most > self._room * (2 if kind == "forward" else 1):
             why = f"in this test {most} samples do not fit (compiled {kind} pass)"
             raise torch.OutOfMemoryError(f"CUDA out of memory: {why}")
-
-
-def _eager(graph: Any, *_: Any, **__: Any) -> Any:
-    return graph.forward
 
 
 def register(compiler: Compiler) -> str:

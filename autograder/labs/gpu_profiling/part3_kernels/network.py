@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from autograder.checks import outputs
 from autograder.checks.hints import hinted
+from autograder.checks.numerics import Array
 from autograder.claims.graphs import Compiled
 from autograder.lab import (
+    CASES,
     INTEGER,
+    NUMBER,
     NUMBERS,
     TEXT,
     Answer,
@@ -18,6 +24,7 @@ from autograder.lab import (
     Student,
     Verdict,
     list_of,
+    map_of,
 )
 from autograder.labs.gpu_profiling.part3_kernels.part import Rig, part
 from autograder.model import verdict
@@ -29,9 +36,11 @@ LESS = 0.95
 WRONG = 'see "What usually goes wrong" in the part 3 handout'
 
 
-def mapped(student: Student, rig: Rig, width: int) -> tuple[Any, list[tuple[str, Any]]]:
+def mapped(
+    student: Student, rig: Rig, width: int, simple: Any = None
+) -> tuple[Any, list[tuple[str, Any]]]:
     """Return the student's net with mapped weights, and (SimpleNet's name, parameter) in SimpleNet's order."""
-    simple = rig.matched.simple_net(width)
+    simple = simple or rig.matched.simple_net(width)
     state = dict(simple.state_dict())
     renamed = student.map_weights(dict(state))
     net = student.OptimizedNet(width).to(rig.device)
@@ -48,17 +57,25 @@ def holder(net: Any, tensor: Any) -> Any:
     return None
 
 
-@part.outputs
+@part.probe(
+    pair=True,
+    values={**CASES, "held": list_of(TEXT), "mistaken": map_of(list_of(NUMBER))},
+    arrays=NUMBERS,
+)
 def network(student: Student, rig: Rig) -> Answer:
     """Outputs and gradients at several sizes, in train() and eval(), on one image and on several."""
-    answers = rig.answers()
+    answers, held, mistaken = rig.answers(), list[str](), dict[str, list[float]]()
     for width, batch, side, mode, wanted in (
         (WIDTHS[0], 1, 16, "train", True),
         (WIDTHS[1], 3, 25, "eval", True),
         (2, 5, 16, "eval", False),  # images as a loader gives them
     ):
-        net, weights = mapped(student, rig, width)
+        simple = rig.matched.simple_net(width)
+        net, weights = mapped(student, rig, width, simple)
+        held += [name for name, parameter in weights if parameter is not None]
         images = rig.tensor(rig.random.normal(size=(batch, 3, side, side))).requires_grad_(wanted)
+        if rig.side != "student" and not mistaken:
+            mistaken = rig.without_relus(simple, images)
         before = images.detach().clone()
         output = net.train(mode == "train")(images)
         case = f"images ({batch}, 3, {side}, {side}), width {width}"
@@ -69,7 +86,7 @@ def network(student: Student, rig: Rig) -> Answer:
             answers.add(f"gradient of {name}, {case}", getattr(parameter, "grad", None))
         if wanted:
             answers.add(f"gradient of the images, {case}", images.grad)
-    return answers.values()
+    return {**answers.values(), "held": sorted(set(held)), "mistaken": mistaken}
 
 
 @part.probe(values={"gone": list_of(TEXT), "changed": list_of(TEXT)})
@@ -93,9 +110,13 @@ def traffic(student: Student, rig: Rig) -> Answer:
 
 
 CONVOLUTIONS = 3
+LOST = (
+    "no parameter of OptimizedNet holds this weight as it is: map_weights changes it",
+    "give each tensor, unchanged, the name of the same layer in OptimizedNet",
+)
 UNUSED = (
-    "no parameter that forward uses holds this weight: usually map_weights renames or changes it",
-    "give each tensor of SimpleNet the name of the same layer in OptimizedNet",
+    "OptimizedNet holds this weight, but forward does not use it",
+    "let forward use each layer to which map_weights gives a weight",
 )
 DETACHED = (
     "no convolution gets a gradient: forward cuts the features off from autograd",
@@ -108,8 +129,7 @@ SAME = 2e-5  # of the largest number; right work in other orders of the same sum
 def answers_alike(network: Pair) -> Verdict:
     """OptimizedNet with mapped weights gives SimpleNet's logits and gradients, and leaves the images as they were."""
     why = {
-        "logits": "a different function: usually a ReLU is missing or after an average, "
-        "a weight is in the wrong place, or forward changes the images",
+        "logits": "a different function than SimpleNet's",
         "gradient": "the logits are right, but the backward pass is another: usually "
         "a layer or a weight is used twice",
         "change of": "forward changes the caller's images in place",
@@ -119,13 +139,36 @@ def answers_alike(network: Pair) -> Verdict:
     if without:
         size = without[0].partition(", ")[2]
         cut = sum(".weight, " in it and "conv" in it and it.endswith(size) for it in without)
-        words = DETACHED if cut == CONVOLUTIONS else UNUSED
+        name = without[0].removeprefix("gradient of ").partition(",")[0]
+        words = UNUSED if name in network.student.values["held"] else LOST
+        words = DETACHED if cut == CONVOLUTIONS else words
         return Failed(f"no {without[0]}", *words)
     hints = {
         "change of": "nn.ReLU(inplace=True) only after a layer of your own",
         "gradient": "give each tensor one new name, and use each layer's result once, as it is",
     }
-    return hinted(outputs.same(network, SAME, why=why, try_=try_), hints)
+    judged = hinted(outputs.same(network, SAME, why=why, try_=try_), hints)
+    if isinstance(judged, Failed) and "logits of" in judged.measured:
+        words = _misplaced(network)
+        return replace(judged, why=words[0], try_=words[1]) if words else judged
+    return judged
+
+
+def _misplaced(network: Pair) -> tuple[str, str] | None:
+    """Say which usual mistake gives the logits, and what to try; or nothing."""
+    own = dict[str, Array]()
+    for _, asked, got, _ in outputs.paired(network):
+        own[asked["case"]] = np.zeros(0) if got is None else got
+    if any(it.any() for case, it in own.items() if case.startswith("change of")):
+        return (
+            "forward changes the caller's images in place, and computes from what they became",
+            "run no in-place operation, such as nn.ReLU(inplace=True), before a layer of your own",
+        )
+    first = next(it for case, it in own.items() if case.startswith("logits of"))
+    for words, logits in network.baseline.values["mistaken"].items():
+        if outputs.furthest(first, np.array(logits)) <= SAME:
+            return words, "put a ReLU after conv1, conv2, conv3 and fc1, before any average"
+    return None
 
 
 @part.check(basis="report")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
 from autograder.checks import outputs
 from autograder.checks.answer_lists import each
 from autograder.checks.hints import hinted
+from autograder.checks.numerics import close
+from autograder.checks.result_form import named
+from autograder.checks.slips import SLIPPED, told
 from autograder.lab import (
     INTEGER,
+    NUMBERS,
     TEXT,
     Answer,
+    Failed,
     Pair,
     Student,
     Verdict,
@@ -72,13 +78,16 @@ def commands(student: Student, rig: Rig) -> Answer:
     return {"commands": commands, "measured": measured, "asked": asked}
 
 
+TOLD = (
+    2  # launches of a report whose slips are sent: a mistake shows in the first that it can show in
+)
 FIGURES = ("kernel", "duration_us", "sm_percent", "memory_percent", "occupancy_percent")
 
 
-@part.outputs
+@part.probe(pair=True, values=SLIPPED, arrays=NUMBERS)
 def reports(student: Student, rig: Rig) -> Answer:
     """Made reports: in a unit that is drawn, in one of an older ncu, and in nanoseconds with commas."""
-    answers = rig.answers()
+    answers, slips = rig.answers(), dict[str, Any]()
     kinds = (rig.launches.UNITS, rig.launches.OLD_UNITS)
     drawn = [str(rig.random.choice(units)) for units in kinds]
     for number, unit in enumerate((*drawn, "ns"), 1):
@@ -88,7 +97,7 @@ def reports(student: Student, rig: Rig) -> Answer:
             file = rig.folder / f"made_{number}.csv"
             file.write_text(made.text(), encoding="utf-8")
             rows = rig.rows(student.read_ncu(str(file)), "read_ncu")
-        answers.add(f"launches in report {number}", len(rows))
+        answers.add(f"rows of report {number}", len(rows))
         for at, (right, row) in enumerate(zip_longest(made.rows, rows[: len(made.rows)]), 1):
             shares = (
                 f"{right['sm_percent']} % of the SMs, {right['memory_percent']} % of the memory"
@@ -97,7 +106,9 @@ def reports(student: Student, rig: Rig) -> Answer:
                 more = {"bound": f" ({shares})", "duration_us": f" ({made.printed(right)})"}
                 case = f"{name} of launch {at} in report {number}{more.get(name, '')}"
                 answers.add(case, (row or {}).get(name))
-    return answers.values()
+                if at <= TOLD and rig.side != "student":
+                    slips[case] = made.slips(right).get(name, {})
+    return {**answers.values(), "slips": slips}
 
 
 COMMAND_HINTS = {
@@ -149,23 +160,58 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
     return hinted(each(lines, asked, problem, EXPRESSION, passed), NAME_HINTS)
 
 
+ORDER = "keep the order of the file, and copy Kernel Name"
+UNREAD = {
+    True: "usually your code does not know the unit that is printed here",
+    False: "your code finds no number for this metric",
+}
+"""What is said where there is no number, of a duration and of any other metric."""
+
+
 @part.check(basis="scripted")
 def reads_reports(reports: Pair) -> Verdict:
     """read_ncu finds each launch of a report, with durations in microseconds, throughput and occupancy."""
     why = {
-        "launches": "each ID must give one row: it is one launch",
-        "kernel": "rows must go by IDs as numbers, 2 before 10, with the Kernel Name of each ID",
-        "duration_us": "your code ignores the printed unit, or cuts the number at its comma",
-        "": "your code reads another metric, or the same metric in another unit",
+        "rows of": "each ID must give one row: it is one launch",
+        "kernel of": "rows must go by IDs as numbers, 2 before 10, with the Kernel Name of each ID",
+        "duration_us": "usually your code converts the printed unit by a wrong factor",
+        "": "your code reads another metric",
     }
     hints = {
-        "launches": "begin a new row at each new ID",
-        "duration_us": "remove the commas, then convert by Metric Unit: ns or nsecond, us, ms ...",
-        "kernel of": "keep the order of the file, and copy Kernel Name",
+        "rows of": "begin a new row at each new ID",
+        "cuts the number": "remove all commas from the number, then convert it by its Metric Unit",
+        "duration_us": "convert by Metric Unit: ns or nsecond, us or usecond, ms or msecond ...",
+        "kernel of": ORDER,
         "_percent": "compare the whole name of the metric, and its unit",
     }
-    judged = outputs.same(reports, EXACT, why=why, try_=REPORT, without=["bound"])
+    judged = told(reports, outputs.same(reports, EXACT, why=why, try_=REPORT, without=["bound"]))
+    if isinstance(judged, Failed) and "nothing instead" in judged.measured:
+        judged = replace(judged, why=UNREAD["duration_us" in judged.measured])
+    elif isinstance(judged, Failed) and _is_of_another(reports, judged):
+        return replace(judged, why=why["kernel of"], try_=ORDER)
     return hinted(judged, hints)
+
+
+def _is_of_another(reports: Pair, judged: Failed) -> bool:
+    """Whether the number that failed is the right one for another launch of the same report."""
+    failed: tuple[str, float] | None = None
+    right = []
+    for _, asked, got, want in outputs.paired(reports):
+        case = asked["case"]
+        if got is not None and len(got) and judged.measured.startswith(f"{named(asked)}: "):
+            failed = case, float(got[0])
+        right += [(case, float(it)) for it in want[:1]]
+    if failed is None:
+        return False
+    figure, report = _place(failed[0])
+    return any(
+        _place(case) == (figure, report) and close(failed[1], it, EXACT) for case, it in right
+    )
+
+
+def _place(case: str) -> tuple[str, str]:
+    """Return the figure and the report that the name of a case has."""
+    return case.partition(" ")[0], case.partition(" in report ")[2].partition(" ")[0]
 
 
 @part.check(basis="scripted", needs=[reads_reports])
@@ -173,5 +219,5 @@ def says_what_limits(reports: Pair) -> Verdict:
     """read_ncu says what limits each kernel: compute, memory, or latency where neither is busy."""
     why = "bound must be latency if both shares are below 60, else the higher; compute if equal"
     try_ = "compare both throughputs with 60, then with each other"
-    without = [f"{name} " for name in ("launches", *FIGURES)]
+    without = [f"{name} " for name in ("rows", *FIGURES)]
     return outputs.same(reports, EXACT, why=why, try_=try_, without=without)

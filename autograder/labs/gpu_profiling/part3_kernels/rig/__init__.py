@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.labs.gpu_profiling.part3_kernels.rig import launches
-from autograder.labs.gpu_profiling.part3_kernels.rig.nets import ScriptedNet
+from autograder.labs.gpu_profiling.part3_kernels.rig.nets import ScriptedNet, without_relus
 from autograder.labs.gpu_profiling.part3_kernels.rig.reports import Report
 from autograder.worker import rig as worker
 from autograder.worker.rigs.counters import Counter
@@ -24,6 +24,8 @@ class Rig(worker.Rig):
 
     launches = Launches
     traffic = Counter
+
+    without_relus = staticmethod(without_relus)
 
     def scripted_net(self, seconds: float, rows: int, operators: int, repeats: int) -> ScriptedNet:
         """Return a network of a known number of operators that takes these seconds for inputs of so many *rows*."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +13,42 @@ from autograder.worker.rigs.scripted import OBSERVED, ScriptedCall
 
 # Operators more in the first call of all, in which real networks allocate and are compiled.
 FIRST = 4
+
+
+LAYERS = ("conv1", "conv2", "conv3", "fc1")  # each has a ReLU behind it
+MISPLACED = {
+    **{f"the ReLU after {name} is missing": ({at}, False) for at, name in enumerate(LAYERS)},
+    "the ReLUs after conv1, conv2 and conv3 are missing": ({0, 1, 2}, False),
+    "no ReLU is used": ({0, 1, 2, 3}, False),
+    "the ReLU after conv3 comes after the average, and not before it": ({2}, True),
+}
+"""Words for a mistake: which ReLUs of a SimpleNet are passed over, and whether the average has one behind it."""
+
+
+def without_relus(simple: nn.Module, images: Tensor) -> dict[str, list[float]]:
+    """Return the logits that a SimpleNet gives with each of the usual mistakes."""
+    return {words: _logits(simple, images, *it) for words, it in MISPLACED.items()}
+
+
+def _logits(simple: nn.Module, images: Tensor, skipped: set[int], late: bool) -> list[float]:
+    calls = count()
+
+    def relu(_: Any, inputs: Any, output: Tensor) -> Tensor:
+        passed: Tensor = inputs[0] if next(calls) in skipped else output
+        return passed
+
+    def average(_: Any, __: Any, output: Tensor) -> Tensor:
+        return output.relu() if late else output
+
+    hooks = [
+        simple.get_submodule(name).register_forward_hook(hook)
+        for name, hook in (("relu", relu), ("shrink", average))
+    ]
+    with torch.no_grad():
+        logits: list[float] = simple(images).flatten().tolist()
+    for it in hooks:
+        it.remove()
+    return logits
 
 
 class ScriptedNet(nn.Module):

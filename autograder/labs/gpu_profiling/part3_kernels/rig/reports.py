@@ -27,6 +27,8 @@ NAMES = {
     "occupancy_percent": ("Occupancy", "Achieved Occupancy"),
 }
 OTHERS = (("Memory Workload Analysis", "Memory Throughput", "byte/second", 181_734_200_113.0),)
+BYTES = "that is Memory Throughput in byte/second, and the one in % counts"
+CUT = "your code cuts the number at its comma"
 TALK = (
     "Epoch 1: loss 2.31\n==PROF== Connected to process 4711 (/usr/bin/python3.11)\n"
     "==PROF== Profiling: 50%, 38 passes"
@@ -67,6 +69,23 @@ class Report:
     def printed(self, row: dict[str, Any]) -> str:
         """Say how its duration is printed."""
         return f"printed as {row['duration_us'] * UNITS[self._unit]:,.6f} {self._unit}"
+
+    def slips(self, row: dict[str, Any]) -> dict[str, dict[str, float]]:
+        """Return, by the name of a figure of a row, what usual mistakes make of it."""
+        per_us, printed = UNITS[self._unit], row["duration_us"] * UNITS[self._unit]
+        durations = {"your code takes the printed number for microseconds": printed}
+        head, *behind = f"{printed:,.6f}".split(",")
+        if behind:
+            durations[f"{CUT}, and ignores its unit"] = float(head)
+            durations = (
+                {**durations, CUT: float(head) / per_us} if per_us != 1.0 else {CUT: float(head)}
+            )
+        durations |= {"your code converts the printed unit the wrong way round": printed * per_us}
+        slips = {"duration_us": durations}
+        for name in NAMES:
+            others = {f"that is the {it} of this launch": row[it] for it in NAMES if it != name}
+            slips[name] = others | {BYTES: OTHERS[0][-1]}
+        return slips
 
     def text(self) -> str:
         """Return what was printed: the program's own lines first, numbers with thousands separators, rules between."""
