@@ -28,7 +28,7 @@ PLAIN = {
     "repeated", "return_memory_at_once", "returned", "rows", "rows_of", "sample", "saved_weights", "seconds",
     "seed", "seed_globally", "series", "side", "small_training", "steps", "table", "tensor",
     "text", "threads", "tokens", "told_to_ask", "tools", "training", "transposed", "trusted", "unchanged",
-    "uninstall", "watched", "weights_of", "whole_batch", "window", "with_weights", "word", "written",
+    "uninstall", "watched", "weights_of", "whole_batch", "window", "without_relus", "with_weights", "word", "written",
     "calls.asked", "calls.backward", "calls.computed", "calls.given", "calls.gradients",
     "calls.overwrite", "calls.rounded", "loading.device", "loading.dice", "loading.epoch",
     "loading.pictures", "matched.rows", "matched.simple_net", "plans.mistaken", "plans.resnet50", "plans.small",
