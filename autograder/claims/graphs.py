@@ -31,6 +31,7 @@ NOTED = record(
     built=list_of(record(kind=TEXT, batch=INTEGER, half=BOOLEAN, at=NUMBER)),
     runs=map_of(INTEGER),
     parameters=INTEGER,
+    defaults=INTEGER,
     breaks=list_of(TEXT),
 )
 """What a recording backend noted."""

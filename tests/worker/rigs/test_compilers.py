@@ -204,10 +204,10 @@ def test_a_state_is_put_back_whatever_was_done_to_it(rig):
     assert 0 == len(rig.window([8]).held()[2])  # an optimizer that took no step holds nothing
 
 
-def test_inductor_computes_as_eager_code_does_and_nothing_is_noted_of_it(rig):
+def test_inductor_computes_as_eager_code_does_and_only_its_graphs_are_counted(rig):
     """Who forgets to pass the backend on waits for no compiler."""
     compiler = rig.compiler(rig.window([8]))
     model = Doubles(peeks=False)
 
     assert torch.equal(model(torch.ones(3)), torch.compile(model)(torch.ones(3)))
-    assert [] == compiler.values()["built"]
+    assert ([], 1) == (compiler.values()["built"], compiler.values()["defaults"])

@@ -26,6 +26,7 @@ def seen(*built, forward=10, backward=10, parameters=12):
         "built": named,
         "runs": {"forward": forward, "backward": backward, "inference": 0},
         "parameters": parameters,
+        "defaults": 0,
         "breaks": [],
     }
 
