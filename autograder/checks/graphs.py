@@ -10,12 +10,8 @@ from autograder.traces.words import many
 
 GRAPHS: Hints = {
     "Python has to look": "leave the value in a tensor: no .item(), float() or `if` on it",
-<<<<<<< HEAD
-    "no compiled graph ran": "torch.compile(..., backend=backend), and call what it returns",
-=======
     "its default backend": "torch.compile(model, backend=backend, ...)",
     "no compiled graph ran": "call what torch.compile(..., backend=backend) returns",
->>>>>>> 3238810c (no compiled graph ran: a student could not tell a forgotten call of torch.compile from a forgotten backend; graphs of the default backend are counted)
     "built again": "put a number that changes into a tensor",
     "in pieces": "torch.compile(model, ..., fullgraph=True) of the whole model, and not of its layers",
     "some batches ran no": "call the compiled model for every batch, the first and the last too",
@@ -46,29 +42,22 @@ def graph_problem(
     *runs* counts the graphs of each kind that ran. *built* were made, and *builds* are enough, where they are counted.
     """
     ran = " and ".join(f"{count} {kind}" for kind, count in runs.items())
-<<<<<<< HEAD
     batches = many(calls, "batch", "batches")
     measured = f"{ran} graphs ran for {batches}"
     if builds and built != builds:
         measured = f"{many(built, 'graph')} built for {batches}, and {builds} is right"
     if noted["parameters"] < parameters and set(runs.values()) == {calls}:
         measured = f"a graph takes {noted['parameters']} of {parameters} parameters"
-=======
-    measured = f"{ran} graphs ran for {many(calls, 'batch', 'batches')}"
-    if builds and built != builds:
-        measured = f"{many(built, 'graph')} built for {many(calls, 'batch', 'batches')}, and {builds} is right"
-    took = f"; a graph takes {noted['parameters']} of {parameters} parameters"
     usual = "usually the model that is called is not what torch.compile returned"
     default = "torch.compile got its default backend, and not the given one"
     eager = f"no compiled graph ran: {default if noted.get('defaults') else usual}"
->>>>>>> 3238810c (no compiled graph ran: a student could not tell a forgotten call of torch.compile from a forgotten backend; graphs of the default backend are counted)
     pieces = "the model is compiled in pieces: several graphs ran in a call"
     problems = (
         (
             noted["breaks"],
             f"Python has to look at the data: {''.join(noted['breaks'][:1])}",
         ),
-        (not sum(runs.values()), "no compiled graph ran"),
+        (not sum(runs.values()), eager),
         (
             built > builds,
             "it is built again: a number of Python's that changes is in the graph",

@@ -249,7 +249,8 @@ class Form:
             peak = row.get("peak_memory_mb")
             if peak not in (None, "") and not on_gpu:
                 measured = f"peak_memory_mb of {self.name(row)} is {peak:.4g}"
-                return f"{measured}; where no GPU was there to ask, it must be None, an empty cell"
+                why = "no GPU was there to ask, so the cell must stay empty"
+                return told_wrong(measured, why, "None is right")
         return table.other_device(rows, device)
 
     @cached_property

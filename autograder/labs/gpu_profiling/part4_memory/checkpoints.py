@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from autograder.checks import memory, numerics, outputs
 from autograder.checks.hints import hinted
@@ -137,11 +138,14 @@ def _unused(without: Sequence[str]) -> tuple[str, str]:
 
     The classifier's never are a checkpoint's doing, nor are those of images that need a gradient.
     """
-    if any("fc" in name for name in without):
+    if any("of fc2" in name for name in without):
         return (
-            "usually copies run instead of SimpleNet's own layers, or forward detaches a result",
-            "call simple.conv1 and the other layers themselves, and detach nothing",
+            "not even the last layer has one: copies run instead of SimpleNet's own layers",
+            "call simple.conv1 and the other layers themselves",
         )
+    if any("of fc1" in name for name in without):
+        why = "fc2 has one and fc1 has none: forward detaches what fc1 returns"
+        return why, "take no_grad() and detach() out of forward"
     if any("requires_grad=True" in name for name in without):
         why = "a block runs under no_grad(), or its result is detached"
         return why, "take no_grad() and detach() out of forward"
@@ -165,14 +169,17 @@ def gradients_match(network: Pair) -> Verdict:
             return Failed(f"no {case['case']}", *_unused(without))
     why = {
         "logits": "a different function: usually a layer is missing, used twice or out of order",
-        "gradient": "the logits are right, but the backward pass is another: usually "
-        "a block runs twice in one pass, or results are rounded",
+        "gradient": "the logits are right, but the backward pass is another",
     }
     hints = {
         "gradient of": "call checkpoint(block, x, use_reentrant=False) once for each block",
         "logits": ORDER,
     }
-    return hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints)
+    judged = hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints)
+    if isinstance(judged, Failed) and "times the right ones" in judged.measured:
+        twice = "usually a block runs twice in one pass, or its result is used twice"
+        return replace(judged, why=f"{judged.why}: {twice}")
+    return judged
 
 
 FIRST = "if gradients_match fails, fix that first"
@@ -228,7 +235,7 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     """The peak of a step with a large batch, as the grader measures it, is at most 68 % of SimpleNet's."""
     both = (large_step.student, large_step.baseline)
     apart = outputs.furthest(*(side.arrays["numbers"] for side in both))
-    why = "usually not every block is checkpointed, or one checkpoint holds all three blocks"
+    why = "usually the step holds what is inside of several blocks at once"
     return memory.leaner(
         large_step,
         idle,
@@ -236,5 +243,5 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
         apart,
         APART,
         why,
-        "call checkpoint(...) three times, once for each block",
+        "call checkpoint(...) three times, once for each of the three blocks",
     )

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from autograder.checks.numerics import close
 from autograder.checks.table_form import DEVICE, Form, Row, count, or_nothing, positive, words
 
 PRECISIONS = ("FP32", "AMP")
@@ -93,18 +94,21 @@ def figure_problem(rows: Sequence[Row], scripted: Mapping[str, Any], *, on_gpu: 
             (saved[number - number % 2], "that is FP32's: saved_mb was called without autocast")
         ]
         problem = RESULTS.mismatch(row, "saved_mb", right, EXACT, plain)
-        problem = problem or _pace_problem(row, script, scripted["steps"])
+        other = rows[number ^ 1]  # the same, in the other precision
+        problem = problem or _pace_problem(row, other, script, scripted["steps"])
         if problem:
             return problem
     return RESULTS.machine_problem(rows, scripted["device"], on_gpu=on_gpu)
 
 
-def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
+def _pace_problem(row: Row, partner: Row, script: Mapping[str, float], steps: int) -> str:
     mine, another = PRECISIONS if row["precision"] == "FP32" else PRECISIONS[::-1]
     modes = {"FP32": script["full"], "AMP": script["half"]}
     forward, other = modes[mine], modes[another]
     size, back, step = row["batch_size"], script["backward"], script["step"]
     whole = forward + back + step
+    swapped = close(partner["throughput"], size / whole, PACE)
+    took_other = "the rows of both precisions are swapped" if swapped else f"both ran as {another}"
     forward_only = "the backward pass is left out"
     again = "your code used the model before, at another size or precision"
     late = "the time includes a slow first step"
@@ -113,7 +117,7 @@ def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
         (size / (forward + back), "the optimizer's step is left out"),
         (
             size / (other + back + step),
-            f"that is the pace of {another}: the precisions are swapped, or both ran as {another}",
+            f"that is the pace of {another}: {took_other}",
         ),
         (1 / whole, "your code counts steps, not images"),
         *((size / (whole + n * script["cold"] / steps), late) for n in (1, 2, 3)),

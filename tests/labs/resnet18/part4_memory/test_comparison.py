@@ -78,7 +78,7 @@ FIGURES = {
     ),
     "memory of the host": (
         rows({}, {"peak_memory_mb": 977}),
-        "peak_memory_mb of With Checkpointing is 977; where no GPU was there",
+        "peak_memory_mb of With Checkpointing is 977: no GPU was there",
     ),
     "another device": (
         rows({}, {"device": "a GPU"}),
