@@ -61,6 +61,7 @@ CLIPPED_ALL_THE_SAME = (
 # Losses nearer to trusted 16-bit ones than to FP32's, by this ratio of distances. Measured in 50 seeds: right work,
 # with foreach or fused optimizers, 0.19; weights and images rounded to bfloat16, noise on the losses: 0.67.
 NEARER = 0.35
+OTHER = 20.0  # times the rounding of 16 bits
 STEP = ("scale", "backward", "unscale_", "step", "update")
 
 
@@ -100,6 +101,8 @@ def dtypes_where_they_help(
 
 
 CUT = "the losses are rounded"
+LATER = "the first loss is near, later ones are not"
+PILED = 2.6  # times as far: steps that are taken twice go 2, and sums of all gradients since the first 4.5
 APART = {
     NARROW: FLOAT32,
     "each batch has one loss": "losses.append(loss.detach()) once in each iteration",
@@ -107,6 +110,7 @@ APART = {
     CUT: ROUNDED,
     "the weights are right": "take the criterion inside of autocast, and append loss.detach() as it is",
     "the first loss differs": "model.train(), then the criterion on the whole batch, under autocast",
+    "gradients pile up": "optimizer.zero_grad() in each iteration, before backward()",
     "the first loss is near": "zero_grad, forward, loss, backward, step: each once for each batch",
 }
 """What `why_apart` says -> what to try."""
@@ -135,10 +139,17 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
             "the first loss differs already: it must be the criterion's on the whole first batch, "
             "with the model in train mode"
         )
-    return (
-        "the first loss is near, later ones are not: the steps are not one for each batch, "
-        "with the gradients of this batch alone"
-    )
+    return _later(update(amp).ratio) if isinstance(amp, Pair) else LATER
+
+
+def _later(ratio: float) -> str:
+    """Say why later losses are off where the weights move *ratio* times as far as they should."""
+    far = f"{LATER}: the weights move {ratio:.2g} times as far as they should"
+    if ratio > PILED:
+        return f"{far}, usually because gradients pile up"
+    if ratio > 1.5:
+        return f"{far}, usually because each step is taken twice"
+    return f"{far}, usually because steps are left out" if ratio < 0.7 else LATER
 
 
 def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_: str) -> Verdict:
@@ -159,6 +170,9 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     if away < apart[nearest] / 20:
         why = "that is FP32: autocast was not on"
         try_ = f"{try_}; torch.cuda.amp.autocast switches itself off without a GPU"
+    elif min(away, apart[nearest]) > OTHER * norm(plain - halves[nearest]):
+        why = "the losses are far from both, so they are wrong in any precision"
+        try_ = "for each batch in turn, append the criterion's loss on the whole batch"
     elif rounded(losses, plain):
         why, try_ = f"{CUT}: the rounding of 16 bits cannot be seen in them", ROUNDED
     else:

@@ -9,6 +9,7 @@ import pytest
 
 from autograder.checks import precision
 from autograder.model import Failed, Observation, Pair, Passed
+from autograder.probe import Tolerance
 
 GOOD = {
     "convolution": {"bfloat16": 2},
@@ -135,9 +136,7 @@ def test_losses_near_those_of_a_trusted_half_precision_run_pass(name, off):
         pytest.param(
             [1.5, math.nan, 1.0], "the loss of batch 2 is nan", "a finite number", id="NaN"
         ),
-        pytest.param(
-            [1e308, -1e308, 1.0], "losses are inf", "neither as FP32 nor as 16 bits", id="huge"
-        ),
+        pytest.param([1e308, -1e308, 1.0], "losses are inf", "wrong in any precision", id="huge"),
     ],
 )
 def test_other_losses_fail_with_how_far_they_are(losses, measured, why):
@@ -236,3 +235,25 @@ def test_a_step_that_overflows_is_the_only_one_that_is_left_out(after, steps, we
 
     assert why in getattr(found, "why", "")
     assert bool(why) == isinstance(found, Failed)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "why"),
+    [
+        pytest.param(4.4, "gradients pile up", id="sums"),
+        pytest.param(2.0, "each step is taken twice", id="twice"),
+        pytest.param(0.5, "steps are left out", id="half"),
+        pytest.param(1.0, "", id="as far"),
+    ],
+)
+def test_later_losses_are_told_by_how_far_the_weights_moved(ratio, why):
+    start, losses = np.zeros(4), np.array([2.0, 1.5])
+
+    def side(moved, second):
+        arrays = {"start": start, "weights": moved, "losses": np.array([2.0, second])}
+        return Observation("amp", "ok", values={}, arrays=arrays)
+
+    run = Pair(side(np.full(4, ratio + 0.01), 1.0), side(np.ones(4), losses[1]))
+    found = precision.why_apart(run, Tolerance(losses=1e-3, weights=1e-3))
+
+    assert found == precision.LATER if not why else found.endswith(f"usually because {why}")
