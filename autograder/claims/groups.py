@@ -37,6 +37,7 @@ EXACT = 1e-4  # relative, of figures
 SUMS = (1.5, 2.5)
 SAVED = 1e-6  # of the largest weight
 KEPT = "kept_"
+SAME = "both processes read the same samples"
 NO_AVERAGE = "ranks end with different weights: gradients are not averaged in each step"
 BEGUN_APART = (
     "the weights of the ranks differ as much at the end as at the start: "
@@ -204,7 +205,8 @@ class Group:
             why = division_problem(read, samples, epochs)
             if why and set(read[0]) == set(read[1]):
                 whole = all(len(own) == samples * epochs for own in read)
-                why = f"both processes read the {'whole set' if whole else 'same samples'}; {why}"
+                half = f"each must read {-(-samples // WORLD)} of the {samples} samples in an epoch"
+                why = f"both processes read the whole set; {half}" if whole else f"{SAME}; {why}"
             if new_order:
                 why = why or order_problem(read, epochs)
             counts = " and ".join(str(len(own)) for own in read)
@@ -219,7 +221,9 @@ class Group:
         """Claim that epochs differ."""
 
         def problem(ranks: Pair) -> tuple[str, str]:
-            return f"{_epochs(ranks)} epochs", order_problem(_read(ranks), _epochs(ranks))
+            why = order_problem(_read(ranks), _epochs(ranks))
+            orders = "the samples come in one order" if why else "each in a new order"
+            return f"{_epochs(ranks)} epochs: {orders}", why
 
         says = "The order is new in each epoch."
         try_ = "shuffle=True, and sampler.set_epoch(epoch) before each"
@@ -369,7 +373,9 @@ def division_problem(read: Orders, samples: int, epochs: int) -> str:
     each = -(-samples // len(read))
     if any(len(own) != each * epochs for own in read):
         must = f"each process must read {each} samples in each of {epochs} epochs"
-        return f"{must}; some come twice if the set does not divide by the number of processes"
+        least = min(len(own) // epochs for own in read)
+        left = f"one reads only {least}, usually because drop_last is on"
+        return f"{must}; {left}" if least < each else must
     for number, order in enumerate(_by_epoch(read, epochs), 1):
         missing = samples - len({index for own in order for index in own})
         if missing > 0:

@@ -142,7 +142,7 @@ SHARES = {
     ),
     "the whole set": (
         [[0, 1, 2, 0, 1, 2], [0, 1, 2, 2, 1, 0]],
-        "both processes read the whole set; each process must read 2 samples",
+        "both processes read the whole set; each must read 2 of the",
     ),
     "no new order": ([[0, 2, 0, 2], [1, 0, 1, 0]], "every epoch has the same order"),
 }

@@ -79,17 +79,17 @@ FIGURES = ("losses", "seconds")
 LOADING = 0.02  # seconds of each sample
 
 
-@part.probe(pair=True, **answered(*FIGURES))
+@part.probe(pair=True, **answered(*FIGURES, own=list_of(list_of(NUMBER))))
 def ranks(student: Student, rig: Rig) -> Answer:
     """Two processes, each alone on its machine; loading and passes take scripted seconds, others in each epoch."""
     training = rig.ranks(FIGURES, PATIENCE)
     passes = [rig.seconds(0.1, 0.9, training.epochs) for _ in range(WORLD)]
     if rig.side != "student":
         loading = LOADING * -(-training.samples // WORLD)
-        slowest = np.array(
-            [training.steps * max(both) + loading for both in zip(*passes, strict=True)]
-        )
-        return {**training.alone(), **{f"seconds{rank}": slowest for rank in range(WORLD)}}
+        own = [[training.steps * it + loading for it in each] for each in passes]
+        slowest = np.array(own).max(axis=0)
+        seconds = {f"seconds{rank}": slowest for rank in range(WORLD)}
+        return {**training.alone(), **seconds, "own": own}
 
     def train_ddp(_: Any, train: Any, rank: int, model: Any, dataset: Any) -> Any:
         rig.clock.freeze()
@@ -105,7 +105,7 @@ def ranks(student: Student, rig: Rig) -> Answer:
         )
         return train(*arguments, training.epochs, student.setup_ddp(), seed=training.order)
 
-    return training.together(student.train_ddp, train_ddp)
+    return {**training.together(student.train_ddp, train_ddp), "own": []}
 
 
 # --- what is run: the table -------------------------------------------------------------------------------------------
@@ -252,7 +252,11 @@ def _place_problem(
 ) -> tuple[str, str] | None:
     """Say why a process has another device or group than expected, and what to try; or nothing."""
     if answer["device"] != expected["device"]:
-        why = "the device must be GPU number LOCAL_RANK, and the CPU without a GPU"
+        why = "without a GPU the device must be the CPU"
+        if expected["gpus"]:
+            of_rank = answer["device"] == f"cuda:{expected['rank']}"
+            taken = "your code takes the GPU with number RANK, which counts all machines' processes"
+            why = taken if of_rank else "the device must be the GPU with number LOCAL_RANK"
         return (
             why,
             "torch.device('cuda', int(os.environ['LOCAL_RANK'])) if there is CUDA, else 'cpu'",
@@ -269,7 +273,7 @@ def _place_problem(
         return why, "dist.init_process_group(backend), without rank and world_size"
     backend = answer["joined"][0]["backend"]
     if backend and ("nccl" if expected["gpus"] else "gloo") not in backend:
-        why = "the backend must be nccl with GPUs, and gloo without"
+        why = f"the backend must be {'nccl with GPUs' if expected['gpus'] else 'gloo without GPUs'}"
         return why, "'nccl' if torch.cuda.is_available() else 'gloo'"
     return None
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import table
-from autograder.checks.numerics import explained, shown
+from autograder.checks import outputs, table
+from autograder.checks.numerics import Array, explained, shown
 from autograder.checks.table_form import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
 from autograder.model import Pair
 
@@ -237,9 +237,27 @@ def time_cause(ranks: Pair, loading: float, within: float) -> tuple[str, str]:
         if len(own) == len(slowest) and np.allclose(own, seconds, rtol=within):
             return why, try_
     return (
-        "the processes agree, but not on the slowest: usually they return a sum or a mean",
-        "dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
+        f"the processes agree, but not on the slowest{_combined(ranks, own, within)}",
+        "measure by time.perf_counter(), then dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
     )
+
+
+def _combined(ranks: Pair, own: Array, within: float) -> str:
+    """Say what the processes made of their times where it is not the largest; or nothing."""
+    slowest, each = ranks.baseline.arrays["seconds0"], np.array(ranks.baseline.values["own"])
+    times = outputs.multiple(own, slowest, within)
+    made = {
+        ": they return the mean of their times": each.mean(axis=0),
+        ": they return the sum of their times": each.sum(axis=0),
+        ": they return the time of the fastest": each.min(axis=0),
+    }
+    fits = (
+        words
+        for words, right in made.items()
+        if len(own) == len(right) and np.allclose(own, right, rtol=within)
+    )
+    other = f": each time is {times:.3g} times its" if times else ""
+    return next(fits, other)
 
 
 def _differ(ranks: Pair, figure: str) -> bool:

@@ -222,8 +222,9 @@ def test_a_table_that_shows_nothing_is_named(table, words):
 
 def both(figure, first, second, right=(3.0, 2.0)):
     own = {f"{figure}0": np.array(first), f"{figure}1": np.array(second)}
-    seen = (Observation("p", "ok", {}, arrays) for arrays in (own, {f"{figure}0": np.array(right)}))
-    return Pair(*seen)
+    each = {"own": [[3.0, 1.0], [2.0, 2.0]]}
+    trusted = Observation("p", "ok", each, {f"{figure}0": np.array(right)})
+    return Pair(Observation("p", "ok", {}, own), trusted)
 
 
 @pytest.mark.parametrize(
@@ -246,8 +247,10 @@ TIMES = {
     "not shared": ([3.0, 1.0], [2.0, 2.0], "different times: usually each returns its own"),
     "loading left out": ([2.5, 1.5], [2.5, 1.5], "leaves loading out"),
     "never started again": ([3.0, 5.0], [3.0, 5.0], "from the start of the first epoch"),
-    "a sum": ([5.0, 4.0], [5.0, 4.0], "a sum or a mean"),
-    "of one epoch": ([5.0], [5.0], "a sum or a mean"),
+    "a sum": ([5.0, 3.0], [5.0, 3.0], "not on the slowest: they return the sum of their times"),
+    "the fastest": ([2.0, 1.0], [2.0, 1.0], "the time of the fastest"),
+    "half": ([1.5, 1.0], [1.5, 1.0], "each time is 0.5 times its"),
+    "of one epoch": ([5.0], [5.0], "not on the slowest"),
 }
 
 
