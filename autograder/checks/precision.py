@@ -102,6 +102,7 @@ def dtypes_where_they_help(
 
 CUT = "the losses are rounded"
 LATER = "the first loss is near, later ones are not"
+UNEVEN = f"{LATER}: usually a step is left out or taken twice"
 PILED = 2.6  # times as far: steps that are taken twice go 2, and sums of all gradients since the first 4.5
 APART = {
     NARROW: FLOAT32,
@@ -139,7 +140,7 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
             "the first loss differs already: it must be the criterion's on the whole first batch, "
             "with the model in train mode"
         )
-    return _later(update(amp).ratio) if isinstance(amp, Pair) else LATER
+    return _later(update(amp).ratio) if isinstance(amp, Pair) else UNEVEN
 
 
 def _later(ratio: float) -> str:
@@ -149,7 +150,7 @@ def _later(ratio: float) -> str:
         return f"{far}, usually because gradients pile up"
     if ratio > 1.5:
         return f"{far}, usually because each step is taken twice"
-    return f"{far}, usually because steps are left out" if ratio < 0.7 else LATER
+    return f"{far}, usually because steps are left out" if ratio < 0.7 else UNEVEN
 
 
 def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_: str) -> Verdict:

@@ -155,7 +155,7 @@ def fewer_waits(before: Text, after: Text) -> tuple[str, str]:
         calls.append(stats.figure("sync_count") or 0.0)
     why = "the host waits as often as before"
     if calls[1] > calls[0]:
-        why = "the host waits more often after than before: the two files are swapped"
+        why = "the host waits more often after than before: usually the two files are swapped"
     return (
         f"{calls[0]:g} waiting calls before, {calls[1]:g} after",
         "" if calls[1] < calls[0] else why,

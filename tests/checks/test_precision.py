@@ -256,4 +256,4 @@ def test_later_losses_are_told_by_how_far_the_weights_moved(ratio, why):
     run = Pair(side(np.full(4, ratio + 0.01), 1.0), side(np.ones(4), losses[1]))
     found = precision.why_apart(run, Tolerance(losses=1e-3, weights=1e-3))
 
-    assert found == precision.LATER if not why else found.endswith(f"usually because {why}")
+    assert found == precision.UNEVEN if not why else found.endswith(f"usually because {why}")

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checks import outputs, table
-from autograder.checks.hints import caused, hinted
+from autograder.checks.hints import hint_for, hinted
 from autograder.checks.numerics import close
+from autograder.checks.slips import SLIPPED, told
 from autograder.claims.studies import DRAWN, Study, draws, written
 from autograder.claims.studies import PICTURE as PIXELS
 from autograder.lab import (
     BOOLEAN,
     CELL,
     NUMBER,
+    NUMBERS,
     TEXT,
     Answer,
     Failed,
@@ -71,32 +73,36 @@ def comparison(student: Student, rig: Rig) -> Answer:
     }
 
 
-@part.outputs
+@part.probe(pair=True, values=SLIPPED, arrays=NUMBERS)
 def shares(student: Student, rig: Rig) -> Answer:
     """Made profiles, with a GPU and without."""
-    answers = rig.answers()
+    answers, slips = rig.answers(), {}
     for number in range(4):
-        file, share = rig.matched.profile(number)
+        file, share, usual = rig.matched.profile_with_slips(number)
         own = rig.side == "student"
         answer = rig.number(student.busy_percent(file)) if own else share
         device = "with a GPU" if number % 2 == 0 else "without a GPU"
-        answers.add(f"busy percent of made profile {number + 1}, {device}", answer)
-    return answers.values()
+        case = f"busy percent of made profile {number + 1}, {device}"
+        answers.add(case, answer)
+        slips[case] = usual
+    return {**answers.values(), "slips": slips}
 
 
-@part.outputs
+@part.probe(pair=True, values=SLIPPED, arrays=NUMBERS)
 def sums(student: Student, rig: Rig) -> Answer:
     """Made outputs of nsys stats, of today's and of older ones."""
-    answers = rig.answers()
-    for kind, new in (("today's", True), ("an older", False)):
+    answers, slips = rig.answers(), {}
+    for copies, new in (("Host-to-Device", True), ("HtoD", False)):
         made, file = rig.sums(rig.random, new=new), rig.folder / "stats.txt"
         file.write_text(made.text(), encoding="utf-8")
         stats = made.expected
         if rig.side == "student":
             stats = rig.returned("read_stats", student.read_stats(str(file)))
         for name in made.expected:
-            answers.add(f"{name} of {kind} nsys", rig.number(stats[name]))
-    return answers.values()
+            case = f"{name} of an output with {copies}"
+            answers.add(case, rig.number(stats[name]))
+            slips[case] = made.slips()[name]
+    return {**answers.values(), "slips": slips}
 
 
 @part.check(basis="scripted")
@@ -108,14 +114,14 @@ def finds_the_busy_share(shares: Pair) -> Verdict:
             "use given.divided, which leaves the loader out",
         ),
         "": (
-            "usually your code adds up durations that overlap, or takes another window",
+            "that is not the share of the steps in which a kernel ran",
             "use given.covered(kernels, window), which counts overlaps once",
         ),
     }
     got, want = (side.arrays["numbers"] for side in (shares.student, shares.baseline))
     if close(outputs.multiple(got, want, 1e-3), 0.01, 1e-3):
         why = {"": ("your code returns a fraction, and not percent", "multiply by 100")}
-    return outputs.same(shares, 1e-3, why=why, try_=why[""][1])
+    return told(shares, outputs.same(shares, 1e-3, why=why, try_=why[""][1]), 1e-4)
 
 
 COPIED = {
@@ -130,6 +136,20 @@ COPIED = {
 }
 
 
+def _copied(problem: str) -> tuple[str, ...]:
+    """Say why a figure is wrong, what to try, and which figure it is."""
+    figure, _, cause = problem.partition(": ")
+    if "its profile shows" in problem:
+        cause = "the share must come from this version's own profile, after its run"
+    elif problem.startswith("the device is"):
+        cause = "the column device must hold what its own run printed"
+    return (
+        cause or "a row must hold what its own run printed",
+        hint_for(problem, COPIED) or TABLE,
+        figure,
+    )
+
+
 def _compared(comparison: Pair) -> str | tuple[str, ...]:
     values = comparison.student.values
     printed = zip(comparison.baseline.values["runs"], values["busy"], strict=False)
@@ -138,7 +158,7 @@ def _compared(comparison: Pair) -> str | tuple[str, ...]:
     problem = versions.copied_problem(VERSIONS, versions.PRINTED, rows, runs)
     problem = problem or versions.work_problem(rows)
     if problem:
-        return caused(problem, COPIED)
+        return _copied(problem)
     if not values["drawn"]:
         why = "compare_versions does not call draw_comparison, or gives it another folder"
         return why, "call draw_comparison(rows, folder)", f"no {PICTURE} is in folder"
@@ -156,14 +176,10 @@ def _compared(comparison: Pair) -> str | tuple[str, ...]:
 @part.check(basis="scripted")
 def reads_stats(sums: Pair) -> Verdict:
     """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
-    other = (
-        "usually rows of another table are in the sum (ranges have Instances, too), "
-        "or rows are lost whose names hold commas"
-    )
+    other = "rows are left out of the sum, or rows of another table are in it"
     why = {
         "waiting_calls": "all calls with Synchronize in their names must be counted, and no others",
         "copy_to_gpu_ms": "copies with HtoD or Host-to-Device must be added up, no others, in ms",
-        "kernel_ms": f"{other}, or nanoseconds are not divided by 1e6",
         "": other,
     }
     hints = {
@@ -171,7 +187,8 @@ def reads_stats(sums: Pair) -> Verdict:
         "copy_to_gpu_ms": "add up the copies whose operation says HtoD or Host-to-Device, divided by 1e6",
         "": "read each table by its own header, with the csv module",
     }
-    return hinted(outputs.same(sums, 1e-6, why=why, try_=BEFORE_AFTER), hints)
+    judged = outputs.same(sums, 1e-6, why=why, try_=BEFORE_AFTER)
+    return hinted(told(sums, judged, 1e-6), hints)
 
 
 study = Study(

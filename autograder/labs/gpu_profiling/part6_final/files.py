@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograder.checks import trace as profile
 from autograder.checks.hints import hinted
+from autograder.claims.questions import idle
 from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
 from autograder.labs.gpu_profiling.part6_final import versions
 from autograder.labs.gpu_profiling.part6_final.comparison import study
@@ -60,8 +61,10 @@ def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
     busy = final_profile.figure("busy_kernel", "steps")
     if not profile.has_gpu(final_profile) or busy is None:
         return Unavailable("the profile was recorded without a GPU")
-    why = "usually Final waits for the loader, a copy or launches" * (busy <= GPU_BUSY)
-    try_ = "perflab trace final_profile.gz shows what the rest is: begin with the largest part"
+    parts = idle(final_profile)
+    most = f"{parts[0][0].name}, {parts[0][1]:.1f} %" if parts else "not known"
+    why = f"the largest part of the rest is {most}" * (busy <= GPU_BUSY)
+    try_ = "perflab trace final_profile.gz shows where it comes from: make this part smaller"
     right = f", and more than {GPU_BUSY:g} % is right" * (busy <= GPU_BUSY)
     measured = f"a kernel ran in {busy:.1f} % of the time of Final's steps{right}"
     return verdict(measured, why, try_)

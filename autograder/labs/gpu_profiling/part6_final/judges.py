@@ -56,12 +56,15 @@ def grouped(pair: Pair) -> Finding:
     )
     if not moved.error <= SAME:
         steps, right = (side.values["steps"] for side in (pair.student, pair.baseline))
-        why = "usually old gradients are in the steps, or the criterion is not the given one"
+        why = "the first step is right in its loss, later ones are not: usually old gradients are left"
+        if abs(losses[0] - expected[0]) > SAME:
+            why = "the loss of the first step differs already: usually the criterion is another"
+        trained, batches = (side.values["passes"] for side in (pair.student, pair.baseline))
         if steps != right:
             measured = f"{steps} steps of the optimizer were taken, and {right} are right"
-            why = (
-                "each group of batches must be one step: usually batches are left out, or steps are"
-            )
+            why = "each group of batches must be one step"
+            if trained < batches:
+                why = f"only {trained} of {batches} batches are trained on"
         elif moved.ratio > FURTHER:
             measured = f"the steps go {moved.ratio:.2g} times as far as they should"
             why = "usually the gradient is a sum and not a mean, or holds the scaler's scale"

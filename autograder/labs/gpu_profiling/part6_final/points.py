@@ -106,7 +106,9 @@ def train(student: Student, window: Window, *more: Any) -> Any:
 
 
 @part.probe(
-    pair=True, values={"called": INTEGER, "steps": INTEGER, "waited": NUMBER}, arrays=TRAINED
+    pair=True,
+    values={**dict.fromkeys(("called", "passes", "steps"), INTEGER), "waited": NUMBER},
+    arrays=TRAINED,
 )
 def grouped(student: Student, rig: Rig) -> Answer:
     """Groups of small batches, and on the baseline's side large ones; samples are kept apart."""
@@ -118,7 +120,9 @@ def grouped(student: Student, rig: Rig) -> Answer:
     start = window.weights()
     called: list[int] = []
     steps: list[int] = []
+    passes: list[int] = []
     window.optimizer.register_step_post_hook(lambda *_: steps.append(1))
+    window.model.register_forward_hook(lambda *_: passes.append(1))
     rig.clock.freeze()
 
     def on_step() -> None:
@@ -129,6 +133,7 @@ def grouped(student: Student, rig: Rig) -> Answer:
     noted = {"losses": rig.series(trained["losses"], "losses"), "weights": window.weights()}
     waited = rig.number(trained["data_wait"])
     counts = {"called": len(called) * GROUP // group, "steps": len(steps)}
+    counts["passes"] = len(passes) * GROUP // group
     return {"start": start, **counts, "waited": waited, **noted}
 
 
@@ -174,12 +179,14 @@ def accumulates(grouped: Pair) -> Verdict:
         "on_step": "call on_step() after each batch",
         "losses is not": "average the losses of the batches of each step",
         "hold the mean loss": "one number for each step, not for each batch",
+        "are trained on": "train on every batch of the loader: let no continue or break leave one out",
+        "the criterion is another": "take the loss of the criterion that is given",
         "be one step": "call optimizer.step() once after each `accumulate` batches",
         "a sum and not a mean": (
             "divide each loss by accumulate before backward(), and take the step by scaler.step(optimizer)"
         ),
     }
-    try_ = "clear the gradients after each step, and take the loss of the criterion that is given"
+    try_ = "clear the gradients after each step, with optimizer.zero_grad()"
     return hinted(verdict(*judges.grouped(grouped), try_), hints)
 
 

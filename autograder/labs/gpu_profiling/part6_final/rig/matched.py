@@ -152,8 +152,13 @@ class Matched(matched.Matched):
 
     def profile(self, number: int) -> tuple[str, float]:
         """Write a profile, each second one without a GPU; return its name and the share of work in its steps."""
+        file, share, _ = self.profile_with_slips(number)
+        return file, share
+
+    def profile_with_slips(self, number: int) -> tuple[str, float, dict[str, float]]:
+        """Do the same; return what usual mistakes give, too."""
         made = self._rig.profiles.timeline(self._rig.random, gpu=number % 2 == 0)
         file = self._rig.folder / f"made_profile_{number}.gz"
         file.write_bytes(made.data(copies=True))
         name = "gpu_utilization_percent" if made.gpu else "operators_percent"
-        return str(file), float(made.expected()[name])
+        return str(file), float(made.expected()[name]), made.slips().get(name, {})
