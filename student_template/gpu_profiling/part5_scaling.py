@@ -168,10 +168,13 @@ def be_one_of_them() -> None:
 def main() -> None:
     """Measure with 1, 2, 4, 8 processes: at most one for each GPU, or without a GPU two for each core.
 
-    With exactly one GPU, measure on the CPU: CUDA_VISIBLE_DEVICES= python part5_scaling.py
+    Exactly one GPU has no room for a second process, so the CPU is measured then.
     """
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    most = torch.cuda.device_count() or 2 * (os.cpu_count() or 1)
+    gpus = torch.cuda.device_count()
+    if gpus == 1:
+        os.environ["CUDA_VISIBLE_DEVICES"], gpus = "", 0  # the processes that torchrun starts see no GPU
+    device = torch.device("cuda" if gpus else "cpu")
+    most = gpus or 2 * (os.cpu_count() or 1)
     processes, size = [count for count in (1, 2, 4, 8) if count <= most], workload(device)
     rows = measure_scaling_efficiency(launch, processes, size["samples"], size["batch_size"], device)
     print(pd.DataFrame(rows).to_string(index=False))
