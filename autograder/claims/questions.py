@@ -99,6 +99,8 @@ class Question:
             why = explained(value, stories, max(EXACT, lost))
         if right is None:
             why = "the profile does not answer it"
+        elif value is None:
+            why = "the profile answers it"
         told = f"{name} is {shown(value)}"
         return told_wrong(told, why, f"{shown(right)} is right")
 

@@ -152,6 +152,11 @@ class Timeline(Steps):
         }
         busy = self.share(self._loading | self.painted("cpu_op", *CALLS))
         slips["host_busy_percent"]["a call that waits is no work of the CPU"] = busy
+        no_driver = self._loading | self.painted("cpu_op", CALLS[0])
+        held = self.painted(*CALLS, holding="Synchronize")
+        slips["host_busy_percent"]["calls of cuda_driver are left out"] = self.share(
+            no_driver & ~held
+        )
         more = self._slips_of_a_gpu() if self.gpu else self._slips_of_a_cpu()
         for name, stories in more.items():
             slips[name] |= stories
@@ -209,7 +214,10 @@ class Timeline(Steps):
                 )
             },
             "launching_percent": {
-                "allocating is a cause of its own": idle["launching"] + idle["allocating"]
+                "allocating is a cause of its own": idle["launching"] + idle["allocating"],
+                "calls during work, or for another cause, count as well": self.share(
+                    self.painted("cpu_op", *CALLS)
+                ),
             },
             "data_wait_percent": {
                 "a gpu_user_annotation only repeats the name of a wait": self.share(waits)

@@ -34,6 +34,8 @@ LINES = re.compile(
     re.IGNORECASE,
 )
 POINTS = 2.0  # percentage points that a share may be off
+PASSED_OVER, RECORDED = 2, 8  # batches of the profile
+PLAN = "schedule(wait=1, warmup=1, active=8, repeat=1)"
 MOST_TEXT = 20_000  # characters that are read
 MOST_ENTRIES = 8
 WIDEST = 6  # lines of one bottleneck
@@ -138,3 +140,22 @@ def faults_problem(findings: Findings, faults: Faults, least: int) -> str:
 def _listed(lines: Sequence[int]) -> str:
     numbers = ", ".join(map(str, lines[:5]))
     return f"lines {numbers}" if len(lines) > 1 else f"line {numbers}"
+
+
+def misplanned(problem: str, batches: int) -> tuple[str, str]:
+    """Say why other steps were recorded than those asked for, and what to try; train ran so many *batches*."""
+    least = PASSED_OVER + RECORDED
+    if "its steps are" in problem:
+        first = int(problem.removeprefix("its steps are ").split()[0])
+        if first >= least:
+            return "the schedule began again, and its second cycle overwrote the first", PLAN
+        return f"your schedule passes over {first} batches, and {PASSED_OVER} are right", PLAN
+    if "no ProfilerStep" in problem:
+        return "usually the profiler has no schedule, so it marks no step", PLAN
+    if batches < least:
+        needed = f"{least} are needed: {PASSED_OVER} are passed over"
+        return (
+            f"train ran {batches} batches, and {needed}",
+            f"train(on_step=prof.step, batches={least})",
+        )
+    return f"usually active is not {RECORDED}", PLAN

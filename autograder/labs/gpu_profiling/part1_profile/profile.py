@@ -26,6 +26,7 @@ from autograder.lab import (
     map_of,
 )
 from autograder.labs.gpu_profiling.part1_profile import nsys as commands
+from autograder.labs.gpu_profiling.part1_profile.judges import PASSED_OVER, RECORDED, misplanned
 from autograder.labs.gpu_profiling.part1_profile.part import part
 from autograder.model import verdict
 from autograder.traces import Trace
@@ -38,7 +39,6 @@ else:
 
 
 RANGES = ("copy", "forward", "backward", "optimizer_step")
-PASSED_OVER, RECORDED = 2, 8  # batches of the profile
 LEAST = 5  # steps of a submitted profile
 CONVOLUTIONS = 3  # of SimpleNet
 BYTES = 16 * 1024 * 1024  # of a profile
@@ -227,19 +227,10 @@ UNSTEPPED = (
     "train did not get on_step, so the profiler never moves on",
     "call train(on_step=prof.step, ...)",
 )
-PLAN = "schedule(wait=1, warmup=1, active=8, repeat=1)"
 RECORDED_HINTS = {
     "in folder": (
         "nothing was exported under this name, or the argument folder is ignored",
         "in on_trace_ready, export to Path(folder) / 'baseline_profile.gz'",
-    ),
-    "its steps are": (
-        "your schedule passes over another number of batches, or has no repeat=1",
-        PLAN,
-    ),
-    "steps, expected": (
-        "usually active is not 8, train runs too few batches, or on_step is no prof.step",
-        f"{PLAN}, and train(on_step=prof.step, batches=10)",
     ),
     "holds the range": (
         "the file must be a profile of train, the training that the function is given",
@@ -262,6 +253,8 @@ def follows_the_schedule(profiled: Observation) -> Verdict:
         return Passed("steps 2 to 9, with their ranges")
     if not profiled.values["stepped"]:
         return Failed(problem, *UNSTEPPED)
+    if "its steps are" in problem or ", expected" in problem:
+        return Failed(problem, *misplanned(problem, profiled.values["stepped"]))
     return hinted(Failed(problem, why, SCHEDULE), RECORDED_HINTS)
 
 
@@ -277,14 +270,17 @@ FINDS = {
     ),
     "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
 }
+WORK = "kernels and copies are work, and no cause of idle time"
+LARGEST = "give each moment to its first cause; leave out kernels and copies; return the largest"
 FOUND: Causes = {
     "whole recording": "take the time from the start of the first ProfilerStep# to the end of the last",
     "only repeats": "take events of category user_annotation, and none of gpu_user_annotation",
     "' is missing": "return every name of the table: with a kernel those of a GPU, else those of a CPU",
     "None is right": "return None where the file has nothing of this kind, and say in reason why",
+    **dict.fromkeys(("gap_cause is 'kernels'", "gap_cause is 'copies'"), (WORK, LARGEST)),
     "gap_cause": (
         "usually a moment counts for another cause than its first in the handout's order",
-        "give each moment to its first cause; leave out kernels and copies; return the largest",
+        LARGEST,
     ),
     "operator_gaps": "take for work only operators that begin outside of the loader's ranges; count gaps over 1000 us",
     "gaps_over": "count stretches over 1000 us in which no kernel, copy or memset runs",
@@ -321,11 +317,13 @@ def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
     again = "run part1_profile.py, and submit what it wrote"
     hints = {
         "workers": f"restore given/training_unoptimized.py and {again}",
-        "steps, expected": f"schedule(wait=1, warmup=1, active=8, repeat=1), then {again}",
+        "expected at least": f"schedule(wait=1, warmup=1, active=8, repeat=1), then {again}",
     }
     if why:
         cause = f"{file} must be of given/training_unoptimized.py, as it is handed out"
-        return hinted(Failed(f"{file}: {why}", cause, again), hints)
+        note = next((it for it in baseline_profile.notes if why.endswith(f": {it}")), "")
+        seen = why.removesuffix(f": {note}")
+        return hinted(Failed(f"{file}: {seen}", note or cause, again), hints)
     return Passed(f"{baseline_profile.tool}, {many(len(baseline_profile.steps), 'step')}")
 
 

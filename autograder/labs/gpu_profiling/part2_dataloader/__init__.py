@@ -65,9 +65,8 @@ part = Part(
     tables=[judges.RESULTS],
 )
 
-BATCH = 8
 RANGES = judges.RANGES
-LEAST, CONVOLUTIONS = 5, 3  # steps of a profile; of SimpleNet
+BATCH, LEAST, CONVOLUTIONS = 8, 5, 3  # samples; steps of a profile; of SimpleNet
 BLANKS = 'see "The four blanks" in the part 2 handout'
 AGAIN = "run part2_dataloader.py again and submit what it wrote, unchanged"
 
@@ -373,7 +372,6 @@ def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text)
     return verdict(measured, why, f"if best_is_the_fastest fails, fix that first; {AGAIN}")
 
 
-OF_BOTH = "before_profile.gz must be of the script, after_profile.gz of your training with workers"
 PROFILE_HINTS = {
     "has no workers": "record train_epoch_optimized with a loader of num_workers above 0",
     "has workers": "record the script before any change, as part2_dataloader.py does",
@@ -386,7 +384,9 @@ def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict
     """before_profile.gz shows the unchanged script, after_profile.gz your training with workers; both have ranges."""
     for trace, workers in ((before_profile, False), (after_profile, True)):
         if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
-            return hinted(Failed(f"{trace.file}: {why}", OF_BOTH, AGAIN), PROFILE_HINTS)
+            return hinted(
+                Failed(f"{trace.file}: {why}", judges.PROFILED[workers], AGAIN), PROFILE_HINTS
+            )
     return Passed(f"steps before: {len(before_profile.steps)}, after: {len(after_profile.steps)}")
 
 
@@ -396,5 +396,5 @@ def waits_less_for_data(before_profile: Trace, after_profile: Trace) -> Verdict:
     both = (before_profile, after_profile)
     before, after = (trace.figure("dataloader", "steps") or 0.0 for trace in both)
     measured = f"{before:.1f} % of the steps before, {after:.1f} % after"
-    why = "usually the workers do not keep up, or the files are swapped" * (after >= before)
+    why = "usually the workers do not keep up with the training" * (after >= before)
     return verdict(measured, why, f"use more workers; {AGAIN}")

@@ -17,6 +17,11 @@ from autograder.checks.numerics import explained
 from autograder.checks.table_form import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
 from autograder.model import Failed, Observation, Passed, Verdict
 
+PROFILED = (
+    "this file must be of given/training_unoptimized.py, before any change",
+    "this file must be of train_epoch_optimized, with the script's network, and workers",
+)
+"""What each submitted profile is of: the first without workers, the other with."""
 RANGES = ("copy", "forward", "backward", "optimizer_step")
 STEPS = 'see "A step that waits for nothing" in the part 2 handout'
 KEYS = ("batch_size", "num_workers", "pin_memory")
@@ -185,6 +190,8 @@ def choice_problem(chosen_place: Place | None, rows: Sequence[Row]) -> str:
         return ""
     rates = {place(row): row["throughput"] for row in rows}
     best = f"{_plain(right)} has {rates[right]:.4g} samples/s"
+    if chosen_place is None:
+        return f"the answer is no row: it has no {', '.join(KEYS)} as a row of the table has"
     if chosen_place not in rates:
         return f"the answer must be a row of the table, and {best}"
     if rates[chosen_place] == rates[right]:
