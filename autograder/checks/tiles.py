@@ -37,7 +37,12 @@ def one_launch(values: Mapping[str, Any]) -> Verdict:
     beside = sorted(set(values["operators"]) - NO_WORK)
     measured = f"{_launches(values)}, and operators of torch: {', '.join(beside[:5]) or 'none'}"
     why, try_ = "", ""
-    if len(values["launches"]) != 1:
+    if not values["launches"]:
+        why, try_ = (
+            "no kernel was launched: operators of torch computed the result",
+            "launch your kernel",
+        )
+    elif len(values["launches"]) != 1:
         why, try_ = "it must be one launch, of one kernel", "one grid for all numbers"
     elif beside:
         why, try_ = "torch computes beside the kernel", "move this into the kernel"

@@ -65,18 +65,22 @@ def page_problem(report: Report, _: Report) -> str:
     if len(lines) != len(rows):
         return f"{len(lines)} rows in profile_report.md, and {len(rows)} were returned"
     for line, row in zip(lines, rows, strict=True):
-        if not _is_row(line, row):
-            cells = " | ".join(shown(row.get(name)) for name in NAMES)
-            return f"the page has {line[:100]}; {row['range']} | {cells} was returned"
+        if odd := _odd_cell(line, row):
+            return odd
     return _verdict_problem(re.sub(r"[*_`]", "", page.lower()), slower=report["slower"])
 
 
-def _is_row(line: str, row: Report) -> bool:
+def _odd_cell(line: str, row: Report) -> str:
+    """Say which cell of a line of the page does not hold what the row has; or nothing."""
     name, *cells = (cell.strip("` ") for cell in line.strip("|").split("|"))
-    numbers = [table.number(cell) for cell in cells]
-    if name != row["range"].strip("` ") or len(numbers) != len(NAMES):
-        return False
-    return all(map(_written, numbers, map(row.get, NAMES)))
+    right = row["range"].strip("` ")
+    if name != right or len(cells) != len(NAMES):
+        figures = " | ".join(shown(row.get(it)) for it in NAMES)
+        return f"the page has {line[:100]}; {row['range']} | {figures} was returned"
+    for figure, cell in zip(NAMES, cells, strict=True):
+        if not _written(table.number(cell), row.get(figure)):
+            return f"{figure} of '{name[:60]}': the page has {cell[:40]}; the row {shown(row.get(figure))}"
+    return ""
 
 
 def _verdict_problem(page: str, *, slower: bool | None) -> str:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
 from autograder.checks import outputs, tiles
 from autograder.checks.hints import hinted
+from autograder.checks.numerics import Array
+from autograder.checks.result_form import named
 from autograder.lab import (
     CASES,
     INTEGER,
@@ -86,18 +93,16 @@ def fused_answers_alike(fused: Pair, tools: Pair) -> Verdict:
         "odd": "the last row or column has no partner, and must be left out",
         "transposed": "your kernel reads these tensors as if they were contiguous",
         "block": "usually programs begin at a wrong number, or the last one's mask is wrong",
-        "": "usually ReLU, a border, the order of the axes, or the start of a window is wrong",
+        "": "usually an index is wrong: that of an image, a channel, a filter or a window",
     }
-    try_ = (
-        "print where your numbers and torch's differ: only at a border means that its mask is wrong"
-    )
+    try_ = "compute one window of 2 x 2 by hand: products, bias, ReLU, maximum"
     hints = {
         "odd": "compute height // 2 rows and width // 2 columns",
         "transposed": "call .contiguous() on each tensor before the launch",
         "block": "number the outputs by program_id * BLOCK + arange, and mask the last ones",
     }
     judged = outputs.same(fused, SAME, why=why, try_=try_)
-    return tiles.without(tools, "Triton") or hinted(judged, hints)
+    return tiles.without(tools, "Triton") or _placed(fused, hinted(judged, hints))
 
 
 @part.check(basis="report", needs=[fused_answers_alike])
@@ -115,9 +120,40 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
         measured = f'case "{strayed[0]}": numbers were written outside of the result'
         try_ = "return if the thread's number is not below the size of out"
         return Failed(measured, why, try_)
-    why = "usually the kernel is a different function, or a thread computes another's number"
+    why = "usually an index is wrong: that of an image, a channel, a filter or a window"
     try_ = "compute one window of 2 x 2 by hand: products, bias, ReLU, maximum"
-    return tiles.without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=try_)
+    judged = outputs.same(threads, SAME, why=why, try_=try_)
+    return tiles.without(tools, "g++") or _placed(threads, judged)
+
+
+def _placed(run: Pair, judged: Verdict) -> Verdict:
+    """Say of numbers that are wrong in the first case whether they are below 0, or at another place."""
+    if not isinstance(judged, Failed) or "furthest off" not in judged.measured:
+        return judged
+    for _, asked, got, want in outputs.paired(run):
+        if got is None or not judged.measured.startswith(f"{named(asked)}: "):
+            continue
+        if (got < 0).any():
+            why = "the result has numbers below 0, and a ReLU gives none"
+            return replace(judged, why=why, try_="take the larger of each sum and 0")
+        if np.allclose(np.sort(got), np.sort(want), rtol=1e-4, atol=1e-6):
+            why = "the numbers are right and at other places: the indices of the result are wrong"
+            return replace(judged, why=why, try_="compare where your numbers and torch's lie")
+        inside = _inside(got, want, asked["shape"])
+        if inside:
+            why = "only numbers at a border are wrong: the zeros around the image are not right"
+            return replace(
+                judged, why=why, try_="read 0 where a row or column is outside of the image"
+            )
+    return judged
+
+
+def _inside(got: Array, want: Array, shape: Sequence[int]) -> bool:
+    """Whether all numbers are right but those of the first and last rows and columns."""
+    if len(shape) != 4 or min(shape[2:]) < 3:
+        return False
+    apart = np.abs(got - want).reshape(tuple(shape))[:, :, 1:-1, 1:-1]
+    return bool((apart <= SAME * np.abs(want).max()).all())
 
 
 @part.check(basis="report")

@@ -57,7 +57,7 @@ CALL = record(ranks=list_of(INTEGER), numbers=INTEGER)
 @part.probe(
     pair=True,
     values={"calls": list_of(list_of(CALL)), "numbers": INTEGER},
-    arrays={"means": ("float64", 1)},
+    arrays=dict.fromkeys(("means", "own"), ("float64", 1)),
 )
 def means(student: Student, rig: Rig) -> Answer:
     """Two nodes of two processes each; what is expected is computed in one."""
@@ -102,9 +102,17 @@ def averages_over_nodes(means: Pair) -> Verdict:
     if times is not None:
         why = "your code divides the sum of all processes by the wrong number"
         return Failed(measured, why, "divide by dist.get_world_size(), the processes of all nodes")
-    why = "usually a node is left out or counts twice, or a process's own tensors do not change"
-    try_ = "reduce in each node, all_reduce between, broadcast in each node, and write into the given tensors"
-    return Failed(measured, why, try_)
+    own = means.baseline.arrays["own"]
+    if outputs.furthest(got, own) <= SAME:
+        return Failed(
+            measured, "the tensors that were given have not changed", "tensor.copy_(mean)"
+        )
+    halves = own.reshape(2, 2, -1).mean(axis=1, keepdims=True).repeat(2, axis=1).ravel()
+    if outputs.furthest(got, halves) <= SAME:
+        why = "each node has the mean over its own processes alone"
+        return Failed(measured, why, "average between the nodes, too, in the group between")
+    why = "usually a node is left out or counts twice"
+    return Failed(measured, why, "reduce in each node, all_reduce between, broadcast in each node")
 
 
 @part.check(basis="report", needs=[averages_over_nodes])

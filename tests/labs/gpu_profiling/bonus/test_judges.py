@@ -78,7 +78,7 @@ def test_rows(told, words):
         ),
         pytest.param(
             PAGE.replace("21.00", "23.00"),
-            "; forward | 20 | 21 | 1 was returned",
+            "after_ms of 'forward': the page has 23.00; the row 21",
             id="another number",
         ),
         pytest.param(
@@ -87,7 +87,7 @@ def test_rows(told, words):
             id="a column is missing",
         ),
         pytest.param(
-            PAGE.replace("-6.00", "less"), "; load | 10 | 4 | -6 was returned", id="words"
+            PAGE.replace("-6.00", "less"), "change_ms of 'load': the page has less", id="words"
         ),
     ],
 )

@@ -38,7 +38,7 @@ def trained(losses, weights, called=12, waited=0.0, steps=4):
         "weights": np.array(weights, np.float32),
     }
     return Observation(
-        "grouped", "ok", {"called": called, "waited": waited, "steps": steps}, arrays
+        "grouped", "ok", {"called": called, "passes": 12, "waited": waited, "steps": steps}, arrays
     )
 
 

@@ -45,6 +45,12 @@ class Nodes:
             "calls": [[]] * WORLD,
             "numbers": self.numbers,
             "means": np.concatenate(means * WORLD),
+            "own": np.array(
+                [
+                    [np.concatenate([it.ravel() for it in turn[rank]]) for turn in self.drawn]
+                    for rank in range(WORLD)
+                ]
+            ).ravel(),
         }
 
     def together(self, student: ModuleType) -> dict[str, Any]:
@@ -52,7 +58,8 @@ class Nodes:
             WORLD, _place, lambda rank: self._averaged(rank, student), self._folder, SECONDS
         )
         means = np.concatenate([np.array(rank["means"], dtype=np.float64) for rank in ranks])
-        return {"calls": [rank["calls"] for rank in ranks], "numbers": self.numbers, "means": means}
+        calls = [rank["calls"] for rank in ranks]
+        return {"calls": calls, "numbers": self.numbers, "means": means, "own": np.zeros(0)}
 
     def _averaged(self, rank: int, student: ModuleType) -> dict[str, Any]:
         dist.init_process_group(backend="gloo")
