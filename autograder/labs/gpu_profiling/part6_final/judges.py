@@ -56,7 +56,7 @@ def grouped(pair: Pair) -> Finding:
     )
     if not moved.error <= SAME:
         steps, right = (side.values["steps"] for side in (pair.student, pair.baseline))
-        why = "the first step is right in its loss, later ones are not: usually old gradients are left"
+        why = "the first loss is right, the weights are not: usually old gradients are in the steps"
         if abs(losses[0] - expected[0]) > SAME:
             why = "the loss of the first step differs already: usually the criterion is another"
         trained, batches = (side.values["passes"] for side in (pair.student, pair.baseline))

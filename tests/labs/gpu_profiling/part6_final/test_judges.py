@@ -31,15 +31,14 @@ def test_a_batch_is_the_first_half_that_fits(searches, other, words):
     assert (words in f"{measured} {why}") if words else "" == why
 
 
-def trained(losses, weights, called=12, waited=0.0, steps=4):
+def trained(losses, weights, called=12, waited=0.0, steps=4, passes=12):
     arrays = {
         "start": np.zeros(2, np.float32),
         "losses": np.array(losses),
         "weights": np.array(weights, np.float32),
     }
-    return Observation(
-        "grouped", "ok", {"called": called, "passes": 12, "waited": waited, "steps": steps}, arrays
-    )
+    counts = {"called": called, "passes": passes, "steps": steps}
+    return Observation("grouped", "ok", {**counts, "waited": waited}, arrays)
 
 
 GROUPED = {
@@ -49,7 +48,8 @@ GROUPED = {
         [6.0, 8.0],
         "2 times as far as they should usually the gradient is a sum",
     ),
-    "other weights": ([2.0, 1.0], [4.0, 3.0], "the criterion is not the given one"),
+    "other weights": ([2.0, 1.0], [4.0, 3.0], "usually old gradients are in the steps"),
+    "another criterion": ([2.1, 1.0], [4.0, 3.0], "usually the criterion is another"),
     "other losses": ([2.0, 1.1], [3.0, 4.0], "losses is not the mean over the batches"),
     "a loss for each batch": ([2.0, 1.0, 1.0], [3.0, 4.0], "the mean loss of each step"),
 }
@@ -73,9 +73,15 @@ def test_a_step_for_each_batch_is_counted():
     seen = judges.grouped(Pair(trained([2.0], [6.0, 8.0], steps=12), trained([2.0], [3.0, 4.0])))
 
     assert "12 steps of the optimizer were taken, and 4 are right" == seen[0]
+    assert "each group of batches must be one step" == seen[1]
+
+
+def test_batches_that_are_left_out_are_counted():
+    own = trained([2.0], [6.0, 8.0], steps=2, passes=6)
+
     assert (
-        "each group of batches must be one step: usually batches are left out, or steps are"
-        == seen[1]
+        "only 6 of 12 batches are trained on"
+        == judges.grouped(Pair(own, trained([2.0], [3.0, 4.0])))[1]
     )
 
 
