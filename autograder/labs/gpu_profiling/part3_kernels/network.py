@@ -149,8 +149,8 @@ def answers_alike(network: Pair) -> Verdict:
     }
     judged = hinted(outputs.same(network, SAME, why=why, try_=try_), hints)
     if isinstance(judged, Failed) and "logits of" in judged.measured:
-        words = _misplaced(network)
-        return replace(judged, why=words[0], try_=words[1]) if words else judged
+        mistake = _misplaced(network)
+        return replace(judged, why=mistake[0], try_=mistake[1]) if mistake else judged
     return judged
 
 
