@@ -16,15 +16,15 @@ TENSORS = (
 """What the name of a tensor's dtype begins with."""
 FLOATS = {"float16": 16, "bfloat16": 16, "float32": 32, "float64": 64}
 """Bits of a dtype that rounds."""
-INDEXED = re.compile(
-    r"(?:, ([a-z]+_[a-z_]+))?, (?:result|entry) (\d+)\b(?:, (?!names$|number of)(\w+)$)?"
-)
-"""An entry of a list, which may be a dict's and have a dict in it."""
+INDEXED = re.compile(r"(?:, ([a-z]+_[a-z_]+))?, (?:result|entry) (\d+)\b")
+"""An entry of a list, which may be a dict's."""
 NOTHING = "nothing"
 """In the place of a dtype: None was returned."""
 HAS_ENTRIES = "a list or dict"
 TENSORS_INSIDE = "a tuple, list or dict of tensors"
 NO_RETURN = "a function that ends without `return` returns None"
+ROW = re.compile(r"(?P<case>.+?)(?:, (?P<rows>[a-z_]+))?, entry (?P<at>\d+), (?P<column>\w+)")
+"""An entry of a dict in a list, which may be an entry of a dict itself."""
 ENTRIES = {"result ": TENSORS_INSIDE, "names": "a dict", "number of entries": "a list or tuple"}
 """How the name of an entry begins -> what it is an entry of."""
 A_TENSOR = "return a tensor: no .item(), .numpy(), float() or int() at the end"
@@ -106,15 +106,19 @@ def _not_several(case: Form, asked: Form) -> Failed:
 
 
 def named(case: Form) -> str:
-    """Quote the name of a case, which is no finding."""
+    """Quote the name of a case, which is no finding; the column of a row stands behind it, as Python would find it."""
+    if row := ROW.fullmatch(case["case"]):
+        column = "keys" if row["column"] == "names" else row["column"]
+        at = f"{row['rows'] or 'result'}[{int(row['at']) - 1}]"
+        return f'case "{row["case"]}", {column} of {at}'
     name = INDEXED.sub(_indexed, case["case"])
     return f'case "{name}"'
 
 
 def _indexed(entry: re.Match[str]) -> str:
-    """Write an entry as Python would, which counts from 0, and what a dict in it holds by its key."""
-    whole, number, key = entry.groups()
-    return f", {whole or 'result'}[{int(number) - 1}]" + f"['{key}']" * bool(key)
+    """Write an entry as Python would, which counts from 0."""
+    whole, number = entry.groups()
+    return f", {whole or 'result'}[{int(number) - 1}]"
 
 
 def wrong_keys(case: Form, asked: Form) -> str:
