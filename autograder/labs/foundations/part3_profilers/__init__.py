@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import outputs
+from autograder.checks.hints import hint_for
 from autograder.checks.table_form import Form, any_number, count, not_negative, words
 from autograder.claims.exercise import Exercise
 from autograder.claims.studies import Study
@@ -37,7 +38,7 @@ part = Part(
     tables=[MEMORY],
 )
 AGAIN = "run python part3_profilers.py, and submit the file that it writes, unchanged"
-WRONG = 'see "What usually goes wrong" in the part 3 handout'
+DOCSTRING = "compare with the docstring of"
 FILE = {"empties_its_inputs": "the function gets a file and changes nothing of the caller's"}
 IMAGES = {
     "writes_into_its_inputs": "images are arrays, and this entry writes into tensors",
@@ -86,16 +87,20 @@ def ranking(entries: Entries, count: int, by: str = "seconds") -> list[dict[str,
     return sorted(made.rows(entries), key=lambda row: (-row[by], row["function"]))[:count]
 
 
-def gain(entries: Entries, function: str, factor: float, of: str = "seconds") -> float:
+def gain(
+    entries: Entries, function: str, factor: float, of: str = "seconds", whole: Any = None
+) -> float:
     rows = {row["function"]: row for row in made.rows(entries)}
     total = sum(each["own_seconds"] for each in rows.values())
+    total = whole(each["seconds"] for each in rows.values()) if whole else total
     return float(total / (total - rows[function][of] * (1 - 1 / factor)))
 
 
 ranked.same(
     {
-        "equal seconds": {"functions": 12, "count": 12, "ties": True},
-        "count above the number of rows": {"functions": 6, "count": 20},
+        judges.ALL: {"functions": 8, "count": 20},
+        judges.SOME: {"functions": 12, "count": 5},
+        judges.TIES: {"functions": 12, "count": 12, "ties": True},
     },
     families=("sizes drawn at random", "count is 1"),
     oracle=ranking,
@@ -114,7 +119,7 @@ ranked.same(
     name="ranks_by_total_time",
     says="rank_functions returns the rows of the profile, the one with the most seconds first.",
     why=judges.RANKED,
-    try_=WRONG,
+    try_=f"{DOCSTRING} rank_functions",
 )
 gains.same(
     {
@@ -139,11 +144,13 @@ gains.same(
             "it is the share of the time that is saved, not how many times as fast the program is",
             "old time / new time",
         ): lambda **given: 1 - 1 / gain(**given),
+        (judges.LONGEST, judges.TOTAL): lambda **given: gain(**given, whole=max),
+        (judges.CUMULATIVE, judges.TOTAL): lambda **given: gain(**given, whole=sum),
     },
     name="predicts_the_gain",
     says="speedup_if returns the speedup of the whole program, also for an infinite factor.",
     why=judges.GAINED,
-    try_=WRONG,
+    try_=f"{DOCSTRING} speedup_if",
 )
 gains.refuses(
     {
@@ -157,12 +164,12 @@ gains.refuses(
 
 # --- which line -------------------------------------------------------------------------------
 
-GREY, FLIPPED, READ_ONLY = "grey images", "flipped images", "read-only images"
+GREY, FLIPPED, READ_ONLY = "images of one value", "flipped images", "read-only images"
 
 
 def by_arrays(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     """Cut the pixels into images."""
-    pixels, images, start = given["pixels"].cpu().numpy(), [], 0
+    pixels, images, start = given["images"].cpu().numpy(), [], 0
     for shape in given["shapes"]:
         image = pixels[start : start + math.prod(shape)].reshape(*shape)
         start += image.size
@@ -188,19 +195,25 @@ def draw_images(
     pixels = random.integers(darkest, brightest, sum(map(math.prod, shapes)), np.uint8)
     if kind == GREY:
         pixels[:] = random.integers(1, 256)
-    return {"pixels": pixels, "shapes": shapes, "size": size, "kind": kind}
+    if kind == judges.TWO:
+        pixels[:] = np.where(random.random(len(pixels)) < 0.5, darkest, brightest)
+        pixels[::3] = brightest  # of a channel
+    return {"images": pixels, "shapes": shapes, "size": size, "kind": kind}
 
 
 SOME = {"images": 3, "height": 20, "width": 24}
+SAME_SIZE = {"images": 1, "height": 12, "width": 12, "size": 12}
 preprocessed.same(
     {
+        judges.TWO: {**SAME_SIZE, "kind": judges.TWO},
+        judges.KEPT: SAME_SIZE,
+        "any sizes": {},
         "one pixel": {"images": 1, "height": 1, "width": 1},
         "images of noise": SOME,
         **{kind: {**SOME, "kind": kind} for kind in (GREY, FLIPPED, READ_ONLY)},
         "large images": {"images": 2, "height": 50, "width": 45, "size": 8},
     },
     families=(
-        "sizes drawn at random",
         "images is 0",
         "images is 1",
         "height is 1",
@@ -216,7 +229,7 @@ preprocessed.same(
     says="preprocess equals given.preprocess, also for no images, images of one pixel, "
     "images whose values are all equal, flipped and read-only images.",
     why=judges.IMAGES,
-    try_=WRONG,
+    try_="begin with a copy of given.preprocess, and change only the slow line",
 )
 preprocessed.leaves_inputs_alone(
     SOME,
@@ -279,7 +292,7 @@ lines.same(
     name="bytes_of_each_line",
     says="memory_by_line returns the result, and the hits and added bytes of each line.",
     why=judges.BYTES,
-    try_=WRONG,
+    try_=f"{DOCSTRING} memory_by_line",
 )
 PEAK = {"figure": "peak_bytes"}
 lines.same(
@@ -326,7 +339,7 @@ lines.same(
             "Allocations.peak when a line ends, then restart()",
         )
     },
-    try_=WRONG,
+    try_=f"{DOCSTRING} memory_by_line",
 )
 
 
@@ -335,7 +348,7 @@ def tracers(student: Student, rig: Rig) -> Any:
     """Who traces after a return and after an exception, and what the caller gets."""
     answers = rig.answers(student)
     for case, error in (("after a return", None), ("after an exception", LookupError())):
-        right = {"trace function": "as before", "exception": "LookupError" if error else "none"}
+        right = made.left("as before", "LookupError" if error else "nothing")
         own = rig.side == "student"
         answers.add(case, made.ended(student.memory_by_line, error) if own else right)
     return answers.values()
@@ -345,7 +358,7 @@ def tracers(student: Student, rig: Rig) -> Any:
 def stops_tracing(tracers: Pair) -> Verdict:
     """After memory_by_line, sys.gettrace() is what it was; an exception reaches the caller."""
     why = {
-        "exception, exception": (
+        "exception, what": (
             "an exception that the function raises must reach the caller",
             "try and finally, without except",
         ),
@@ -358,8 +371,7 @@ def stops_tracing(tracers: Pair) -> Verdict:
             "keep sys.gettrace() before the call, and set it again in finally",
         ),
     }
-    try_ = WRONG
-    return outputs.same(tracers, 0.0, why=why, try_=try_)
+    return outputs.same(tracers, 0.0, why=why, try_=f"{DOCSTRING} memory_by_line")
 
 
 # --- what is handed in ------------------------------------------------------------------------
@@ -369,7 +381,7 @@ def stops_tracing(tracers: Pair) -> Verdict:
 def top20_is_of_this_program(calls_top20: Text) -> Verdict:
     """The submitted calls_top20.txt is a report of pstats about train_epoch, by cumulative time."""
     rows, problem = judges.report(calls_top20.text)
-    why = "usually the file is of another program, or is sorted by something else"
+    why = hint_for(problem, judges.REPORTED)
     return Failed(problem, why, AGAIN) if problem else Passed(f"{len(rows)} rows")
 
 

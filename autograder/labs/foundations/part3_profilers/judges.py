@@ -60,11 +60,20 @@ def _not_restarted(rows: Sequence[Row], highest: float) -> str:
 
 # --- words of failures, and what to try ---------------------------------------------
 
+REPORTED = {
+    "Ordered by": "it is no report of pstats that is sorted by cumulative time",
+    "are needed": "it is not the whole report",
+    "rises": "its rows are not in the order of cumulative time",
+    "no row of": "it is the report of another program",
+}
+
+ALL, SOME, TIES = "8 functions, count=20", "12 functions, count=5", "equal seconds"
 RANKED = {
-    "number of entries": (
-        "there must be one row for each key of stats, and at most `count` rows",
-        "sort pstats.Stats(file).stats, then [:count]; get_stats_profile() merges functions of one name",
+    f"{ALL}, number of entries": (
+        "each key of stats must have one row: get_stats_profile(), for example, merges functions of one name",
+        "make the rows of pstats.Stats(file).stats",
     ),
+    "number of entries": ("`count` rows at most may be returned", "sort, then [:count]"),
     "calls": (
         "calls must count recursive calls, too: the second number of an entry, not the first",
         "_, calls, own, total, _ = stats[key]",
@@ -73,20 +82,23 @@ RANKED = {
         "own_share must be own_seconds over the own seconds of all functions of the file",
         "divide by the sum of own seconds of all functions, taken before you cut with [:count]",
     ),
-    "equal seconds": (
+    TIES: (
         "rows with equal seconds must be in the order of their names, with file and line",
         "sort by (-seconds, function), where function is pstats.func_std_string(key)",
     ),
     "function": (
-        "rows must go from the most seconds to the least, named as pstats prints them, with file and line",
-        "sort by -seconds; function is pstats.func_std_string(key), without strip_dirs()",
+        "rows must be named as pstats prints them, with file and line, and begin with the most seconds",
+        "function is pstats.func_std_string(key), without strip_dirs(); sort by -seconds",
     ),
     "": (
-        "a row must be the entry of the file: get_stats_profile() rounds times and merges functions of one name",
-        "pstats.Stats(file).stats",
+        "times must be those of the file, not rounded: get_stats_profile(), for example, rounds them",
+        "take them from pstats.Stats(file).stats",
     ),
 }
 
+LONGEST = "your total is the time of the longest function, but the file may have several programs"
+CUMULATIVE = "your total adds up `seconds`, which count what a function calls once more"
+TOTAL = "add up the own_seconds of all functions"
 GAINED = {
     "infinity": (
         "an infinite factor must leave nothing of the function's seconds",
@@ -102,8 +114,12 @@ GAINED = {
     ),
 }
 
+TWO = "12 x 12 pixels of two values, size=12"
+KEPT = "12 x 12 pixels, size=12"
 IMAGES = {
-    "grey": (
+    TWO: "usually the minimum and maximum are not those of the whole image, over all three channels",
+    KEPT: "an image of two values is right: usually the gamma is not 2.2, or is left out",
+    "one value": (
         "if all numbers of an image are equal, max - min is 0: the result must be 0, and not NaN",
         "keep the branch of given.preprocess for such an image",
     ),
@@ -116,13 +132,7 @@ IMAGES = {
         "no images must give a batch as well",
         "begin with torch.zeros(len(images), 3, size, size), as torch.stack needs a tensor",
     ),
-    "": (
-        (
-            "a step is not that of given.preprocess: usually the gamma, the minimum and maximum "
-            "of an image, or the resize, which is bilinear with antialias"
-        ),
-        "begin with a copy of given.preprocess, and change only the slow line",
-    ),
+    "": "an image that keeps its size is right: usually the resize is not bilinear with antialias",
 }
 
 BYTES = {
@@ -140,10 +150,10 @@ BYTES = {
         "take frame.f_lineno as it is, and sort the rows by line",
     ),
     "": (
+        "added_bytes must be what given.Allocations has alive after the line minus before it, over all hits",
         (
-            "added_bytes must be what given.Allocations has alive after the line minus before it, over "
-            "all hits; a helper's tensors belong to the line that calls it"
+            "close a line only at the next line or return event of the function itself, "
+            "and read Allocations.live there"
         ),
-        "close a line at the function's next line or return event, and read Allocations.live",
     ),
 }

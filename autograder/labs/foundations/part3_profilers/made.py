@@ -169,7 +169,7 @@ def ended(function: Callable[..., Any], error: Exception | None) -> dict[str, st
         if error:
             raise error
 
-    calls, traced, came = list[str](), sys.gettrace(), "none"
+    calls, traced, came = list[str](), sys.gettrace(), "nothing"
     sys.settrace(lambda *event: calls.append(str(event)))
     try:
         function(watched)
@@ -178,4 +178,9 @@ def ended(function: Callable[..., Any], error: Exception | None) -> dict[str, st
     calls.clear()
     printed(["~", 0, "<a call>"])  # whoever traces is told of it
     sys.settrace(traced)
-    return {"trace function": "as before" if calls else "changed", "exception": came}
+    return left("as before" if calls else "changed", came)
+
+
+def left(tracer: str, raised: str) -> dict[str, str]:
+    """Name what is left of a call that ended."""
+    return {"the trace function": tracer, "what is raised": raised}

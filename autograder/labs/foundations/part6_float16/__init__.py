@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
-from autograder.checks.hints import Causes, hinted
+from autograder.checks.hints import hinted
 from autograder.lab import (
     BOOLEAN,
     INTEGER,
@@ -24,6 +24,7 @@ from autograder.lab import (
     Verdict,
     list_of,
 )
+from autograder.labs.foundations.part6_float16 import judges
 
 if TYPE_CHECKING:
     from autograder.labs.foundations.part6_float16.rig import Rig
@@ -35,7 +36,7 @@ part = Part(
     "part6_float16",
     writes=["describe", "lost_share", "largest_scale", "next_scale", "train_half"],
 )
-SEE = 'see "What usually goes wrong" in the part 6 handout'
+DOCSTRING = "compare with the docstring of"
 EXACT = 1e-6
 
 
@@ -65,7 +66,7 @@ def facts_are_exact(facts: Pair) -> Verdict:
         ),
         "": ("max must be the largest finite number", "torch.finfo(dtype).max"),
     }
-    return outputs.same(facts, EXACT, why=why, try_=SEE)
+    return outputs.same(facts, EXACT, why=why, try_=f"{DOCSTRING} describe")
 
 
 @part.outputs
@@ -77,10 +78,10 @@ def shares(student: Student, rig: Rig) -> Any:
     line = rig.random.uniform(65504, 65536, count) * rig.random.choice([-1, 1], count)
     for case, values, name, scale in (
         ("small values", small, "float16", 1.0),
-        ("small values, scaled", small, "float16", 1024.0),
+        ("small values, scaled by 1024", small, "float16", 1024.0),
         ("half of them zero", sparse, "float16", 1.0),
+        ("large values, scaled by 4", large, "float16", 4.0),
         ("values around 65520", line, "float16", 1.0),
-        ("large values", large, "float16", 4.0),
         ("small and large values", np.append(small, large), "float16", 1.0),
         ("bfloat16", small, "bfloat16", 1024.0),
         ("float8_e5m2", 1e3 * small, "float8_e5m2", 2.0),
@@ -95,15 +96,19 @@ def shares(student: Student, rig: Rig) -> Any:
 def counts_what_is_lost(shares: Pair) -> Verdict:
     """lost_share returns the shares of nonzero values that become 0 and that become infinite."""
     why = {
-        "zero": (
-            "zeros must not count, neither as lost nor among the values; without values, both shares must be 0.0",
-            "divide by the number of values that are not 0, and return 0.0 if there is none",
+        "half of them zero": (
+            "zeros must not count, neither as lost nor among the values",
+            "divide by the number of values that are not 0",
+        ),
+        "zeros": (
+            "if no value is other than 0, both shares must be 0.0",
+            "return 0.0 for both where there is no such value",
         ),
         "65520": (
-            "65519 is rounded to 65504 and must fit, 65520 must not; -infinity must count as well",
+            "65519 is rounded to 65504 and must fit, 65520 must not",
             "(values * scale).to(dtype).isinf()",
         ),
-        "scaled": (
+        "by 1024": (
             "the values must be multiplied by scale before they are converted",
             "(values * scale).to(dtype)",
         ),
@@ -120,7 +125,7 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
             "(values * scale).to(dtype).float() == 0, where values != 0",
         ),
     }
-    return outputs.same(shares, EXACT, why=why, try_=SEE)
+    return outputs.same(shares, EXACT, why=why, try_=f"{DOCSTRING} lost_share")
 
 
 @part.outputs
@@ -155,7 +160,7 @@ def finds_the_largest_scale(scales: Pair) -> Verdict:
             "multiply in float64, then convert to dtype: the scale may be too large for float32",
         ),
         "655": (
-            "65519 is rounded to 65504 and must fit with scale 1.0 (2.0**0, not 0), 65520 must not",
+            "65519 is rounded to 65504 and must fit with scale 1.0, 65520 must not",
             "(values * scale).to(dtype).isinf().any()",
         ),
         "e-08": (
@@ -171,7 +176,7 @@ def finds_the_largest_scale(scales: Pair) -> Verdict:
             "(values * scale).to(dtype).isinf().any(), for this scale and for twice this scale",
         ),
     }
-    return outputs.same(scales, 0.0, why=why, try_=SEE)
+    return outputs.same(scales, 0.0, why=why, try_=f"{DOCSTRING} largest_scale")
 
 
 @part.outputs
@@ -181,16 +186,20 @@ def script(student: Student, rig: Rig) -> Any:
     scale, good = float(2 ** rig.integer(4, 10)), 0
     for step in range(20):
         overflow = step % (2 * interval) == interval + 1
-        case = f"step {step + 1}, {'overflow' if overflow else 'good'}"
+        given = f"scale={scale:g}, good_steps={good}, overflow={overflow}"
+        case = f"call {step + 1}: {given}, growth_interval={interval}"
         returned = answers.tried(student.next_scale, scale, good, overflow, interval)
         answers.add(case, returned)
         scale, good = (scale / 2, 0) if overflow else (scale, good + 1)
         if good == interval:
             scale, good = 2 * scale, 0
-    answers.ask("overflow at 1/2", student.next_scale, 0.5, 3, True, interval)
+    half = f"scale=0.5, good_steps=3, overflow=True, growth_interval={interval}"
+    answers.ask(half, student.next_scale, 0.5, 3, True, interval)
     for power in (126, 127):
-        answers.ask(f"at 2 ** {power}", student.next_scale, 2.0**power, 1, False, 2)
-    answers.ask("the default interval", student.next_scale, 8.0, 1999, False)
+        case = f"scale=2**{power}, good_steps=1, overflow=False, growth_interval=2"
+        answers.ask(case, student.next_scale, 2.0**power, 1, False, 2)
+    case = "scale=8, good_steps=1999, overflow=False, no growth_interval"
+    answers.ask(case, student.next_scale, 8.0, 1999, False)
     return answers.values()
 
 
@@ -198,20 +207,24 @@ def script(student: Student, rig: Rig) -> Any:
 def scale_follows_the_rules(script: Pair) -> Verdict:
     """next_scale grows and shrinks the scale as torch's GradScaler does."""
     why = {
-        "overflow": (
+        "overflow=True": (
             "after an overflow the scale must be halved, also below 1, and the count must be 0",
             "return scale / 2, 0",
         ),
-        "2 **": (
-            "the scale must be doubled unless twice this scale is infinite in float32; the count must be 0",
+        "2**126": (
+            "twice this scale is finite in float32: the scale must be doubled, and the count be 0",
             "compare 2 * scale with torch.finfo(torch.float32).max, and with no other limit",
+        ),
+        "2**127": (
+            "twice this scale is infinite in float32: the scale must stay, and the count be 0",
+            "compare 2 * scale with torch.finfo(torch.float32).max",
         ),
         "": (
             "this step must count, too: at growth_interval the scale must be doubled and the count be 0",
             "compare good_steps + 1 with growth_interval",
         ),
     }
-    return outputs.same(script, 0.0, why=why, try_=SEE)
+    return outputs.same(script, 0.0, why=why, try_=f"{DOCSTRING} next_scale")
 
 
 VALUES = {
@@ -224,7 +237,6 @@ VALUES = {
 ARRAYS = dict.fromkeys(("start", "weights", "losses"), ("float64", 1))
 POISON, EARLY = 2, 5  # the batches that overflow
 FIRST_LAYER = -1.0  # in the place of a factor: only the first layer's gradients overflow
-NEAR, WITHIN = 1e-2, 5e-3  # of the update; honest work is at 5e-4, a division in float16 at 4e-2
 
 
 def trained(
@@ -278,37 +290,11 @@ def overflowing(student: Student, rig: Rig) -> Any:
     return trained(student, rig, factors, 0.1)
 
 
-MASTERS = "half.zero_grad() for each batch, and after each step copy the masters back into the copy"
-MOVED: Causes = {
-    "times as far": (
-        "usually gradients are not divided by this `scale`, or the copy adds up those of all batches",
-        "master.grad = half.grad.float() / scale, and half.zero_grad() for each batch",
-    ),
-    "NaN": (
-        "usually a gradient was not divided by `scale`",
-        "master.grad = half.grad.float() / scale",
-    ),
-}
-
-
-OVERFLOWN: Causes = {
-    "NaN": (
-        "a step was taken with gradients that are not finite",
-        "look at all gradients with isfinite() before the first master gets one",
-    ),
-    "times as far": (
-        "usually this batch did not overflow, as its loss was not multiplied by `scale`",
-        "if small_gradients_survive fails, fix it first",
-    ),
-}
-
-
 @part.check(basis="outputs", compared="weights")
 def follows_float32(plain: Pair) -> Verdict:
     """train_half moves the masters as a float32 training does, and returns its losses."""
-    why = "usually the copy keeps old weights, or gradients of earlier batches"
-    update = numerics.same_update(plain, NEAR, why=why, try_=MASTERS)
-    moved = hinted(update, MOVED)
+    why, try_ = judges.moved(plain)
+    moved = numerics.same_update(plain, judges.NEAR, why=why, try_=try_)
     if isinstance(moved, Failed):
         return moved
     own, expected = plain.student.arrays["losses"], plain.baseline.arrays["losses"]
@@ -329,16 +315,10 @@ def follows_float32(plain: Pair) -> Verdict:
 
 
 @part.check(basis="outputs", compared="weights", needs=[follows_float32])
-def small_gradients_survive(faint: Pair) -> Verdict:
+def small_gradients_survive(faint: Pair, slow: Pair) -> Verdict:
     """With scale=1024, gradients of about 1e-7 move the masters as they do in float32, within 0.5 %."""
-    why = (
-        "usually the loss is not multiplied by `scale`, gradients are divided by it in float16, "
-        "or float16 weights are stepped"
-    )
-    try_ = (
-        "multiply the loss by `scale`, and divide by it after .float(): half.grad.float() / scale"
-    )
-    return numerics.same_update(faint, WITHIN, why=why, try_=try_)
+    why, try_ = judges.lost(faint, slow)
+    return numerics.same_update(faint, judges.WITHIN, why=why, try_=try_)
 
 
 @part.check(basis="outputs", compared="weights", needs=[follows_float32])
@@ -346,7 +326,7 @@ def small_updates_survive(slow: Pair) -> Verdict:
     """Steps that are smaller than the last digit of a float16 weight add up."""
     why = "small steps are lost: usually float16 weights are stepped, where 1 + 1e-4 is 1"
     try_ = "let the optimizer step the parameters of `model`, which stay float32"
-    return numerics.same_update(slow, WITHIN, why=why, try_=try_)
+    return numerics.same_update(slow, judges.WITHIN, why=why, try_=try_)
 
 
 @part.check(basis="outputs", compared="weights", needs=[follows_float32])
@@ -359,9 +339,9 @@ def overflow_skips_the_step(overflowing: Pair) -> Verdict:
     if values["products"] != ["float16"]:
         why = "the copy does not compute in float16, so nothing overflows"
         try_ = "fix computes_in_half first"
-    moved = numerics.same_update(overflowing, NEAR, why=why, try_=try_)
+    moved = numerics.same_update(overflowing, judges.NEAR, why=why, try_=try_)
     if isinstance(moved, Failed):
-        return hinted(moved, OVERFLOWN) if values["products"] == ["float16"] else moved
+        return hinted(moved, judges.OVERFLOWN) if values["products"] == ["float16"] else moved
     if skipped != 2:
         why = "each batch that is skipped must count once, and no other"
         return Failed(f"skipped is {skipped}, and 2 is right", why, "add 1 where no step is taken")
