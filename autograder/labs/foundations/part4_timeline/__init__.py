@@ -57,7 +57,7 @@ part = Part(
     hands_in=[TRACE, OPERATORS.file, "part4_notes.md"],
     tables=[OPERATORS],
 )
-WRONG = 'see "What usually goes wrong" in the part 4 handout'
+DOCSTRING = "compare with the docstring of"
 AGAIN = "run python part4_timeline.py and submit the files that it writes, unchanged"
 
 # --- which operator ---------------------------------------------------------------------------
@@ -123,7 +123,7 @@ own.same(
             "sort by (start, -duration), and keep a stack of open operators",
         ),
     },
-    try_=WRONG,
+    try_=f"{DOCSTRING} own_times",
 )
 own.same(
     {
@@ -170,7 +170,7 @@ own.same(
             "look at ph and cat alone, not at whether dur is 0",
         ),
     },
-    try_=WRONG,
+    try_=f"{DOCSTRING} own_times",
 )
 own.same(
     {made.OTHERS: {"blocks": 6, "kind": made.OTHERS}},
@@ -203,7 +203,10 @@ TABLE = record(text=TEXT, top=INTEGER, traces=list_of(list_of(LARGEST)))
 def written(student: Student, rig: Rig) -> Any:
     """Let two handlers write, the second one into a folder of its own."""
     answers, tables = rig.answers(student), []
-    for number, cycles in enumerate((Cycles(wait=0, spare=1), Cycles(wait=0, repeat=1)), 1):
+    for number, cycles in (
+        ("first", Cycles(wait=0, spare=1)),
+        ("second", Cycles(wait=0, repeat=1)),
+    ):
         rank = rig.integer(0, 9)
         top = rig.integer(8, 9)  # nested operators are among so many
         names = [f"rank{rank}_cycle{n + 1}_trace.json.gz" for n in range(cycles.repeat)]
@@ -214,7 +217,7 @@ def written(student: Student, rig: Rig) -> Any:
             handler = student.make_handler(str(folder), rank=rank, top=top)
             files = rig.handled(folder, handler, cycles)
             tables.append(rig.table(folder, top))
-        answers.add(f"rank {rank}, files of handler {number}", files)
+        answers.add(f"files of the {number} handler, rank={rank}", files)
     return {**answers.values(), "tables": tables}
 
 
@@ -222,7 +225,7 @@ def written(student: Student, rig: Rig) -> Any:
 def one_file_for_each_cycle(written: Pair) -> Verdict:
     """Cycle n is in rank{rank}_cycle{n}_trace.json.gz, and no file but operators.csv is beside them."""
     why = {
-        "handler 2, names": (
+        "second handler": (
             "the first handler is right, and the second is not: usually both count with one counter",
             "set the counter to 0 in make_handler, and change it in the handler by nonlocal",
         ),
@@ -235,7 +238,7 @@ def one_file_for_each_cycle(written: Pair) -> Verdict:
             "prof.export_chrome_trace(str(file)), once in each call",
         ),
     }
-    verdict = outputs.same(written, 0.0, why=why, try_=WRONG)
+    verdict = outputs.same(written, 0.0, why=why, try_=f"{DOCSTRING} make_handler")
     cause = isinstance(verdict, Failed) and judges.misnamed(verdict.measured)
     return Failed(verdict.measured, *cause) if cause else verdict
 
@@ -275,10 +278,6 @@ def records_the_right_steps(recorded: Pair) -> Verdict:
             "step(i) must be called once for each i from 0 to steps - 1, also after the last cycle",
             "for i in range(steps): step(i)",
         ),
-        "the handler": (
-            "prof.step() is never called, or the profiler did not get the handler",
-            "profile(on_trace_ready=handler, ...), and prof.step() after each step(i)",
-        ),
         "number of traces": (
             "the schedule must end after `repeat` cycles: without repeat= they go on until the last step",
             "schedule(..., repeat=repeat)",
@@ -291,12 +290,11 @@ def records_the_right_steps(recorded: Pair) -> Verdict:
             "profile_cycles must return how many cycles were recorded",
             "return repeat",
         ),
-        "": (
-            "usually the profiler has no schedule, or prof.step() is called before step(i), and not after it",
-            "profile(schedule=schedule(wait=wait, ...)), and in the loop step(i), then prof.step()",
-        ),
+        "": "each cycle must record its `active` steps in a trace of its own",
     }
-    return outputs.same(recorded, 0.0, why=why, try_=WRONG)
+    verdict = outputs.same(recorded, 0.0, why=why, try_=f"{DOCSTRING} profile_cycles")
+    cause = isinstance(verdict, Failed) and judges.misscheduled(verdict.measured)
+    return Failed(verdict.measured, *cause) if cause else verdict
 
 
 cut = Exercise("profile_cycles", part)

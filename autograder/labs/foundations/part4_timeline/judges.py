@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from autograder.checks.table import read
@@ -13,6 +14,7 @@ from autograder.traces import Trace
 ROUNDED = 0.01  # microseconds
 
 OWN = 'own_times(json.load(gzip.open(file, "rt"))["traceEvents"])[:top]'
+AS_IT_IS = "if own_times_are_right fails, fix it first; then write own_us as own_times returns it"
 CAUSES = {
     "calls of": (
         "calls must be the number of events of this name in the trace of this cycle alone",
@@ -26,9 +28,11 @@ CAUSES = {
         "the rows of a cycle must be those with the most own time, the most first",
         "if own_times_are_right fails, fix it first; then sort by own_us, and take [:top]",
     ),
+    "in total": ("your own_us is the total time, with the operators inside", AS_IT_IS),
+    "us, rounded": ("your own_us is rounded", AS_IT_IS),
     "us; the trace has": (
-        "own_us must be the time without the operators inside, in microseconds, not rounded",
-        "if own_times_are_right fails, fix it first; then write own_us as own_times returns it",
+        "own_us must be the time without the operators inside, in microseconds",
+        AS_IT_IS,
     ),
     "again": (
         "each call of the handler writes the names of the columns",
@@ -81,6 +85,37 @@ def misnamed(measured: str) -> tuple[str, str] | None:
     return None
 
 
+STEPS = re.compile(r"'steps ([\d, ]+|none) as ProfilerStep# ([\d, ]+|none)'")
+"""What a trace holds, by `made.held`."""
+CALLED = re.compile(r"prof\.step\(\) was called (\d+) times? in (\d+) steps")
+"""Of a profiler that never called its handler, by `made.profiled`."""
+
+
+def misscheduled(measured: str) -> tuple[str, str] | None:
+    """Return what is wrong with a schedule and what to try, where steps or calls tell it."""
+    if called := CALLED.search(measured):
+        if int(called[1]) < int(called[2]):
+            why = "prof.step() is not called after each step"
+            return why, "in the loop step(i), then prof.step()"
+        why = "usually the profiler did not get the handler"
+        return why, "profile(on_trace_ready=handler, ...)"
+    held = STEPS.findall(measured)
+    return _mistimed(*held) if len(held) == 2 else None
+
+
+def _mistimed(own: tuple[str, str], right: tuple[str, str]) -> tuple[str, str]:
+    """Return why a trace holds other steps, by marks of their own and by the profiler's."""
+    if own[1] == "none":
+        return "the profiler has no schedule", "profile(schedule=schedule(wait=wait, ...), ...)"
+    if own[0] != own[1]:
+        why = "usually prof.step() is called before step(i), and not after it"
+        return why, "in the loop step(i), then prof.step()"
+    if own[0].count(",") != right[0].count(","):
+        return "a cycle must record `active` steps", "schedule(active=active, ...)"
+    why = "your schedule begins to record at another step: usually wait or warmup is not handed on"
+    return why, "schedule(wait=wait, warmup=warmup, ...)"
+
+
 def written_problem(form: Form, text: str, top: int, traces: Sequence[Sequence[Row]]) -> str:
     """Say how the table that a handler wrote is not of the traces that it wrote; or nothing."""
     try:
@@ -105,6 +140,15 @@ def handed_in_problem(rows: Sequence[Row], trace: Trace, share: float) -> str:
     return rows_problem(rows, operators, share, at_least=bool(trace.rows("calls")))
 
 
+def _us(told: float, own: Row) -> str:
+    """Say that an own time is wrong, and whether it is the total time, or rounded."""
+    right, total = own["own_us"], own.get("total_us", own["own_us"])
+    if total - right > ROUNDED >= abs(told - total):
+        return f"{told:.2f} us; the trace has {right:.2f}, and {total:.2f} in total"
+    rounded = ", rounded" * (told in (round(right), round(right, 1)))
+    return f"{told:.2f} us{rounded}; the trace has {right:.2f}"
+
+
 def rows_problem(
     rows: Sequence[Row],
     operators: Sequence[Row],
@@ -124,7 +168,7 @@ def rows_problem(
         right, most = own["own_us"], leader["own_us"]
         off, allowed = row["own_us"] - right, max(ROUNDED, share * right)
         if off < -allowed or (off > allowed and not at_least):
-            return f"{where}: {name} has {row['own_us']:.2f} us; the trace has {right:.2f}"
+            return f"{where}: {name} has {_us(row['own_us'], own)}"
         if right < most - allowed and not at_least:
             more = f"{leader['operator']} has more, {most:.2f}"
             return f"{where}: {name} has {right:.2f} us; {more}"

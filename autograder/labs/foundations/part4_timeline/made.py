@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autograder.traces.words import many
+
 Event = dict[str, Any]
 Row = dict[str, Any]
 OPERATOR, TABLE = "cpu_op", "operators.csv"
@@ -212,12 +214,19 @@ def held(batches: Sequence[int], steps: Sequence[int]) -> str:
 
 
 def profiled(
-    taken: Sequence[int], traces: Sequence[str], warm_up: Sequence[int], returned: Any
+    taken: Sequence[int],
+    traces: Sequence[str],
+    warm_up: Sequence[int],
+    returned: Any,
+    stepped: int = 0,
 ) -> dict[str, Any]:
-    """Name what a call of profile_cycles did, in the order in which it is judged."""
+    """Name what a call of profile_cycles did, in the order in which it is judged; *stepped* so often."""
+    never = (
+        f"was never called; prof.step() was called {many(stepped, 'time')} in {len(taken)} steps"
+    )
     return {
         "calls of step": f"{len(taken)} calls, for i = {', '.join(map(str, taken[:SHOWN]))} ...",
-        "the handler": "was called" if traces else "was never called",
+        "the handler": "was called" if traces else never,
         **{f"trace {number}": steps for number, steps in enumerate(traces, 1)},
         "number of traces": len(traces),
         "warm-up": f"steps {', '.join(map(str, warm_up[:SHOWN])) or 'none'}",

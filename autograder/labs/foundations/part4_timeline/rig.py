@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest import mock
 
 import torch
 from torch.nn import functional
@@ -72,12 +73,13 @@ class Rig(worker.Rig):
             taken.append(number)
             work(number)
 
-        returned = profile_cycles(step, cycles.steps, handler, **cycles.options)
+        with mock.patch.object(profile, "step", autospec=True, side_effect=profile.step) as stepped:
+            returned = profile_cycles(step, cycles.steps, handler, **cycles.options)
         plan = schedule(**cycles.options)
         for profiler in profilers[:1]:
             plan = getattr(profiler, "schedule", plan)
         warm_up = [it for it in range(cycles.steps) if plan(it) == ProfilerAction.WARMUP]
-        return made.profiled(taken, traces, warm_up, returned)
+        return made.profiled(taken, traces, warm_up, returned, stepped.call_count)
 
     def handled(self, folder: Path, handler: Handler, cycles: Cycles) -> dict[str, str]:
         """Profile in the right way; say what the files are that the student's handler wrote."""
