@@ -40,7 +40,7 @@ RESULTS = Form(
     ),
 )
 part = Part("part8_benchmark", hands_in=[RESULTS.file, "part8_notes.md"], tables=[RESULTS])
-WRONG = 'see "What usually goes wrong" in the part 8 handout'
+DOCSTRING = "compare with the docstring of"
 ONE_PERCENT, COMPARED = 0.01, 0.002
 
 # --- benchmark --------------------------------------------------------------------------------------------------------
@@ -112,33 +112,37 @@ def queued_work(student: Student, rig: Rig) -> Any:
         runs = rig.series(rig.returned("benchmark", returned)["runs"], "runs")
         returned = student.compare(first, second, pairs=8, synchronize=machine.synchronize)
         ratio = rig.number(rig.returned("compare", returned)["ratio"]) or 1.0
-    answers.add("later runs of benchmark", rig.tensor(runs[1:, None], "float64"))
-    answers.add("first run of benchmark", rig.tensor(runs[:1, None], "float64"))
-    answers.add("ratio of compare, or the other way round", max(ratio, 1 / ratio))
+    later = "runs[1:] of benchmark, of calls that leave work on the device"
+    answers.add(later, rig.tensor(runs[1:, None], "float64"))
+    first_of_all = "runs[0] of benchmark, with 500 ms of other work queued before"
+    answers.add(first_of_all, rig.tensor(runs[:1, None], "float64"))
+    answers.add("ratio of compare, or 1 / ratio", max(ratio, 1 / ratio))
     return answers.values()
 
 
 @part.check(basis="report")
 def warms_up_and_counts(counted_calls: Pair) -> Verdict:
     """benchmark calls the function warmup + repeats times, with the same inputs, and times the last ones only."""
-    return outputs.same(counted_calls, 0.0, why=judges.CALLS, try_=WRONG)
+    return outputs.same(counted_calls, 0.0, why=judges.CALLS, try_=f"{DOCSTRING} benchmark")
 
 
 @part.check(basis="scripted")
 def statistics_are_right(scripted_runs: Pair) -> Verdict:
     """benchmark returns mean, standard deviation, percentiles, rate and runs of calls whose times are known."""
-    return outputs.same(scripted_runs, ONE_PERCENT, why=judges.STATISTICS, try_=WRONG)
+    return outputs.same(
+        scripted_runs, ONE_PERCENT, why=judges.STATISTICS, try_=f"{DOCSTRING} benchmark"
+    )
 
 
 @part.check(basis="scripted")
 def waits_for_the_device(queued_work: Pair) -> Verdict:
     """The time of a call does not contain work queued before it, but contains the work that it queues itself."""
     why = {
-        "later": (
+        "[1:]": (
             "the time of a call, in ms, must include what it leaves on the device",
             "synchronize() after each call, before the clock is read",
         ),
-        "first": (
+        "[0]": (
             "later calls are right; the first one pays for what was queued before it, and must not",
             "synchronize() also before the clock is read for the first time",
         ),
@@ -147,7 +151,7 @@ def waits_for_the_device(queued_work: Pair) -> Verdict:
             "synchronize() in compare as well",
         ),
     }
-    return outputs.same(queued_work, ONE_PERCENT, why=why, try_=WRONG)
+    return outputs.same(queued_work, ONE_PERCENT, why=why, try_=f"{DOCSTRING} benchmark")
 
 
 # --- compare ----------------------------------------------------------------------------------------------------------
@@ -155,7 +159,8 @@ def waits_for_the_device(queued_work: Pair) -> Verdict:
 PAIRS, WARMUP = 30, 3
 SIDES = ("baseline", "candidate")
 FIRST = ", first of each pair"
-RATIO = "drift without noise, ratio"
+SLOWING, NOISY, JUDGED = "calls get slower", "noise of 4 %", "a candidate"
+RATIO = f"{SLOWING}, ratio"
 SLOWER = 0.5 / (2 * (PAIRS + WARMUP))  # for each call: by half until the end
 
 
@@ -184,15 +189,17 @@ class Script:
 
 
 SCRIPTS = {
-    "drift without noise": Script(PAIRS, 1.05, slower=SLOWER),
-    "drift and slow calls": Script(PAIRS, 1.05, noise=0.01, slow=2, slower=SLOWER),
-    **{f"interval of {n} pairs": Script(n, 1.05, noise=0.04) for n in (6, 10, 30, 50)},
-    "verdict of a gain": Script(PAIRS, 1.3, noise=0.02),
-    "verdict of a loss": Script(PAIRS, 0.8, noise=0.02),
-    "verdict of equal sides": Script(PAIRS, 1.015, against=PAIRS // 2),
-    "verdict of what may be chance": Script(10, 1.01, against=3),
-    "verdict of a loss that may be chance": Script(10, 1.01, against=7),
-    "verdict of equal times": Script(PAIRS, 1.0),
+    SLOWING: Script(PAIRS, 1.05, slower=SLOWER),
+    f"{SLOWING}, and two take 4 times as long": Script(
+        PAIRS, 1.05, noise=0.01, slow=2, slower=SLOWER
+    ),
+    **{f"{NOISY}, pairs={n}": Script(n, 1.05, noise=0.04) for n in (6, 10, 30, 50)},
+    f"{JUDGED} 1.3 times as fast": Script(PAIRS, 1.3, noise=0.02),
+    f"{JUDGED} 0.8 times as fast": Script(PAIRS, 0.8, noise=0.02),
+    f"{JUDGED} slower in half of the pairs": Script(PAIRS, 1.015, against=PAIRS // 2),
+    f"{JUDGED} slower in 3 of 10 pairs": Script(10, 1.01, against=3),
+    f"{JUDGED} slower in 7 of 10 pairs": Script(10, 1.01, against=7),
+    f"{JUDGED} of equal times": Script(PAIRS, 1.0),
 }
 
 
@@ -222,10 +229,10 @@ FIGURES = (FIRST, ", ratio", ", low", ", high", ", verdict", ", names")
 
 
 def _of(pair: Pair, cases: str, figures: tuple[str, ...], why: Causes) -> Verdict:
-    others = [it for it in ("drift", "interval", "verdict of") if it != cases]
+    others = [it for it in (SLOWING, NOISY, JUDGED) if it != cases]
     without = [*others, *(it for it in FIGURES if it not in figures)]
     verdict = outputs.same(
-        pair, COMPARED, why={**judges.CALLED, **why}, try_=WRONG, without=without
+        pair, COMPARED, why={**judges.CALLED, **why}, try_=f"{DOCSTRING} compare", without=without
     )
     _, _, got, want = next(it for it in outputs.paired(pair) if it[1]["case"] == RATIO)
     inverted = got is not None and close(float(got[0] * want[0]), 1.0, COMPARED)
@@ -238,7 +245,7 @@ def _of(pair: Pair, cases: str, figures: tuple[str, ...], why: Causes) -> Verdic
 @part.check(basis="scripted")
 def compares_in_pairs(comparisons: Pair) -> Verdict:
     """compare finds the ratio although calls get slower, up to 1.5 times, and two single calls take 4 times as long."""
-    return _of(comparisons, "drift", (FIRST, ", ratio"), judges.DRIFT)
+    return _of(comparisons, SLOWING, (FIRST, ", ratio"), judges.DRIFT)
 
 
 @part.check(basis="scripted")
@@ -251,13 +258,13 @@ def interval_is_right(comparisons: Pair) -> Verdict:
             "in a sorted list, the k-th smallest is ratios[k - 1]"
         ),
     )
-    return _of(comparisons, "interval", (", low", ", high"), {"": why})
+    return _of(comparisons, NOISY, (", low", ", high"), {"": why})
 
 
 @part.check(basis="scripted")
 def verdict_follows_the_interval(comparisons: Pair) -> Verdict:
     """The verdict is "faster" or "slower" only where the whole interval is on one side of 1."""
-    return _of(comparisons, "verdict of", (", verdict",), judges.VERDICTS)
+    return _of(comparisons, JUDGED, (", verdict",), judges.VERDICTS)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -308,7 +315,7 @@ rows.same(
     name="speedups_follow_the_times",
     says="speedup_rows divides the first and the previous row's minutes by this row's; saved_percent is of the first.",
     why=judges.SPEEDUPS,
-    try_=WRONG,
+    try_=f"{DOCSTRING} speedup_rows",
 )
 
 
@@ -337,7 +344,7 @@ memory.same(
     name="memory_adds_up",
     says="training_memory counts weights, gradients, master weights, optimizer, activations and the effective batch.",
     why=judges.MEMORY,
-    try_=WRONG,
+    try_=f"{DOCSTRING} training_memory",
 )
 
 # --- the table handed in ----------------------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ MEMORY = {
     ),
     "gib": ("total_gib must be in GiB: a GiB is 2**30 bytes", "total / 2**30"),
     "total": (
-        "the total must be the sum of activations and the four columns of the table",
+        "total must be the sum of weights, gradients, masters, optimizer and activations",
         "add all five",
     ),
     "optimizer": (
@@ -249,13 +249,13 @@ DRIFT = {
         "the sides must take turns: the machine gets slower, and the later call pays for it",
         "begin pairs 1, 3, 5, ... with the baseline, and pairs 2, 4, 6, ... with the candidate",
     ),
-    "without noise": (
-        "only the two calls of one pair must be compared: calls get slower one after the other",
-        "a ratio for each pair, and the median of these ratios",
-    ),
-    "": (
+    "take 4 times": (
         "two slow calls change your ratio: usually it is one of means or sums",
         "take the median of the pairs' ratios",
+    ),
+    "": (
+        "only the two calls of one pair must be compared: calls get slower one after the other",
+        "a ratio for each pair, and the median of these ratios",
     ),
 }
 

@@ -28,9 +28,9 @@ def drawn(count: int, **sizes: Any) -> dict[str, Any]:
 # --- a step -----------------------------------------------------------------------------------------------------------
 
 WORKERS = {
-    "workers busy": (0.55, 0.98),
-    "workers waiting": (0.02, 0.45),
-    "workers half busy": (0.5, 0.5),
+    "input, worker_busy above 0.5": (0.55, 0.98),
+    "input, worker_busy below 0.5": (0.02, 0.45),
+    "input, worker_busy=0.5": (0.5, 0.5),
 }
 # How long arithmetic and memory take, beside the longer of both.
 KERNELS = {
@@ -40,7 +40,7 @@ KERNELS = {
     "kernel, just below the ridge": (0.98, 1.0),
     "kernel, on the ridge": (1.0, 1.0),
 }
-TIE = "two largest parts"
+TIE = "two parts"
 OTHERS = (*WORKERS, "copy", "communication", "launch", TIE)
 
 
@@ -79,7 +79,7 @@ bounded = Exercise("diagnose", part, call=only("share", "at_most"), holes=SOME)
 for exercise in (named, bounded):
     exercise.inputs(draw_step)
 named.same(
-    {kind: {"kind": kind} for kind in KERNELS},
+    {judges.case_of(kind): {"kind": kind} for kind in KERNELS},
     oracle=lambda step: {"bottleneck": judges.bottleneck(step)},
     families=(),
     name="knows_the_ridge",
@@ -88,7 +88,7 @@ named.same(
     try_="compute if flops / peak_flops >= bytes / peak_bandwidth, else bandwidth",
 )
 named.same(
-    {kind: {"kind": kind} for kind in OTHERS},
+    {judges.case_of(kind): {"kind": kind} for kind in OTHERS},
     oracle=lambda step: {"bottleneck": judges.bottleneck(step)},
     families=(),
     needs=[],
@@ -96,7 +96,7 @@ named.same(
     says="diagnose names the largest of the five parts, and says whether workers are busy or storage is slow.",
     why={
         TIE: ("of equal parts the first in PARTS must count", "max(PARTS, key=...) takes it"),
-        "workers": (
+        "worker_busy": (
             "at a worker_busy of 0.5 or more it must be cpu, else io",
             "worker_busy >= 0.5",
         ),
@@ -105,8 +105,9 @@ named.same(
     try_='see "What to write" in the part 9 handout',
 )
 bounded.same(
-    {kind: {"kind": kind} for kind in (*OTHERS, *KERNELS)},
+    {judges.case_of(kind): {"kind": kind} for kind in (*OTHERS, *KERNELS)},
     oracle=judges.gain,
+    slips=judges.OF_A_KERNEL,
     families=(),
     needs=[],
     name="bounds_the_gain",

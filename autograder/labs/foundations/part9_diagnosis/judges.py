@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 Row = dict[str, Any]
@@ -27,9 +28,16 @@ def bottleneck(step: Mapping[str, float]) -> str:
     return part
 
 
-def gain(step: Mapping[str, float]) -> Row:
+def case_of(kind: str) -> str:
+    """Name a step by its largest part, and what else decides."""
+    part, comma, more = kind.partition(", ")
+    return f"{part} largest{comma}{more}"
+
+
+def gain(step: Mapping[str, float], left: Callable[..., float] = max) -> Row:
+    """Return what the bottleneck takes, and the speedup without it; *left* of the two times of a kernel."""
     part, total = largest(step), sum(step[part] for part in PARTS)
-    roof = max(step["flops"] / step["peak_flops"], step["bytes"] / step["peak_bandwidth"])
+    roof = left(step["flops"] / step["peak_flops"], step["bytes"] / step["peak_bandwidth"])
     least = roof if part == "kernel" else 0.0
     return {"share": step[part] / total, "at_most": total / (total - step[part] + least)}
 
@@ -165,6 +173,15 @@ VISIBLE = {
 }
 
 
+LEAVES = "total / (total - seconds + the longer of both times)"
+OF_A_KERNEL = {
+    ("your kernel takes no time, but the longer of both times must be left", LEAVES): partial(
+        gain, left=lambda *_: 0.0
+    ),
+    ("your kernel leaves the sum of both times, and must leave the longer", LEAVES): partial(
+        gain, left=lambda *both: sum(both)
+    ),
+}
 BOUNDED = {
     ", share": (
         "share must be the seconds of the bottleneck over those of all five parts, itself included",
@@ -175,8 +192,8 @@ BOUNDED = {
         "max(flops / peak_flops, bytes / peak_bandwidth)",
     ),
     "kernel": (
-        "a kernel must leave the longer of flops / peak_flops and bytes / peak_bandwidth, not 0 or their sum",
-        "total / (total - seconds + the longer of both times)",
+        "a kernel must leave the longer of flops / peak_flops and bytes / peak_bandwidth",
+        LEAVES,
     ),
     "": (
         "at_most must be all seconds over those without the bottleneck; only a kernel leaves some of its own",
