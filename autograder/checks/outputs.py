@@ -13,7 +13,7 @@ import numpy as np
 from autograder.checks.error_map import error_map
 from autograder.checks.hints import Causes, cause
 from autograder.checks.numerics import Array, share, shares, told_apart
-from autograder.checks.result_form import Form, around, misfit, named, unquoted, wrong_keys
+from autograder.checks.result_form import NOTHING, Form, around, misfit, named, unquoted, wrong_keys
 from autograder.model import (
     Failed,
     Observation,
@@ -53,7 +53,8 @@ def same(
     worst, most, of = 0.0, 0.0, ""
     cases = [each for each in paired(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
-        words, hint = cause(_specific(case, why), asked["case"], try_)
+        told = f"{asked['case']} is None" if case["dtype"] == NOTHING else asked["case"]
+        words, hint = cause(_specific(case, why), told, try_)
         keys = wrong_keys(case, asked)
         if keys and not any("names" in it for it in why):
             words, hint = keys, f"the keys must be {unquoted(asked)}"

@@ -35,7 +35,7 @@ attention.keeps_at_most(
             "q = q.contiguous() if q.stride(-1) != 1",
         ),
         "": (
-            "usually autograd keeps scores or weights of all positions, or sums of each block of keys",
+            "usually autograd keeps scores or weights of all positions",
             "call scaled_dot_product_attention, or checkpoint each block of rows with all its keys",
         ),
     },
@@ -48,8 +48,7 @@ attention.needs_less_memory(
     of=matrix,
     name="lean_forward",
     says="At 8,000 positions attention needs less than half of one matrix of scores, measured from outside.",
-    why="usually the scores of all positions are in memory at once, "
-    "or a block of scores is kept while the next is computed",
+    why="usually the scores of all positions are in memory at once",
     try_=BLOCKS,
 )
 attention.needs_less_memory(
@@ -62,8 +61,8 @@ attention.needs_less_memory(
     says="With causal, forward and backward at 5,600 positions need less than half of one matrix, measured from "
     "outside.",
     needs=[MASKS, "gradients_match", "lean_forward"],
-    why="usually a mask of length x keys is made, or autograd keeps something of each block",
-    try_="if keeps_little_for_backward fails, fix it first; then is_causal=True, or a mask for each block alone",
+    why="if keeps_little_for_backward passes, usually a mask of length x keys is made",
+    try_="if keeps_little_for_backward fails, fix it first; else is_causal=True, or a mask for each block alone",
 )
 attention.faster(
     {"batch": 1, "heads": 4, "length": range(896, 1153, 128), "size": WIDTH, "causal": True},
@@ -73,7 +72,7 @@ attention.faster(
     name="attention_is_faster",
     says="Causal attention at 1,000 positions is at least {bar} as fast as by hand.",
     needs=[MASKS],
-    why="bound by memory: usually the scores still go to memory and back, or scores that causal hides are computed",
+    why="bound by memory: usually the scores still go to memory and back",
     slower="bound by launches: many small calls cost more than the scores; take larger blocks, or one call for all",
     try_=BLOCKS,
 )

@@ -107,7 +107,7 @@ alike(
     says="Any length works, also one that is no multiple of a block; there may be more or fewer keys than positions.",
     why={
         ODD: (
-            f"{RIGHT}: usually the last block is left out, or padded keys take a share of softmax",
+            f"{RIGHT}: usually the last block goes wrong where it is not full",
             "let the last block of rows and of keys be shorter, or give padded keys the score -inf",
         ),
         "keys": (
@@ -161,8 +161,12 @@ attention.same_gradients(
     name="gradients_match",
     says="The gradients with respect to q, k and v are those of the formula.",
     why={
+        "is None": (
+            "no gradient reaches this input: usually it is cut off from autograd",
+            f"{CUT}; a backward of your own must return a gradient for each of q, k and v",
+        ),
         ODD: (
-            "for multiples of 64 they are right: usually backward leaves out the last block, or fills it up",
+            "for multiples of 64 they are right: usually the last block of backward goes wrong",
             "let the last block of backward be shorter, as in forward",
         ),
         VIEW: (
@@ -174,16 +178,16 @@ attention.same_gradients(
             "hide the same scores when backward computes them again",
         ),
         "gradient of v": (
-            "those of q and k are right: usually v is cut off from autograd",
-            f"{CUT}; a backward of your own must return weights^T @ d_result",
+            "those of q and k are right: that of v must be weights^T @ d_result",
+            "compute it in backward from the weights after softmax, and detach nothing on the way",
         ),
         "gradient of k": (
-            "that of q is right: usually k is cut off from autograd, or sqrt(head_dim) is forgotten",
-            f"{CUT}; a backward of your own must return d_scores^T @ q / sqrt(head_dim)",
+            "that of q is right: that of k must be d_scores^T @ q / sqrt(head_dim)",
+            "in a backward of your own, divide both gradients by sqrt(head_dim)",
         ),
         "": (
-            "usually q is cut off from autograd, or a backward of your own forgets a part of softmax's gradient",
-            f"{CUT}; d_scores must be weights * (d_weights - (weights * d_weights).sum(-1, keepdim=True))",
+            "usually a backward of your own forgets a part of softmax's gradient",
+            "d_scores must be weights * (d_weights - (weights * d_weights).sum(-1, keepdim=True))",
         ),
     },
     try_="compare with the gradients of given.attention_by_hand",

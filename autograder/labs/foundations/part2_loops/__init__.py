@@ -19,6 +19,9 @@ from autograder.claims.several import Several
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import INTEGER, NUMBER, TEXT, Answer, Close, Pair, Part, Rig, Student, list_of
 from autograder.labs.foundations.part2_loops.judges import (
+    ADDED,
+    APART,
+    FAR,
     FAR_OFF,
     FIRST,
     HITS,
@@ -109,9 +112,9 @@ def draw_points(
     kind: Any = "",
 ) -> dict[str, Any]:
     points, centers = (numbers(random, (each, size), whole) for each in (rows, others))
-    if kind == "far from zero":
+    if kind in (FAR, APART):
         points += random.uniform(2000, 5000)
-        centers[:] = points[:others]
+        centers[:] = points[:others] + (9.5 if kind == APART else 0.0)
     if kind == MIRRORED:
         centers[: others // 2] = points[: others // 2]
     return {"points": points, "centers": centers}
@@ -138,6 +141,7 @@ def draw_logits(
 SOME: Sizes = {"length": (20, 200)}
 FULL: Sizes = {"rows": (5, 40), "columns": (3, 17)}
 ROWS: Sizes = {"rows": (20, 60)}
+EIGHT: Sizes = {**ROWS, "classes": 8}
 PAIRS: Sizes = {"rows": 30, "others": 30}
 
 means.same(
@@ -197,18 +201,21 @@ distances.same(
     },
     try_=FIRST,
 )
-FAR: Sizes = {"others": 5, "size": 3, "kind": "far from zero"}
+FEW: Sizes = {"others": 5, "size": 3}
 distances.same(
     {
+        APART: {**FEW, "rows": 30, "kind": APART},
         "one column": {**PAIRS, "size": 1},
         MIRRORED: {**PAIRS, "kind": MIRRORED},
-        **{f"{rows} points far from zero": {**FAR, "rows": rows} for rows in (30, 7)},
+        **{f"{rows} points {FAR}": {**FEW, "rows": rows, "kind": FAR} for rows in (30, 7)},
+        "any sizes": {},
     },
-    families=("sizes drawn at random", "rows is 1", "others is 1", "float64", *SMALL),
+    families=("rows is 1", "others is 1", "float64", *SMALL),
     gradients=(),
     name="distances_keep_digits",
     says="Distances keep their digits, also for points close together and far from zero.",
     why=FAR_OFF,
+    slips=ADDED,
     try_=FIRST,
 )
 TIES = "of equal logits any may come first"
@@ -216,14 +223,9 @@ hits.same(
     {
         "all hits in the first half": {**ROWS, "kind": "all hits in the first half"},
         "k is 1": {**ROWS, "k": 1},
-        "k is more than there are classes": {**ROWS, "classes": 8, "k": 11},
+        "k is more than there are classes": {**EIGHT, "k": 11},
         "negative labels": {**ROWS, "kind": "negative labels"},
-        "negative labels, and k is all classes": {
-            **ROWS,
-            "classes": 8,
-            "k": 8,
-            "kind": "negative labels",
-        },
+        "negative labels, and k is all classes": {**EIGHT, "k": 8, "kind": "negative labels"},
         # A few counts are the same by chance, so other numbers are tried in more rows as well.
         **{f"other numbers in {rows} rows": {"rows": rows, "again": True} for rows in (900, 1000)},
     },
@@ -255,13 +257,13 @@ GROWN: dict[str, tuple[Sizes, Sizes, str, str]] = {
     "pairwise_distances": (
         {"rows": SHORT, "others": 4, "size": 3},
         {"rows": LONG, "others": 4, "size": 3},
-        "centers and columns",
+        "centers or columns",
         "points[:, None, :] - centers[None, :, :] takes all pairs in one call",
     ),
     "top_k_hits": (
         {"rows": SHORT, "classes": 10, "k": 3},
         {"rows": LONG, "classes": 10, "k": 3},
-        "classes and k",
+        "classes or k",
         "topk takes all rows in one call, and == compares all of the k best at once",
     ),
 }

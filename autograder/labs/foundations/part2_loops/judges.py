@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from autograder.checks.hints import Causes
@@ -18,6 +19,7 @@ HOLES, NAN, NONE = (
     "a row without any True",
 )
 MIRRORED = "half of the centers are also points"
+FAR, APART = "far from zero", "30 points far from zero, and far from all centers"
 
 EMPTY = (
     "a row without any True must give NaN",
@@ -71,16 +73,33 @@ MASKED: Causes = {
 
 FAR_OFF: Causes = {
     "float64": (
-        f"{DIGITS}; or an eps is added, as F.pairwise_distance does",
+        "float64 must stay float64: usually some step is in float32",
         "keep float64 from the first step to the last, and add no eps",
     ),
-    "": (
+    APART: (
         (
-            "usually two large numbers cancel in |a|^2 + |b|^2 - 2ab, which torch.cdist computes above "
-            "25 rows by default, or an eps is added under the root"
+            "usually large numbers cancel in |a|^2 + |b|^2 - 2ab, which torch.cdist computes above "
+            "25 rows by default"
         ),
-        'subtract first, or torch.cdist(..., compute_mode="donot_use_mm_for_euclid_dist"); add no eps',
+        'subtract first, or torch.cdist(..., compute_mode="donot_use_mm_for_euclid_dist")',
     ),
+    "": (
+        "centers far from their points are right: usually an eps is added under the root",
+        "add no eps, and subtract before you square",
+    ),
+}
+
+
+def with_an_eps(points: Any, centers: Any) -> Any:
+    """Return what comes of an eps in each difference."""
+    return import_module("given").loops.pairwise_distances(points + 1e-6, centers)
+
+
+ADDED = {
+    (
+        "an eps is added to each difference, as F.pairwise_distance does by default",
+        "add no eps",
+    ): with_an_eps
 }
 
 HITS: Causes = {

@@ -87,7 +87,7 @@ def follows_its_generator(draws: Pair) -> Verdict:
                 "draw from the generator as it is; a copy or a new one begins at the seed",
             )
     if not np.array_equal(drawn["global"], draws.baseline.arrays["numbers"][-4:]):
-        why = "your code draws from the global generator, or sets its seed"
+        why = "usually your code sets the seed of the global generator"
         return Failed("the global generator moved", why, f"{given}, and {SEEDS_NOTHING}")
     return Passed("the same for the same seed")
 
@@ -171,6 +171,10 @@ augment.same(
             "your code pads after it standardises: the border must be black, and is grey",
             "pad the uint8 images, before everything else",
         ): slipped(late=True),
+        (
+            "your code clamps after it standardises: pixels must be clamped before MEAN is subtracted",
+            "(cropped.float() / 255 * gain[:, None, None, None]).clamp(0, 1)",
+        ): slipped(clamped=True),
         (
             "your code counts a mirrored column from the height, and must count it from the width",
             "columns = torch.where(flip[:, None], w - 1 - columns, columns)",

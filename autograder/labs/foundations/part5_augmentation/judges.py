@@ -55,13 +55,13 @@ def draw_problem(pad: int, drawn: Array) -> tuple[str, str, str] | None:
             return outside, why, evenly
         if (own == own[0]).all():
             measured = f"{name} is the same for {SAMPLES} samples"
-            return measured, "your code draws one number for the batch, or none", FOR_EACH
+            return measured, "your code does not draw it for each sample", FOR_EACH
         if abs(counts - expected).max() > allowed:
             places = "quarters of 0.8 ... 1.2" if name == "gain" else f"values 0 ... {many - 1}"
             measured = f"{name}: the {places} come {', '.join(map(str, counts))} times"
             return (
                 f"{measured}; {expected:.0f} +- {allowed:.0f} is right",
-                "all must be equally likely; randint, for example, leaves out its upper end",
+                _uneven(counts),
                 evenly,
             )
     with np.errstate(all="ignore"):
@@ -71,10 +71,17 @@ def draw_problem(pad: int, drawn: Array) -> tuple[str, str, str] | None:
         measured = f"{NAMES[a]} and {NAMES[b]} have a correlation of {correlations[a, b]:.2f}"
         return (
             f"{measured}; 0 +- 0.09 is right",
-            "your code uses one draw for both, or draws both from one seed",
+            "the same random numbers make both",
             "draw anew for each of flip, top, left and gain, from one generator",
         )
     return None
+
+
+def _uneven(counts: Array) -> str:
+    """Say why values do not come equally often."""
+    if counts[-1] == 0:
+        return "the last value never comes: usually randint was given it as its upper end"
+    return "all must be equally likely"
 
 
 def augmented(
@@ -88,12 +95,14 @@ def augmented(
     white: int = 255,
     channels: int = 1,
     late: bool = False,
+    clamped: bool = False,
     mirrored_by: int = 3,
 ) -> Array:
     """Augment sample after sample. Arguments beside *pad* are mistakes.
 
-    *mode* is that of np.pad, *white* the brightest pixel, -1 reads the *channels* of mean and std backwards, and
-    *late* pads what is standardised. Columns are counted from the size of the dimension that an image is *mirrored_by*.
+    *mode* is that of np.pad, *white* the brightest pixel, -1 reads the *channels* of mean and std backwards,
+    *late* pads what is standardised, and *clamped* clamps it. Columns are counted from the size of the dimension that
+    an image is *mirrored_by*.
     """
     h, w = images.shape[2:]
     mean, std = (it.reshape(-1, 1, 1)[::channels] for it in (mean, std))
@@ -102,7 +111,9 @@ def augmented(
     for at, (image, flip, top, left, gain) in enumerate(zip(images, *drawn, strict=False)):
         y, x = (int(np.clip(np.nan_to_num(it), 0, 2 * pad)) for it in (top, left))
         padded = image if late else np.pad(image, around, mode)
-        standardised = ((padded / white * gain).clip(0, 1) - mean) / std
+        pixels = padded / white * gain
+        standardised = ((pixels if clamped else pixels.clip(0, 1)) - mean) / std
+        standardised = standardised.clip(0, 1) if clamped else standardised
         rows = (np.pad(standardised, around) if late else standardised)[:, y : y + h]
         columns = np.arange(w)
         if flip:

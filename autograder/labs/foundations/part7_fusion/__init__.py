@@ -54,7 +54,7 @@ part = Part(
     hands_in=[LAUNCHES.file, "part7_notes.md"],
     tables=[LAUNCHES],
 )
-SEE = 'see "What usually goes wrong" in the part 7 handout'
+DOCSTRING = "compare with the docstring of"
 FIRST, NESTED = "a convolution, a norm, a ReLU", "blocks in blocks"
 """Kinds of networks that students are given."""
 ALL, ONE = "all of it in train()", "one norm in train()"
@@ -110,10 +110,18 @@ def of_kinds(*kinds: str, **sizes: int) -> dict[str, dict[str, Any]]:
     return {kind: {"kind": kind, **sizes} for kind in kinds}
 
 
-FOLDED = (
-    "factor = norm.weight / sqrt(running_var + eps); "
-    "weight * factor; (bias - running_mean) * factor + norm.bias"
-)
+def mistaken(change: Callable[[Any], None]) -> Callable[..., Any]:
+    """Return what a folded network computes where *change* is made to each layer."""
+
+    def slipped(**given: Any) -> Any:
+        module = network(given)
+        for layer in module.modules():
+            change(layer)
+        return module(given["images"]).detach()
+
+    return slipped
+
+
 fold.same(
     of_kinds(
         "a convolution without a bias",
@@ -155,11 +163,12 @@ fold.same(
             "get_submodule(node.target) takes names with dots",
         ),
         "": (
-            "usually the convolution's own bias is lost or not multiplied, or eps is not under the root",
-            FOLDED,
+            "usually the convolution's own bias is not multiplied by the norm's factor",
+            judges.FOLDED,
         ),
     },
-    try_=SEE,
+    slips={(why, judges.FOLDED): mistaken(change) for why, change in judges.MISTAKES.items()},
+    try_=f"{DOCSTRING} fold_model",
 )
 fold.same(
     of_kinds(
@@ -195,7 +204,7 @@ fold.same(
             "fold only if the module of node.args[0] is a Conv2d",
         ),
     },
-    try_=SEE,
+    try_=f"{DOCSTRING} fold_model",
 )
 fold.would_launch(
     4,
@@ -223,13 +232,6 @@ fold.refuses(
 )
 
 
-def state(module: Any) -> dict[str, Any]:
-    """Return the numbers of a module, and its layers with their modes."""
-    layers = {f"layer {name}": id(it) for name, it in module.named_modules() if name}
-    modes = {f"mode of {name or 'the model'}": it.training for name, it in module.named_modules()}
-    return layers | modes | {name: it.tolist() for name, it in module.state_dict().items()}
-
-
 @part.probe(values={"moved": list_of(TEXT)}, takes=["fold_model"])
 def original(student: Student, rig: Rig) -> Any:
     """A module before and after it was folded, and after the folded one was called."""
@@ -238,10 +240,10 @@ def original(student: Student, rig: Rig) -> Any:
         module = network(given := fold.given(rig, Case("original", {"kind": kind})))
         for layer in module.modules():  # in train(), but for what can be folded
             layer.training = type(layer).__name__ not in ("Conv2d", "BatchNorm2d")
-        before = state(module)
+        before = judges.state(module)
         with suppress(ValueError):  # of train(); another check has norms alone there
             student.fold_model(module)(given["images"])
-        after = state(module)
+        after = judges.state(module)
         moved += [it for it in before | after if before.get(it) != after.get(it)]
     return {"moved": moved}
 
@@ -375,7 +377,7 @@ counts.same(
     name="launches_are_counted",
     says="count_launches counts the operators of eager code, and the launches and graphs of compiled code.",
     why=judges.COUNTED,
-    try_=SEE,
+    try_=f"{DOCSTRING} count_launches",
 )
 
 
