@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -95,7 +96,7 @@ def with_an_eps(points: Any, centers: Any) -> Any:
     return import_module("given").loops.pairwise_distances(points + 1e-6, centers)
 
 
-ADDED = {
+ADDED: Mapping[str | tuple[str, str], Callable[..., Any]] = {
     (
         "an eps is added to each difference, as F.pairwise_distance does by default",
         "add no eps",

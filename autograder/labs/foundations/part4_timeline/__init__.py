@@ -13,6 +13,7 @@ import numpy as np
 
 from autograder.checks import outputs
 from autograder.checks import trace as profile
+from autograder.checks.hints import Causes
 from autograder.checks.table_form import Form, count, not_negative, words
 from autograder.claims.exercise import Exercise
 from autograder.lab import (
@@ -273,7 +274,7 @@ def recorded(student: Student, rig: Rig) -> Any:
 @part.check(basis="report")
 def records_the_right_steps(recorded: Pair) -> Verdict:
     """profile_cycles records the active steps of each cycle, and returns how many cycles it recorded."""
-    why = {
+    why: Causes = {
         "calls of step": (
             "step(i) must be called once for each i from 0 to steps - 1, also after the last cycle",
             "for i in range(steps): step(i)",

@@ -142,7 +142,8 @@ def handed_in_problem(rows: Sequence[Row], trace: Trace, share: float) -> str:
 
 def _us(told: float, own: Row) -> str:
     """Say that an own time is wrong, and whether it is the total time, or rounded."""
-    right, total = own["own_us"], own.get("total_us", own["own_us"])
+    right: float = own["own_us"]
+    total: float = own.get("total_us") or right
     if total - right > ROUNDED >= abs(told - total):
         return f"{told:.2f} us; the trace has {right:.2f}, and {total:.2f} in total"
     rounded = ", rounded" * (told in (round(right), round(right, 1)))

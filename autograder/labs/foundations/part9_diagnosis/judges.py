@@ -174,7 +174,7 @@ VISIBLE = {
 
 
 LEAVES = "total / (total - seconds + the longer of both times)"
-OF_A_KERNEL = {
+OF_A_KERNEL: Mapping[str | tuple[str, str], Callable[..., Any]] = {
     ("your kernel takes no time, but the longer of both times must be left", LEAVES): partial(
         gain, left=lambda *_: 0.0
     ),
