@@ -74,8 +74,8 @@ def test_right_values_pass_in_whatever_form(ranked, style, tmp_path):
 
 WRONG = {
     "a name": ('"name": name,', '"name": "x",', "name of result[0]: 'x' instead of 'n", "longest first"),
-    "a number": ("/ total", "/ total * (1 + 1e-7)", 'share of result[0]: ', "longest first"),
-    "a count": ("(names, 1)", "(names, 0)", 'place of result[0]: 0, and 1 is right', "longest first"),
+    "a number": ("/ total", "/ total * (1 + 1e-7)", "share of result[0]: ", "longest first"),
+    "a count": ("(names, 1)", "(names, 0)", "place of result[0]: 0, and 1 is right", "longest first"),
     "order of a tie": ("name: (-seconds[name], name)", "name: -seconds[name]", 'case "a tie", name of result[', "by name"),
     "a row less": ("(names, 1)]", "(names[1:], 1)]", 'number of entries": ', "each name has a row"),
     "names of a row": ('"place": i', '"rank": i', "keys of result[0]: 'name, rank, share' instead", "missing in the dict: place; not asked for in the dict: rank"),
