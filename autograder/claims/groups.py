@@ -16,6 +16,7 @@ import numpy as np
 
 from autograder.checks import numerics, outputs
 from autograder.checks.hints import Causes, hinted
+from autograder.claims.division import division_problem, order_problem
 from autograder.claims.group_words import OPEN, READ, REASONS, SENDS, UNCOUNTED, UNSEEN, WRITES
 from autograder.lab import (
     BOOLEAN,
@@ -27,7 +28,6 @@ from autograder.lab import (
     record,
 )
 from autograder.model import Basis, Failed, Pair, Passed, Verdict, verdict
-from autograder.traces.words import many
 
 WORLD = 2
 ALIKE = "Two processes arrive at the weights of one process that trains on their joined batches."
@@ -45,8 +45,6 @@ BEGUN_APART = (
 )
 Calls = Sequence[Mapping[str, Any]]
 """Collective calls of one step: the kind and the bytes of each."""
-Orders = Sequence[Sequence[int]]
-"""By process, the samples that it read."""
 
 
 def answered(*figures: str, **more: Any) -> dict[str, Any]:
@@ -366,39 +364,3 @@ def _reason(ranks: Pair, ratio: float) -> str:
     return (
         "the ranks agree, but not with one process: their steps are not those of the mean gradient"
     )
-
-
-def division_problem(read: Orders, samples: int, epochs: int) -> str:
-    """Say how the samples that each process read are no division of the set, epoch by epoch."""
-    each = -(-samples // len(read))
-    if any(len(own) != each * epochs for own in read):
-        must = f"each process must read {each} samples in each of {epochs} epochs"
-        least = min(len(own) // epochs for own in read)
-        left = f"one reads only {least}, usually because drop_last is on"
-        return f"{must}; {left}" if least < each else must
-    for number, order in enumerate(_by_epoch(read, epochs), 1):
-        missing = samples - len({index for own in order for index in own})
-        if missing > 0:
-            return f"in epoch {number}, {many(missing, 'sample')} read by no process, and others read twice"
-    return ""
-
-
-def order_problem(read: Orders, epochs: int) -> str:
-    """Say that the processes read the samples of every epoch in the order of the first."""
-    orders = _by_epoch(read, epochs)
-    return "every epoch has the same order" if orders[1:] == orders[:-1] else ""
-
-
-def order_cause(read: Orders, epochs: int) -> str:
-    """Say why the order does not change, by what was read in the first epoch."""
-    first = [
-        own[:-1] for own in _by_epoch(read, epochs)[0]
-    ]  # the last sample may be the first again
-    if all(own == sorted(own) for own in first):
-        return "your sampler does not shuffle"
-    return "your sampler is not told the epoch"
-
-
-def _by_epoch(read: Orders, epochs: int) -> list[list[list[int]]]:
-    each = max(1, len(read[0]) // epochs)
-    return [[list(own[at : at + each]) for own in read] for at in range(0, each * epochs, each)]

@@ -11,13 +11,11 @@ import numpy as np
 from autograder.checks import numerics, outputs, precision, slips
 from autograder.checks.hints import Causes, hinted, reason
 from autograder.checks.slips import SLIPPED
+from autograder.claims.division import division_problem, order_cause, order_problem
 from autograder.claims.groups import (
     APART,
     WORLD,
     Group,
-    division_problem,
-    order_cause,
-    order_problem,
 )
 from autograder.lab import (
     INTEGER,

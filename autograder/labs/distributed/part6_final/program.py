@@ -8,14 +8,12 @@ from dataclasses import replace
 from autograder.checks import numerics, outputs, slips
 from autograder.checks.hints import Causes, hinted
 from autograder.checks.numerics import explained
+from autograder.claims.division import division_problem, order_cause, order_problem
 from autograder.claims.group_words import READ
 from autograder.claims.groups import (
     EXACT,
     WORLD,
     Group,
-    division_problem,
-    order_cause,
-    order_problem,
     usual,
 )
 from autograder.lab import (
