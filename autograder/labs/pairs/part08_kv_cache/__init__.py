@@ -60,9 +60,10 @@ AFTER_KEEP = (
 cache.calls(
     script,
     {
-        "another device": {"device": "meta"},
+        "float32": {},  # before those that fix something, so that a mistake in all of them is told of this one
         "bfloat16": {"precision": "bfloat16"},
         "a capacity of 1": {"capacity": 1},
+        "device meta": {"device": "meta"},
     },
     make=made,
     within=EXACT,
@@ -147,7 +148,7 @@ cache.moves_at_most(
     name="moves_linearly",
     says="8 times as many appends move at most 16 times as many bytes.",
     needs=["follows_the_script"],
-    why="everything is copied for each append, or the buffer grows by a fixed number of positions",
+    why="positions are copied again and again: the more there are, the more an append moves",
     try_=GROWS,
 )
 LONG: Sizes = {"batch": 8, "heads": 4, "size": 32, "positions": 1024}
@@ -163,7 +164,7 @@ cache.faster(
 # --- generate ---------------------------------------------------------------------------------------------------------
 
 WORDS = 97  # of TinyLM
-CALLS = "tokens in each call of the model"
+CALLS = "number of calls of the model"
 
 
 def write(written: Any, inputs: Mapping[str, Any]) -> Any:
@@ -175,8 +176,14 @@ def write(written: Any, inputs: Mapping[str, Any]) -> Any:
     calls = rig.lengths_of_calls(model)
     grad = inputs["grad"]
     tokens, logits, mode = rig.called(written, model, prompt, inputs["count"], grad=grad)
-    noted = {CALLS: calls} if inputs["counted"] else {}
+    noted = lengths(*calls) if inputs["counted"] else {}
     return {**noted, "mode": mode, "logits": logits, "tokens": tokens}
+
+
+def lengths(first: int = 0, *later: int) -> dict[str, int]:
+    """Say how often the model was called, and with how many tokens."""
+    most = {"most tokens in a later call": max(later, default=1)}
+    return {CALLS: bool(first) + len(later), "tokens in the first call": first, **most}
 
 
 def expected(way: str = "continued", **inputs: Any) -> Any:
@@ -185,7 +192,7 @@ def expected(way: str = "continued", **inputs: Any) -> Any:
 
     prompt, count = inputs["prompt"], inputs["count"]
     returned = write(getattr(rig, way), inputs)
-    return {**returned, CALLS: [prompt.shape[1], *[1] * (count - 1)]}
+    return {**returned, **lengths(prompt.shape[1], *[1] * (count - 1))}
 
 
 text = Exercise("generate", part, call=write)
@@ -212,29 +219,31 @@ SEVERAL: Sizes = {"batch": 3, "length": 5, "count": 20}
 OWN_CACHE = (
     "fix follows_the_script first if it fails; else one KVCache per block, of its heads and dtype"
 )
+NO_GRAD = "with torch.no_grad():, in place of torch.set_grad_enabled(...)"
 HINTS: Causes = {
     "a model in float64": (
         "usually a cache has another dtype than the model",
         OWN_CACHE,
     ),
     "raised": OWN_CACHE,
+    "instead of 'eval, gradients are off'": (
+        "gradients are on after generate, and its caller had turned them off",
+        NO_GRAD,
+    ),
     "parameters are frozen'": (
         "generate changes requires_grad of the parameters",
         "with torch.no_grad():, in place of requires_grad_(False)",
     ),
-    "gradients are off": (
-        "generate changes torch.is_grad_enabled()",
-        "with torch.no_grad():, in place of torch.set_grad_enabled(...)",
-    ),
+    "gradients are off": ("gradients are off after generate, and they were on before", NO_GRAD),
     "result mode": (
         "generate leaves the model in another mode",
         "call neither model.eval() nor model.train()",
     ),
-    f"{CALLS}, number of entries": (
+    CALLS: (
         "the model must be called `count` times: the first call, of the prompt, gives a token",
         "for _ in range(count): one call, one new token",
     ),
-    CALLS: (
+    "tokens in ": (
         "the first call must get the prompt, and each later call the newest token alone",
         "latest = logits.argmax(-1, keepdim=True) is what the next call gets",
     ),
@@ -282,7 +291,7 @@ text.needs_less_memory(
     {"batch": 8, "length": 4, "count": 2, "counted": False},
     name="generate_keeps_no_graph",
     says="300 tokens for 8 sequences need at most 10 % of the slow version's memory, measured from outside.",
-    why="the graph of each step is kept, or a copy of the cache for each token",
+    why="usually the graph of each step is kept, because gradients are on",
     try_="torch.no_grad() around the loop, and keep no keys or values but those in the caches",
 )
 text.fetches_nothing(
