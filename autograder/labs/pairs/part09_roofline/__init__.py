@@ -86,7 +86,7 @@ advance.touches_less(
     {"rows": 1000, "steps": 64},
     name="touches_few_sectors",
     says="advance touches at most 18 % of the memory that the slow version touches, in pieces of 32 bytes.",
-    why="only 4 or 12 of each 32 bytes are used, because columns are strided; or rows are transposed in each step",
+    why="usually the layout is not changed once, before the loop",
     try_=CONTIGUOUS,
 )
 advance.faster(
@@ -123,7 +123,9 @@ def asked(written: Any, given: Mapping[str, Any]) -> Any:
     function, inputs = rig.work(*sizes)
     counted = rig.Calls(function)
     answer = written(counted, inputs, given["peak_flops"], given["bandwidth"])
-    return {**answer, "calls": counted.calls} if isinstance(answer, dict) else answer
+    return (
+        {**answer, "calls of the function": counted.calls} if isinstance(answer, dict) else answer
+    )
 
 
 roof = Exercise("roofline", part, call=asked)
@@ -156,8 +158,8 @@ EQUAL = "computing and moving take equally long"
 RIDGE: Sizes = {"rows": 48, "inner": 48, "columns": 48, "ridge": "equal"}
 roof.same(
     {
+        "64 x 128 times 128 x 32": {"rows": 64, "inner": 128, "columns": 32},
         EQUAL: RIDGE,
-        "64 x 128 by 128 x 32": {"rows": 64, "inner": 128, "columns": 32},
         **{kind: {"kind": kind} for kind in KINDS},
     },
     oracle=counted,
@@ -200,13 +202,13 @@ roof.same(
             "compare with peak_flops / bandwidth, not bandwidth / peak_flops",
         ),
         "seconds": (
-            "the slower of both limits must decide",
+            "seconds must be the longer of two times, of computing and of moving",
             "max(flops / peak_flops, bytes / bandwidth), and not their sum",
         ),
         "": "roofline must return a dict of flops, bytes, intensity, bound and seconds",
     },
     hints={
-        'bytes": 18432': (
+        '128 x 32, bytes": 49152': (
             "only the inputs count: results must count as well",
             "for tensor in (*inputs, *results)",
         ),
@@ -328,6 +330,6 @@ epilogue.allocates_less(
     {"rows": 8192, "inner": 32, "columns": 32},
     name="epilogue_allocates_one",
     says="epilogue allocates at most 25 % of the slow version's bytes; its result, which counts, is 20 %.",
-    why="each operation after the product makes a new tensor: relu and not relu_, + and not add_",
+    why="operations after the product make new tensors: relu and not relu_, + and not add_",
     try_=IN_PLACE,
 )

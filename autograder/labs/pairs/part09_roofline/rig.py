@@ -81,5 +81,5 @@ def counted(
         "intensity": flops / size,
         "bound": bound,
         "seconds": max(compute, move),
-        "calls": 1,
+        "calls of the function": 1,
     }
