@@ -25,9 +25,13 @@ SEE = 'see "What usually goes wrong" in the part 12 handout'
 OWN_LISTS = "make the lists of free blocks in __init__, so that each pool has its own"
 IN_USE = "raise ValueError if the address is not among the blocks in use, before anything changes"
 HINTS: Causes = {
-    "were requested": (
-        "the block is too small: its size was rounded down, or a smaller free block was taken",
-        "round up to the size of the class, and take a free block of that class",
+    "the new block": (
+        "a raw allocation for fewer bytes than were requested: usually the size is rounded down",
+        "round up to the size of the class",
+    ),
+    "the free block": (
+        "a free block that is smaller than the request was handed out",
+        "round each size up to the size of its class, and take a free block of this class alone",
     ),
     'trim()": block': (
         "trim gave a block in use back",
@@ -38,16 +42,20 @@ HINTS: Causes = {
         "clear the lists of free blocks when their blocks go back",
     ),
     "was never taken": (
-        "no raw allocation of this pool returned that address: two pools may share their free blocks",
+        "no raw allocation of this pool returned that address: usually two pools share their free blocks",
         OWN_LISTS,
     ),
     "the memory of block": (
         "a block in use was handed out again: it was still in a list of free blocks",
         "pop a block from its list when you hand it out",
     ),
-    "nothing at address": (
-        "a block goes back that this arena does not hold: twice, or from another pool's list",
+    "went back to the arena before (": (
+        "the pool gives this address back a second time: it was still in a list of free blocks",
         "fix follows_the_script first if it fails; else clear the lists in trim",
+    ),
+    "nothing at address": (
+        "a block goes back that this pool never took: usually two pools share their free blocks",
+        OWN_LISTS,
     ),
     "raised KeyError": IN_USE,
     "a limit, call 10: allocate(4, ": (
@@ -176,7 +184,7 @@ def asks_rarely(rounds: Observation) -> Verdict:
     if rounds.values["asked"] >= ROUNDS * KINDS:
         why = "no free block was used again"
         return Failed(measured, why, "let free keep the block, and allocate look for it first")
-    why = "a free block is used again only for exactly the same size"
+    why = "usually a free block is used again only for exactly the same size"
     return Failed(measured, why, "round sizes up, so that sizes nearly alike share a class")
 
 

@@ -21,6 +21,7 @@ class Watched:
         self._given: dict[int, Any] = {}
         self._used: dict[int, tuple[int, int]] = {}
         self._gone: set[int] = set()
+        self._new: set[int] = set()  # what the last request took from the arena
         self._went_back = 0
         self._spare: list[int] = []  # sizes that were requested for what is free
         options = {} if limit is None else {"limit": limit}
@@ -29,9 +30,12 @@ class Watched:
     def _allocate(self, size: int) -> int:
         address: int = self.arena.allocate(size)
         self._raw[address] = size
+        self._new.add(address)
         return address
 
     def _release(self, address: int) -> None:
+        if address in self._gone and address not in self._raw:
+            raise ValueError(f"address {address} went back to the arena before")
         self.arena.free(address)
         del self._raw[address]
         self._gone.add(address)
@@ -41,6 +45,7 @@ class Watched:
     def allocate(self, block: int, size: int) -> str:
         """Ask for a block; say whether it lies in memory that nothing else uses."""
         held, before, fits = self.arena.held, self._went_back, size in self._spare
+        self._new.clear()
         address = self._given[block] = self._pool.allocate(size)
         if size <= 0:
             return repr(address)[:40]
@@ -92,7 +97,8 @@ class Watched:
                     return f"block {block} is at an address that went back to the arena before"
                 return f"block {block} is at an address that was never taken from the arena"
             if held < size:
-                return f"block {block} has {held} bytes, and {size} were requested"
+                kind = "new" if address in self._new else "free"
+                return f"the {kind} block {block} has {held} bytes, and {size} were requested"
         return ""
 
     def free(self, block: int, beside: int = 0) -> str:
@@ -106,7 +112,7 @@ class Watched:
         before = self.arena.held
         returned = self._pool.trim()
         spare = len(self._raw) - len(self._used)
-        if problem := self._lost() or (spare and f"{spare} free blocks are still held"):
+        if problem := self._lost() or (spare and f"free blocks that are still held: {spare}"):
             return problem
         back = before - self.arena.held
         return (
