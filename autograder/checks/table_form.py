@@ -209,13 +209,10 @@ class Form:
             quotient = figures[above] / figures[below] if figures[below] else math.inf
             if not table.alike(row[column.name], quotient):
                 reported = f"{column.name} of {self.name(row)} is {shown(row[column.name])}"
-                percent = [
-                    (
-                        100 * quotient,
-                        ": it is in percent, and it must be a share",
-                    )
-                ]
-                why = explained(row[column.name], percent, 0.005)
+                slips = [(100 * quotient, ": it is in percent, and it must be a share")]
+                if quotient:
+                    slips.append((1 / quotient, ": it is upside down"))
+                why = explained(row[column.name], slips, 0.005)
                 spelt = f"{_spelt(above)} / {_spelt(below)}"
                 return f"{reported}, but {spelt} is {quotient:.4g}{why}"
         return ""

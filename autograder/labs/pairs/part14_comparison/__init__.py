@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ def sorted_or_refused(written: Any, inputs: Mapping[str, Any]) -> Any:
     if inputs["tolerance"] == judges.TOLERANCE:  # what is taken by default
         inputs = {name: inputs[name] for name in ("before", "after")}
     try:
-        return sorted(written(**inputs))
+        return judges.listed(written(**inputs))
     except ValueError:
         if len(devices) > 1:
             return judges.REFUSED
@@ -141,6 +142,7 @@ def sorted_or_refused(written: Any, inputs: Mapping[str, Any]) -> Any:
 
 tables = Exercise("regressions", part, call=sorted_or_refused)
 FACTORS = (0.5, 1.0, 1.02, 1.051, 1.2, 2.0)
+BY_GOAL = "compare optimized_ms of a pair for time, and optimized_mb of a pair for memory"
 ALL = {"below the tolerance": 1.2, "at the tolerance": 1.25, "just above the tolerance": 1.3}
 
 
@@ -187,6 +189,19 @@ tables.same(
         **{f"pairs {name}": {"kind": name} for name in ALL},
     },
     oracle=judges.regressed,
+    slips={
+        (
+            "your code compares the baseline's numbers, and not the optimized side's",
+            BY_GOAL,
+        ): partial(judges.regressed, figure={"time": "baseline_ms", "memory": "baseline_mb"}),
+        ("your code compares times, also of a pair whose goal is memory", BY_GOAL): partial(
+            judges.regressed, figure=dict.fromkeys(judges.FIGURE, "optimized_ms")
+        ),
+        (
+            "the tolerance must be a share of the number before, and yours is one of the number after",
+            "after > before * (1 + tolerance)",
+        ): partial(judges.regressed, worse=judges.grew_by_share_of_after),
+    },
     name="finds_regressions",
     says="regressions names the pairs whose optimized side got worse at its goal, and refuses tables of two devices.",
     needs=[],
@@ -216,11 +231,8 @@ tables.same(
             "compare by > and not by >=",
         ),
         "": (
-            (
-                "optimized_ms must decide for time and optimized_mb for memory, and no number of "
-                "the baseline; worse is more than 1 + tolerance times as much, by default 1.05 times"
-            ),
-            "after > before * (1 + tolerance), for the column of the goal",
+            "a pair is worse if its optimized_ms (for memory optimized_mb) grows to more than 1 + tolerance times",
+            "after > before * (1 + tolerance), for the column of the goal; tolerance is 0.05 by default",
         ),
     },
     try_=SEE,
@@ -245,6 +257,8 @@ def covers_the_pairs(pairs: Table, parts: Sequence[str]) -> Verdict:
     if len(missing) <= judges.MISSING:
         return Passed(measured)
     measured = f"{measured}: no row for {', '.join(missing)}; {judges.MISSING} rows may be missing"
-    why = "load_pairs left these pairs out, or their rows have other names"
-    try_ = "run part14_comparison.py again: load_pairs prints why it leaves a pair out"
-    return Failed(measured, why, try_)
+    if others := [str(name)[:40] for name in rows if name not in judges.GOALS]:
+        why = f"rows have names of no pair, such as {others[0]}"
+        return Failed(measured, why, "put the names of `pairs` into the column pair as they are")
+    why = "usually load_pairs left these pairs out, and printed why"
+    return Failed(measured, why, "run part14_comparison.py again, and read what load_pairs prints")

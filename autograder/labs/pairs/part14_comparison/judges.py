@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from autograder.checks.table_form import (
@@ -58,8 +58,14 @@ TABLE = Form(
     ),
 )
 
+LIES = {
+    "better": "the interval of the speedup lies above 1",
+    "worse": "the interval of the speedup lies below 1",
+    "cannot tell": "1 lies in the interval of the speedup",
+}
+"""Verdict -> why it is right about a time."""
 TRIES = {
-    "other work was timed": "call live_peak after the timed calls, and wait before the first of them",
+    "ran under live_peak": "call the function itself while the clock runs, and live_peak after the timed calls",
     "includes cold calls": "make ten calls before those that are timed, on each side",
     "it is the median": "take the mean of the times",
     "half of the work": "synchronize() before each reading of the clock",
@@ -67,7 +73,7 @@ TRIES = {
     "one clock around": "read the clock before and after each call, and keep each time",
     "a MB is": "divide the bytes by 1e6",
     "and it is for": "hand on the goal of the pair as it comes",
-    "the ratio alone decides": "compare low and high with 1, computed with `iterations`",
+    "1 lies in the interval": "compare low and high with 1, computed with `iterations`",
     "from 1.05 on": "for memory, compare memory_ratio with 1.05 and 1 / 1.05",
 }
 """What to try, by words of what is wrong."""
@@ -93,14 +99,11 @@ def measured_verdict_problem(
     if row["verdict"] == expected:
         return ""
     right = f"'{expected}' is right: "
-    of_100 = [(mean, std, 100) for mean, std, _ in means]
-    if goal == "time" and row["verdict"] == verdict(goal, of_100, sizes[0] / sizes[1]):
-        calls = f"the interval is not that of `iterations`, {means[0][2]} calls"
-        return f"{right}{calls}, or the ratio alone decides"
     if goal == "memory":
         ratio = f"memory_ratio is {sizes[0] / sizes[1]:.4g}"
         return f"{right}{ratio}; from {LEAST} on it is better, up to 1 / {LEAST} worse"
-    return f"{right}the goal is {goal}, so the interval of the speedup must decide"
+    _, low, high = ratio_of_means(*means)
+    return f"{right}{LIES[expected]}: {low:.4g} to {high:.4g} for {means[0][2]} calls of each"
 
 
 def reach(sides: Any) -> float:
@@ -124,7 +127,7 @@ def _side_problem(row: Row, side: str, seconds: Sequence[float], size: int) -> s
     cold = "it includes cold calls: ten calls to warm up come first"
     mean, std = statistics.mean(times), statistics.stdev(times)
     means: list[Slip] = [
-        (OBSERVED * times[-1], "other work was timed, too: what was still queued, or live_peak"),
+        (OBSERVED * times[-1], "the timed calls ran under live_peak, which slows them down"),
         (statistics.mean(1000 * it for it in seconds), cold),
         (1000 * statistics.mean(seconds[: len(times)]), cold),
         (1000 * seconds[0], cold),
@@ -159,22 +162,40 @@ def verdict(goal: str, means: Sequence[Sequence[float]], memory_ratio: float) ->
 
 
 REFUSED = "raises ValueError"
+Worse = Callable[[float, float, float], bool]
 
 
-def regressed(before: Sequence[Row], after: Sequence[Row], tolerance: float) -> str | list[str]:
+def grew(before: float, after: float, tolerance: float) -> bool:
+    """Whether a number grew by more than this share of what it was."""
+    return after > before * (1 + tolerance)
+
+
+def grew_by_share_of_after(before: float, after: float, tolerance: float) -> bool:
+    """Make a mistake: take the share of what the number is now."""
+    return after * (1 - tolerance) > before
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Write names in order, however they were returned."""
+    return ", ".join(sorted(map(str, names))) or "no pair"
+
+
+def regressed(
+    before: Sequence[Row],
+    after: Sequence[Row],
+    tolerance: float,
+    figure: Mapping[str, str] = FIGURE,
+    worse: Worse = grew,
+) -> str:
     """Name the pairs of both tables whose optimized side got worse at its goal; of two devices nothing is said."""
     if len({row["device"] for row in [*before, *after]}) > 1:
         return REFUSED
     earlier = {row["pair"]: row for row in before}
-    both = [row for row in after if row["pair"] in earlier]
-    return sorted(_worse(both, earlier, tolerance))
-
-
-def _worse(rows: Sequence[Row], earlier: Mapping[str, Row], tolerance: float) -> Iterator[str]:
-    for row in rows:
-        figure = FIGURE[row["goal"]]
-        if row[figure] > earlier[row["pair"]][figure] * (1 + tolerance):
-            yield row["pair"]
+    both = [(earlier[row["pair"]], row) for row in after if row["pair"] in earlier]
+    figures = ((was, row, figure[row["goal"]]) for was, row in both)
+    return listed(
+        row["pair"] for was, row, name in figures if worse(was[name], row[name], tolerance)
+    )
 
 
 def verdict_problem(rows: Sequence[Mapping[str, Any]]) -> str:
