@@ -158,6 +158,13 @@ EXCEPTIONS: Mapping[str, str] = {
         "return a future, such as work.get_future().then(f), and no tensor"
     ),
     "overlapping meshes": "call fully_shard on each block first, and on the model after its blocks",
+    "stack expects each tensor to be equal size": (
+        "where __getitems__ returns a whole batch, give the DataLoader a collate_fn that returns it as it is; "
+        "elsewhere, give tensors one size before you stack them"
+    ),
+    "is out of bounds for dimension": (
+        "find out where this index comes from: usually a length, such as __len__ of a data set, is too large"
+    ),
     "persistent_workers option needs": "persistent_workers=True only where num_workers is above 0",
     "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
     "CUDA out of memory: in this test": (
@@ -190,6 +197,8 @@ def failed_to_run(
     measured, try_ = KINDS.get(observation.kind) or ENDS[observation.ended]
     if observation.kind == "missing module":
         try_ = _without(observation.error, own) or try_
+    elif observation.kind == "wrong type" and "; return " in observation.error:
+        try_ = "return what the docstring names"
     elif not observation.kind and observation.ended == "raised":
         try_ = _like_it(observation.error) or try_
     if not observation.imported and observation.ended == "raised" and not observation.kind:
