@@ -6,7 +6,7 @@ shards.holds_share(...)               and all that a `Group` may claim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ RANK = {"steps": list_of(list_of(CALL)), "held": HELD, "dtypes": list_of(TEXT), 
 SMALL = 1024  # bytes: a loss or a norm is less, and any block more
 AGAIN = 1.5  # times as many bytes: nearly all are gathered twice
 MORE = 1.05  # times the bytes of the model, where shares do not divide
+CLIP = "moves the weights wrongly: usually gradients are not clipped"
 ROUNDED = 1e-5  # relative: a loss or a norm that is right; a step that is not clipped may move a loss by 1e-4
 GATHER, SCATTER = "all_gather", "reduce_scatter"
 GATHERS = {
@@ -38,7 +39,7 @@ GATHERS = {
     "by itself": "fully_shard(block, mesh=mesh, ...) for each block, then fully_shard(model, ...)",
     "for the backward pass": "reshard_after_forward=reshard in fully_shard of each block",
     "outside of the blocks": "leave reshard_after_forward out in fully_shard of the model",
-    "another dtype": "mp_policy=policy in each fully_shard",
+    "and not in bfloat16": "mp_policy=policy in each fully_shard",
     "usually whole gradients": "leave gradients sharded: clip_grad_norm_ takes their norm as they are",
     "summed in bfloat16": "mp_policy=policy as it is handed over: its reduce_dtype is float32",
 }
@@ -79,10 +80,7 @@ class Shards(Group):
         """Say what sets the training apart from one process's."""
         own = ranks.student.arrays
         if ratio <= APART:
-            return (
-                "nothing moved: usually the optimizer does not hold the parameters of the model "
-                "that shard returned"
-            )
+            return "nothing moved: usually the optimizer holds the parameters from before shard"
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return (
                 "the ranks have different weights: usually gradients are not averaged in each step"
@@ -145,11 +143,13 @@ class Shards(Group):
         reduced: str,
         kept: str = "",
         rest: int = 0,
+        tries: Mapping[str, str] | None = None,
     ) -> None:
         """Claim, in a step, a gather and a reduction for each block and one for the rest.
 
         In the probe *reduced*, parameters are gathered in bfloat16, and gradients are reduced in float32. In the probe
         *kept* blocks are gathered once, and else twice; always once the *rest* of the model, which is so many bytes.
+        *tries* are in place of GATHERS.
         """
         least = blocks + 1
 
@@ -166,7 +166,7 @@ class Shards(Group):
                 if why:
                     break
             judged = verdict(f"rank {rank}: {measured}", why, try_)
-            return hinted(judged, GATHERS)
+            return hinted(judged, {**GATHERS, **(tries or {})})
 
         reads = [self.probe, reduced, *filter(None, [kept])]
         self.part.add_check(name, says, "report", judge, reads, needs)
@@ -181,7 +181,7 @@ def _first_difference(ranks: Pair) -> str:
     for step, right in enumerate(expected["norms0"]):
         if not np.isclose(losses[step], expected["losses0"][step], rtol=ROUNDED):
             if step:
-                return f"in step {step} loss and norm are right, but optimizer.step() moves the weights wrongly"
+                return f"loss and norm of step {step} are right, but its step {CLIP}"
             return "the first loss is wrong already: usually the processes begin with other weights"
         if why := _norm_problem(norms[step], others[step], right, step):
             return why
@@ -249,10 +249,10 @@ def _dtype_problem(calls: Calls, measured: str, blocks: int) -> tuple[str, str]:
         [call["dtype"] for call in calls if call["kind"] == kind] for kind in (GATHER, SCATTER)
     )
     listed = f"{GATHER} in {_named(gathers)}, {SCATTER} in {_named(scatters)}"
-    reduced = f"with bfloat16: {listed}"
+    reduced = f"where bfloat16 is asked for: {listed}"
     # Weights of two dtypes, such as norms in float32, are gathered as bytes.
     if sum(dtype != "float32" for dtype in gathers) < blocks:
-        return reduced, "parameters of blocks are gathered in another dtype"
+        return reduced, "weights of a block are gathered in float32, and not in bfloat16"
     if set(scatters) != {"float32"}:
         return reduced, "gradients are summed in bfloat16, which loses digits"
     return measured, ""

@@ -125,7 +125,9 @@ def test_the_first_difference_is_told_with_its_own_step(arrays, words):
 @pytest.mark.parametrize(
     ("dtypes", "words"),
     [
-        pytest.param(("float32", "float32"), "gathered in another dtype", id="unused"),
+        pytest.param(
+            ("float32", "float32"), "gathered in float32, and not in bfloat16", id="unused"
+        ),
         pytest.param(("bfloat16", "bfloat16"), "summed in bfloat16", id="sums lose digits"),
     ],
 )

@@ -128,6 +128,10 @@ shards.gathers_by_block(
     "MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)",
     ["holds_its_share"],
     reduced=halved.__name__,
+    tries={
+        "and not in bfloat16": f"give each fully_shard the dtype: {POLICY}",
+        "summed in bfloat16": f"give each fully_shard a reduce_dtype: {POLICY}",
+    },
 )
 
 # --- fewer bits -------------------------------------------------------------------------------------------------------
@@ -176,7 +180,9 @@ def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
     if not least <= apart <= most:
         measured = f"with dtype=torch.float16 logits are {apart:.1e} from those of float32; "
         measured += f"{least:g} to {most:g} are right"
-        why = "that is not how float16 rounds, though bfloat16 is right: dtype is not used there"
+        why = "that is more than float16 rounds: usually the model computes in bfloat16 for each dtype"
+        if apart < least:
+            why = "that is float32, though bfloat16 is right: dtype is not used where it is float16"
         return Failed(measured, why, "give MixedPrecisionPolicy the dtype that shard is given")
     return Passed(measured)
 
@@ -214,7 +220,8 @@ def _weights_problem(ranks: Any, expected: Any) -> tuple[str, str]:
         why = "whole_weights must return each weight of the model under its own name"
         return f"{measured}the model has {len(expected['names'])}", why
     if first["kinds"] != expected["kinds"]:
-        why = "the weights are still shards, or they are not on the CPU"
+        sharded_ones = any("DTensor" in kind for kind in first["kinds"])
+        why = "weights are still shards" if sharded_ones else "weights are not tensors on the CPU"
         return f"rank 0 has {', '.join(first['kinds'])}; Tensor on cpu is right", why
     for name, own, whole in zip(first["names"], first["shapes"], expected["shapes"], strict=False):
         if own != whole:
