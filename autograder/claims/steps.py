@@ -7,26 +7,37 @@ step.trains_alike(...)                      its loss; each claim is a check of t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from autograder.checks import numerics, outputs
-from autograder.lab import INTEGER, TEXT, Part, Rig, Student, list_of, record
+from autograder.checks.numerics import Array
+from autograder.claims.groups import listed
+from autograder.lab import BOOLEAN, INTEGER, TEXT, Part, Rig, Student, list_of, record
 from autograder.model import Failed, Pair, Passed, Verdict, verdict
 
 Made = Callable[[Student, Rig, Any], tuple[Any, Callable[[], Any]]]
 STEP = record(nodes=INTEGER, built=INTEGER, runs=INTEGER)
 """What a step did: autograd nodes that ran one by one, graphs that were built, graphs that ran."""
 ARRAYS = dict.fromkeys(("start", "weights", "losses"), ("float64", 1))
-EAGER = "no compiled graph ran: usually the step is not compiled, or it gets a different backend"
-OUTSIDE = (
-    "a part of the backward pass is not in a compiled graph: backward() is called outside of what is "
-    "compiled, or compiled autograd was off when torch.compile was called"
+EAGER = (
+    "no compiled graph ran: usually the step is not compiled",
+    "torch.compile, with this backend, for a function that computes the loss and calls backward()",
 )
+NOT_ALL = "a part of the backward pass is not in a compiled graph"
+OUTSIDE = f"{NOT_ALL}: usually backward() is called outside of what is compiled"
+OFF = f"{NOT_ALL}: compiled autograd was off when torch.compile was called"
+ADDED = (
+    "usually gradients of earlier steps are added to those of this one: zero_grad() must come first"
+)
+OWN = "a step must return the loss of its own batch, before it changes a weight"
+FAR = 1.5  # times as far as they should: weights that move by gradients of earlier steps as well
 
 LOSS = "detached tensor"
-NOT_DETACHED = "a tensor that requires grad keeps the graph of its step alive, and a number makes the host wait"
+KEEPS = "a tensor that requires grad keeps the graph of its step alive"
+WAITS = "a number makes the host wait for the device"
 STAYS = "the whole process shares this setting: whatever is compiled later is built in another way"
 CHANGED = {
     "settings": "is still changed after the steps",
@@ -49,6 +60,7 @@ class CompiledStep:
             values={
                 "steps": list_of(STEP),
                 "returned": list_of(TEXT),
+                "was_off": BOOLEAN,
                 "settings": list_of(TEXT),
                 "turned_off": list_of(TEXT),
             },
@@ -68,10 +80,11 @@ class CompiledStep:
                     values = compiler.values()
                     built, runs = len(values["built"]), sum(values["runs"].values())
                     noted.append({"nodes": nodes.count, "built": built, "runs": runs})
-                settings = nodes.settings()
+                settings, was_off = nodes.settings(), nodes.was_off()
                 turned_off = nodes.turned_off(lambda: made(student, rig, compiler))
             return {
                 "steps": noted,
+                "was_off": was_off,
                 "settings": settings,
                 "turned_off": turned_off,
                 "returned": sorted({rig.text(_kind(loss), 60) for loss in losses}),
@@ -86,14 +99,14 @@ class CompiledStep:
         def judge(stepped: Pair) -> Verdict:
             moved = numerics.same_update(stepped, within, why=why, try_=self._tried(try_))
             if isinstance(moved, Failed):
-                return moved
-            reported, expected = (it.arrays["losses"] for it in (stepped.student, stepped.baseline))
-            apart = outputs.furthest(reported, expected)
-            measured = f"losses off by {apart:.1e} of the largest (allowed {within:.0e})"
-            if not apart <= within:
-                return Failed(measured, "a step returns the loss of its own batch", try_)
+                far = numerics.update(stepped, "weights").ratio > FAR
+                return replace(moved, why=ADDED) if far else moved
+            own, right = (it.arrays["losses"] for it in (stepped.student, stepped.baseline))
+            if not outputs.furthest(own, right) <= within:
+                return _losses_differ(own, right, within)
             if odd := {*stepped.student.values["returned"]} - {LOSS}:
-                return Failed(f"a step returns a {min(odd)}", NOT_DETACHED, "return loss.detach()")
+                cause = KEEPS if "requires grad" in min(odd) else WAITS
+                return Failed(f"a step returns a {min(odd)}", cause, "return loss.detach()")
             return Passed(moved.measured, moved.evidence)
 
         return self.part.add_check(
@@ -111,7 +124,8 @@ class CompiledStep:
                 f"{nodes} autograd nodes ran one by one in step {number}, where the slow version "
                 f"runs {_sum(plain, 'nodes')}; {runs} compiled graphs ran"
             )
-            why = (OUTSIDE if nodes else "") if runs else EAGER
+            outside = OFF if stepped.student.values["was_off"] else OUTSIDE
+            why, hint = (outside if nodes else "", self._tried(try_)) if runs else EAGER
             changed = [
                 f"torch._dynamo.config.{setting} {words}"
                 for noted, words in CHANGED.items()
@@ -119,7 +133,7 @@ class CompiledStep:
             ]
             if changed and not why:
                 return Failed(changed[0], STAYS, PATCH)
-            return verdict("; ".join([measured, *changed]), why, self._tried(try_))
+            return verdict("; ".join([measured, *changed]), why, hint)
 
         return self.part.add_check(name, says, "report", judge, ["stepped"], needs)
 
@@ -143,6 +157,14 @@ def _kind(loss: Any) -> str:
     if not hasattr(loss, "requires_grad"):
         return type(loss).__name__
     return "tensor that requires grad" if loss.requires_grad else LOSS
+
+
+def _losses_differ(own: Array, right: Array, within: float) -> Failed:
+    """Say which losses came; the first step's, each time, is a usual mistake."""
+    measured = f"losses are {listed(own)}; expected {listed(right)}"
+    first = len(own) == len(right) and np.allclose(own, right[0], rtol=within)
+    why = "each step returns the loss of the first batch" if first else OWN
+    return Failed(measured, why, "return the loss that this call computed, detached")
 
 
 def _sum(steps: Sequence[Any], name: str) -> int:

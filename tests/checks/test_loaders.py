@@ -59,6 +59,24 @@ def test_two_epochs_deliver_every_sample_once(epochs, kind, words):
     assert words in found.measured
 
 
+MIXED_UP = {
+    "one twice": (pair([*MIXED[:-1], 3], OTHER), "some samples come twice, and others never"),
+    "one more": (pair([*MIXED, 3], OTHER), "some samples come twice"),
+    "another": (
+        pair([*MIXED[:-1], 99], OTHER),
+        "1 sample came with other numbers or another label",
+    ),
+}
+
+
+@pytest.mark.parametrize(("epochs", "words"), MIXED_UP.values(), ids=MIXED_UP)
+def test_samples_that_come_twice_are_no_others(epochs, words):
+    found = loaders.delivered(epochs, try_="")
+
+    assert isinstance(found, Failed)
+    assert words == found.why or found.why.startswith(f"{words} ")
+
+
 SHUFFLED = {
     "right": (pair(MIXED, OTHER), Passed, "2 epochs, each in an order of its own"),
     "not at all": (pair(STORED, MIXED), Failed, "the order is the data set's"),

@@ -24,11 +24,11 @@ def claimed():
     return part.checks
 
 
-def seen(steps, keeps_graph=False, runs=5, settings=(), off=(), **arrays):
+def seen(steps, keeps_graph=False, runs=5, settings=(), off=(), flag_off=False, **arrays):
     told = [{"nodes": nodes, "built": built, "runs": runs} for nodes, built in steps]
-    returned = ["tensor with a graph" if keeps_graph else LOSS]
+    returned = ["tensor that requires grad" if keeps_graph else LOSS]
     values = {"steps": told, "returned": returned}
-    values |= {"settings": [*settings], "turned_off": [*off]}
+    values |= {"settings": [*settings], "turned_off": [*off], "was_off": flag_off}
     return Observation("stepped", "ok", values, {**ARRAYS, **arrays})
 
 
@@ -45,12 +45,17 @@ def test_a_captured_step_passes(name):
     ("name", "student", "words"),
     [
         pytest.param("trains", seen(CAPTURED, weights=START), "no weight moved", id="no step"),
-        pytest.param("trains", seen(CAPTURED, weights=START + 3), "another loop", id="far"),
+        pytest.param("trains", seen(CAPTURED, weights=START + 1.1), "another loop", id="far"),
+        pytest.param("trains", seen(CAPTURED, weights=START + 3), "earlier steps", id="added"),
         pytest.param("trains", seen(CAPTURED, losses=START), "its own batch", id="losses"),
-        pytest.param("trains", seen(CAPTURED, keeps_graph=True), "with a graph", id="graph"),
+        pytest.param("trains", seen(CAPTURED, losses=START[:3] + 2), "first batch", id="first"),
+        pytest.param("trains", seen(CAPTURED, keeps_graph=True), "keeps the graph", id="graph"),
         pytest.param("captured", seen(CAPTURED, settings=["x"]), "config.x is still", id="a flag"),
         pytest.param("captured", seen(CAPTURED, off=["x"]), "was on before", id="off"),
-        pytest.param("captured", seen(EAGER), "not in a compiled graph", id="nodes"),
+        pytest.param("captured", seen(EAGER), "outside of what is compiled", id="nodes"),
+        pytest.param(
+            "captured", seen(EAGER, flag_off=True), "autograd was off", id="without the flag"
+        ),
         pytest.param("captured", seen(EAGER, runs=0), "no compiled graph ran", id="eager"),
         pytest.param("captured", seen(CAPTURED, runs=0), "no compiled graph ran", id="by hand"),
         pytest.param("settles", seen([(0, 4), (0, 1), (0, 1)]), "a list grows", id="builds"),

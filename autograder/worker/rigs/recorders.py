@@ -168,10 +168,20 @@ class BackwardNodes:
     def __enter__(self) -> Self:
         import torch._dynamo
 
+        self._flags = set[bool]()  # compiled autograd, in each call of torch.compile
+        self._compile, torch.compile = torch.compile, self._noted
         self._flag = torch._dynamo.config.patch(compiled_autograd=False)
         self._flag.__enter__()
         self._before = torch._dynamo.config.get_config_copy()
         return self
+
+    def _noted(self, *arguments: Any, **named: Any) -> Any:
+        self._flags.add(bool(torch._dynamo.config.compiled_autograd))
+        return self._compile(*arguments, **named)
+
+    def was_off(self) -> bool:
+        """Whether compiled autograd was off in all calls of torch.compile, of which one was seen."""
+        return self._flags == {False}
 
     def settings(self) -> list[str]:
         """Name the settings of torch._dynamo that are no longer what they were."""
@@ -187,6 +197,7 @@ class BackwardNodes:
             return [name for name in OFTEN_SET if not getattr(config, name)]
 
     def __exit__(self, *error: object) -> None:
+        torch.compile = self._compile
         self._flag.__exit__(*error)
         torch._dynamo.compiled_autograd.reset()
 
