@@ -261,6 +261,9 @@ alone.refuses(
 # --- speedup ----------------------------------------------------------------------------------------------------------
 
 
+S = "s = sqrt(sum of (std_time / mean_time) ** 2 / iterations over both results)"
+
+
 def on_results(written: Any, inputs: Mapping[str, Any]) -> Any:
     result = importlib.import_module("given").BenchmarkResult
     return written(
@@ -334,9 +337,13 @@ two.same(
             "the ratio (first value) must be the baseline's mean over the candidate's",
             "baseline.mean_time / candidate.mean_time",
         ),
+        "entry 2": (
+            "low (second value) must follow from s, to which each result adds with its own iterations",
+            S,
+        ),
         "entry": (
-            "low and high must follow from s, to which each result adds with its own iterations",
-            "s = sqrt(sum of (std_time / mean_time) ** 2 / iterations over both results)",
+            "high (third value) must follow from s, to which each result adds with its own iterations",
+            S,
         ),
         "": (
             "speedup must return ratio, low, high, verdict",

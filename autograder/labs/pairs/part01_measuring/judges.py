@@ -37,7 +37,7 @@ TIMES: Hints = {
 }
 PEAKS: Hints = {
     "nothing is subtracted, and": "after the warm-up, reset_peak() and subtract allocated()",
-    "cold call": "fix times_each_call first if it fails; else reset the peak after the warm-up",
+    "cold call": "make the `warmup` calls, then reset_peak(), then the timed calls",
     "last call": "reset the peak once, before all timed calls, and not in the loop",
     "not subtracted": "subtract allocated(), read right before the timed calls",
     "warm-up kept": "read allocated() after the warm-up",
@@ -79,9 +79,8 @@ def wait_problem(row: Mapping[str, Any], times: Times, share: float, before: flo
     """Say how the mean leaves out the *share* that was queued, or has what was queued *before* the first call."""
     mean = statistics.mean(times)
     early = f"the times include {1000 * before:.0f} ms of other work that was queued before"
-    late = "it is not waited for, or the clock stands still meanwhile, as time.process_time() does"
     slips: list[Slip] = [
-        (mean * (1 - share), f"the queued work is missing: {late}"),
+        (mean * (1 - share), "the queued work of each call is missing in its time"),
         (
             mean - share * times[-1] / len(times),
             "the last call's queued work is missing: your code does not wait after each call",
