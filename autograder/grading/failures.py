@@ -148,6 +148,9 @@ EXCEPTIONS: Mapping[str, str] = {
     "unscale_() is being called after step()": (
         "call scaler.update() after each scaler.step(optimizer), and unscale_ before it"
     ),
+    "cuda_time_total'": (
+        "torch renamed it: self_device_time_total of a GPU; on a CPU take self_cpu_time_total"
+    ),
     "FSDP needs a non-CPU accelerator": (
         "FullyShardedDataParallel is FSDP1: call torch.distributed.fsdp.fully_shard in its place"
     ),
