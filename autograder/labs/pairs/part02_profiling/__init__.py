@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks import outputs
@@ -72,7 +73,7 @@ def stepped(student: Student, rig: Rig) -> Any:
     else:
         calls = rig.trusted.calls_of_steps(steps, active)
     answers, written = rig.answers(), rig.written(folder / "step_trace.json")
-    answers.add("rows of the batch in each call of step", steps.taken)
+    answers.add("rows of the batches that step got", steps.taken)
     answers.add("weights", steps.weights())
     return {
         **answers.values(),
@@ -93,6 +94,7 @@ PLAN = "schedule(wait=1, warmup=1, active=active, repeat=1)"
 TRACE_HINTS = {
     "record_shapes is": "profile(..., record_shapes=True)",
     "profile_memory is": "profile(..., profile_memory=True)",
+    "no file is": "export the trace as step_trace.json, into the folder that is given",
     "the trace has another": "export the trace as step_trace.json, into the folder that is given",
     "more files": "write other files elsewhere",
     "began again": "repeat=1 in schedule(...)",
@@ -105,11 +107,11 @@ TRACE_HINTS = {
 def every_batch_once(stepped: Pair) -> Verdict:
     """profile_steps calls step once for each batch, in order."""
     why: Causes = {
-        "step, number of entries": (
+        "got, number of entries": (
             "step must be called once for each batch, also for batches that are not recorded",
             "call step in the loop over the batches and nowhere else",
         ),
-        "": "batches come in another order, come twice, or are changed",
+        "": "step must get each batch once, as it is, in the order in which they come",
     }
     return outputs.same(stepped, 1e-5, why=why, try_=LOOP)
 
@@ -169,23 +171,29 @@ ROW_HINTS: Causes = {
     f" {judges.IS_MISSING}, with": SORT,
     "profile_steps: 0 rows": ("usually the schedule began again, with no step recorded yet", PLAN),
     **FORM_HINTS,
+    judges.SHAPES: "key_averages() without group_by_input_shape",
     judges.OF_ONE_CALL: "self_cpu_time_total as it is, not divided by count",
     judges.IN_MS: "self_cpu_time_total as it is: it is in microseconds",
-    judges.OTHER_TIME: "self_cpu_time_total, not cpu_time_total, of the recording that is exported",
+    judges.WHOLE: "take self_cpu_time_total, and not cpu_time_total, into self_us",
+    judges.OTHER_TIME: "take self_cpu_time_total of the recording that is exported",
     judges.NO_FILE: "export step_trace.json (profile_steps) or model_trace.json into the folder",
 }
-RECORDED = {
+RECORDED: Mapping[str, Causes] = {
     "profile_steps": {
+        judges.MORE: (f"usually {judges.MANY}", PLAN),
         judges.MANY: PLAN,
-        judges.FEW: "fix trace_holds_the_steps first if it fails; else key_averages() "
-        "without group_by_input_shape",
+        judges.FEW: PLAN,
     },
     "profile_model": {
-        judges.MANY: "record the third step alone, and begin each step with model.zero_grad()",
-        judges.FEW: "key_averages() without group_by_input_shape, of one whole step",
+        judges.MORE: "record model.zero_grad(), the forward and the backward pass, and nothing else",
+        judges.MANY: "run the two steps that warm up before the profiler starts",
+        judges.FEW: (
+            "usually the recorded step is not a whole one",
+            "record forward and backward pass of the third step",
+        ),
     },
 }
-"""What to try where calls are too many or too few, by function."""
+"""Why, and what to try where calls are too many or too few, by function."""
 
 
 @part.check(basis="outputs", compared="operators and calls of a trusted profile")

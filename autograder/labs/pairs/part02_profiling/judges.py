@@ -19,11 +19,14 @@ SLIPS = {
     "left": "peak_bytes is the last running sum, what is left at the end, and not the largest",
 }
 """A usual mistake about a peak -> why."""
-MANY = "more steps are recorded than asked for, or a step does more work"
-FEW = "each shape has a row of its own, or fewer steps are recorded than asked for"
+MANY = "more steps are recorded than asked for"
+MORE = "a recorded step does more work than it should"
+FEW = "usually fewer steps are recorded than asked for"
+SHAPES = "each shape has a row of its own"
 OF_ONE_CALL = "self_us is the mean of one call, and not the sum of all calls"
 IN_MS = "self_us is in milliseconds, and must be in microseconds"
-OTHER_TIME = "the file is of another recording than the row"
+WHOLE = "self_us includes the operators that it calls"
+OTHER_TIME = "usually the file is of another recording than the row"
 NO_FILE = "the trace is missing, or it has another name"
 HALVES = {
     "forward": "model(input_ids, labels=input_ids)",
@@ -64,22 +67,30 @@ def time_rows_problem(
         name, right = row["operator"], calls[row["operator"]]
         if row["calls"] not in right:
             measured = f"{name} has {row['calls']:g} calls; {right[0]} are right"
-            return measured, FEW if row["calls"] < min(right) else MANY
-        own = written.get(name, (0.0, 0.0))[1]
+            return measured, _calls_why(rows, row["calls"], right)
+        _, own, *whole = written.get(name, (0.0, 0.0))
         if timed and abs(row["self_us"] - own) > _room(own):
             measured = (
                 f"self_us of {name} is {row['self_us']:.1f}, and {own:.1f} us are in the file"
             )
             if not written:
                 return "no operator is in the file", NO_FILE
-            slips = ((own / row["calls"], OF_ONE_CALL), (own / 1000, IN_MS))
+            slips = [(own / row["calls"], OF_ONE_CALL), (own / 1000, IN_MS)]
+            slips += [(time, WHOLE) for time in whole]
             alike = (why for time, why in slips if isclose(row["self_us"], time, rel_tol=0.02))
-            more = "self_us includes the operators that it calls, or " * (row["self_us"] > own)
-            return measured, next(alike, more + OTHER_TIME)
+            return measured, next(alike, OTHER_TIME)
         return ()
 
     times = {name: it[1] for name, it in written.items() if timed}
     return _rows_problem(rows, ("calls", "self_us"), calls, count, differs, times)
+
+
+def _calls_why(rows: Sequence[Row], calls: float, right: Sequence[int]) -> str:
+    """Say why an operator has other calls than the trusted ones."""
+    if calls < min(right):
+        names = {row["operator"] for row in rows}
+        return SHAPES if len(names) < len(rows) else FEW
+    return MORE if all(it and calls % it for it in right) else MANY
 
 
 def memory_rows_problem(rows: Sequence[Row], right: Mapping[str, int]) -> Problem:
@@ -108,7 +119,7 @@ def _rows_problem(
     """Look at the form of rows, then at each of them, then at their order, by the *sizes* of all operators."""
     expected = min(count, len(right))
     if len(rows) != expected:
-        fewer = "rows are cut before names without aten:: are dropped, or at another number"
+        fewer = "the rows are too few: operators are left out"
         why = fewer if len(rows) < expected else "the rows are not cut at this number"
         return f"{many(len(rows), 'row')}, and {expected} are right", why
     for at, row in enumerate(rows, 1):
@@ -174,13 +185,15 @@ def trace_problem(own: Mapping[str, Any], sizes: Sequence[int], active: int) -> 
     """Compare the steps in a file with those that must be recorded: *active* ones after the first two."""
     if own["files"] != ["step_trace.json"]:
         listed = ", ".join(own["files"]) or "nothing"
-        why = "the trace has another name, or lies in another folder"
+        why = "the trace has another name"
+        if not own["files"]:
+            why = "no file is in the folder that is given: usually the trace lies in another one"
         if "step_trace.json" in own["files"]:
             why = "your code writes more files than the trace into the folder"
         return f"the folder holds {listed}; step_trace.json alone is right", why
     numbers = [step["number"] for step in own["steps"]]
     if not numbers:
-        why = "no step has a number: there is no schedule, or prof.step() is not called"
+        why = "no step has a number: the profiler has no schedule"
         return "no ProfilerStep in the file", why
     right = list(range(2, 2 + active))
     held = f"the file holds steps {numbers[0]} to {numbers[-1]}; steps 2 to {right[-1]} are right"
@@ -230,7 +243,7 @@ def ranges_problem(own: Mapping[str, Any], expected: Mapping[str, Any]) -> Probl
             return measured, ONE_STEP if name in names else why
     for name, right in expected["modules"].items():
         if names.count(name) != right:
-            measured = f"{names.count(name)} ranges '{name}' for {right} calls of it"
+            measured = f"{names.count(name)} ranges '{name}' for {many(right, 'call')} of it"
             last = name.rpartition(".")[2]
             why = "each call of a submodule must be a range with its whole name"
             if last != name and last in names:
@@ -257,7 +270,7 @@ def _work_problem(own: Mapping[str, Any], computing: Container[str]) -> Problem:
         measured = f"no operator runs in a range '{idle[0]}'"
         return (
             measured,
-            f"the range '{idle[0]}' is left before the work begins, or entered after it",
+            f"the range '{idle[0]}' is not around its work",
         )
     return ()
 

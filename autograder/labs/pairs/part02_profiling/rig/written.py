@@ -43,8 +43,8 @@ class Written:
         ]
 
     def operators(self) -> dict[str, list[float]]:
-        """Return how often each operator was called, and its own microseconds."""
-        own: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        """Return how often each operator was called, its own microseconds, and those of what it calls as well."""
+        own: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
         open_: dict[Any, list[dict[str, Any]]] = defaultdict(list)
         for span in self._of("cpu_op", "user_annotation"):
             above = open_[span.get("tid")]
@@ -55,6 +55,7 @@ class Written:
             above.append(span)
             own[span["name"]][0] += 1
             own[span["name"]][1] += span["dur"]
+            own[span["name"]][2] += span["dur"]
         return {name: it for name, it in own.items() if name.startswith("aten::")}
 
     def ranges(self) -> list[dict[str, Any]]:
