@@ -108,12 +108,7 @@ summary.same(
     },
     gradients=(),
     dtypes=("float64", "bfloat16"),
-    slips={
-        (
-            "the means of chunks were averaged, but a chunk with more rows counts more",
-            "add up sums and rows over all chunks, and divide once at the end",
-        ): judges.mean_of_means,
-    },
+    slips=judges.SUMMARY_SLIPS,
     name="summarize_is_right",
     says="summarize returns mean and maximum of each column, also with one row, empty chunks, NaN or sums that cancel.",
     why=judges.SUMMARIZED,
@@ -126,7 +121,7 @@ summary.needs_less_memory(
     {"rows": 4, "columns": 2, "chunks": 1, "repeats": 2},
     name="summarize_holds_one_chunk",
     says="summarize of 400 chunks needs at most 10% of the slow version's memory, measured from outside.",
-    why="chunks or their results are kept until the end, in a list or by torch.cat",
+    why="something is kept of each chunk until the end",
     try_="take one chunk after the other, as the loop needs it; add it to the sums and keep none",
 )
 
@@ -166,7 +161,7 @@ def evaluate_is_right(evaluated: Pair) -> Verdict:
     """evaluate returns losses and classes of eval mode, and leaves the model in the mode it was in, train or eval."""
     verdict = outputs.same(evaluated, judges.NEAR, why=judges.EVALUATED, try_=SEE)
     if isinstance(verdict, Failed):
-        return hinted(verdict, judges.EVALUATED_FORM)
+        return hinted(judges.in_train_mode(evaluated, verdict), judges.EVALUATED_FORM)
     left = evaluated.student.values["left"]
     if not left:
         return verdict
@@ -264,7 +259,7 @@ STEP = "optimizer.zero_grad(), loss, backward(), optimizer.step(), losses.append
 @part.check(basis="outputs", compared="losses and weights")
 def train_is_right(trained: Pair) -> Verdict:
     """After five steps with momentum, the weights are those of the slow version, and no batch or graph is kept."""
-    why = "zero_grad() must come before each backward(), also before the first: gradients add up"
+    why = "usually gradients add up: zero_grad() must come before each backward(), also the first"
     try_ = STEP
     verdict = numerics.same_update(trained, UPDATE, why=why, try_=try_)
     if isinstance(verdict, Passed):
@@ -282,7 +277,7 @@ def train_is_right(trained: Pair) -> Verdict:
         return Failed(measured, why, "call the model once for each batch, and keep that loss")
     if (alive := trained.student.values["alive"]) > ALIVE:
         measured = f"{alive} of {STEPS} batches were in memory at once; {ALIVE} may be"
-        why = "the batches were put into a list, or something keeps them after their step"
+        why = "something keeps batches after their step: usually a list"
         return Failed(measured, why, ONE)
     if trained.student.values["keeps_graph"]:
         measured = "the losses that are returned have a graph"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from autograder.checks import memory, outputs
 from autograder.checks.hints import Causes
-from autograder.lab import Failed, Pair, Verdict
+from autograder.lab import Failed, Pair, Passed, Verdict
 from autograder.traces.words import many
 
 NAMES = ("1, the mean", "2, the maximum")
@@ -28,11 +30,11 @@ SUMMARIZED: Causes = {
     EMPTY: "your code must take chunks without rows, the first one as well",
     "float": "results must be in the chunks' dtype, and sums in float64",
     "mean": (
-        "usually chunks are put together before transform, or their means are averaged",
+        "the mean must be the sum of all transformed rows over their number",
         "transform(chunk), add up sums and rows, and divide at the end",
     ),
     "the maximum": (
-        "the maximum starts at 0, or leaves out rows of a transformed chunk",
+        "the maximum must be over all rows of all transformed chunks",
         "start with the first chunk's maximum or -inf, then torch.maximum",
     ),
     "": (
@@ -56,10 +58,14 @@ EVALUATED: Causes = {
         "outputs.argmax(dim=1) of each batch, and torch.cat at the end",
     ),
     "": (
-        "dropout and BatchNorm computed in train mode, or a loss is not what the criterion returns",
-        "model.eval() before the first batch, and keep criterion(outputs, labels) as it is",
+        "a loss is not what the criterion returns",
+        "keep criterion(outputs, labels) of each batch as it is",
     ),
 }
+IN_TRAIN_MODE = (
+    "a model that comes in eval mode is right: here dropout and BatchNorm computed in train mode",
+    "model.eval() before the first batch",
+)
 EVALUATED_FORM: Causes = {
     'result[0]": float': (
         "the first result must hold one loss for each batch, 4 in this case",
@@ -72,14 +78,16 @@ LEFT = {
         "your code does not put the mode back",
         "was = model.training before model.eval(), and model.train(was) at the end",
     ),
-    "parameters or buffers of the model changed": (
-        "BatchNorm moves its statistics in train mode, or something was trained",
+    "buffers of the model changed": (
+        "BatchNorm moves its statistics in train mode",
         "model.eval() before the first batch",
     ),
-    "parameters are frozen or have gradients now": (
-        "requires_grad or .grad of parameters was not put back",
-        NO_GRAD,
+    "parameters of the model changed": (
+        "your code trains the model",
+        "call no backward() and no optimizer: compute outputs and losses alone",
     ),
+    "parameters are frozen now": ("requires_grad of parameters was not put back", NO_GRAD),
+    "parameters have gradients now": ("your code calls backward()", NO_GRAD),
     "autograd is off for the whole program": ("your code does not turn it on again", NO_GRAD),
     "a result is an inference tensor": (
         "inference_mode() made it, so no training can use it",
@@ -128,6 +136,15 @@ ACCUMULATED = {
 """A slip of `rig.Step.slips` -> why, and what to try."""
 
 
+def in_train_mode(evaluated: Pair, verdict: Failed) -> Failed:
+    """Name the mode as the cause where losses are wrong and those of a model that came in eval mode are right."""
+    wrong = verdict.why == EVALUATED[""][0]
+    alike = outputs.same(evaluated, NEAR, why="", try_="", without=["train mode"])
+    if wrong and isinstance(alike, Passed):
+        return replace(verdict, why=IN_TRAIN_MODE[0], try_=IN_TRAIN_MODE[1])
+    return verdict
+
+
 def slipped(accumulated: Pair) -> Failed | None:
     """Name the usual mistake that gives the loss of the first batch, or too many steps."""
     own, right = accumulated.student, accumulated.baseline
@@ -147,15 +164,58 @@ def slipped(accumulated: Pair) -> Failed | None:
     return None
 
 
-def mean_of_means(chunks: Any, sizes: Any, repeats: int) -> Any:
-    """Return the mean of the chunks' means, and the maximum."""
-    chunks = [chunk for chunk in chunks.split(sizes) if len(chunk)]
-    turned = [chunk * (1 - 2 * (len(chunk) % 2)) for chunk in chunks]
-    mean, *others = (chunk.mean(0) for chunk in turned)
+def _named(mean: Any, highest: Any) -> Any:
+    return dict(zip(NAMES, (mean, highest), strict=True))
+
+
+def _transformed(chunks: Any, sizes: Any) -> list[Any]:
+    """Return each chunk that has rows, transformed."""
+    return [it * (1 - 2 * (len(it) % 2)) for it in chunks.split(sizes) if len(it)]
+
+
+def _highest(turned: list[Any]) -> Any:
     highest, *more = (chunk.amax(0) for chunk in turned)
     for each in more:
         highest = highest.maximum(each)
-    return dict(zip(NAMES, (sum(others, mean) / len(turned), highest), strict=True))
+    return highest
+
+
+def mean_of_means(chunks: Any, sizes: Any, repeats: int) -> Any:
+    """Return the mean of the chunks' means, and the maximum."""
+    turned = _transformed(chunks, sizes)
+    mean, *others = (chunk.mean(0) for chunk in turned)
+    return _named(sum(others, mean) / len(turned), _highest(turned))
+
+
+def highest_from_zero(chunks: Any, sizes: Any, repeats: int) -> Any:
+    """Return the mean, and the maximum of all numbers and 0."""
+    turned = _transformed(chunks, sizes)
+    first, *others = (chunk.double().sum(0) for chunk in turned)
+    mean = sum(others, first) / len(chunks)
+    return _named(mean.to(chunks.dtype), _highest(turned).clamp(min=0))
+
+
+def turned_as_one(chunks: Any, sizes: Any, repeats: int) -> Any:
+    """Return mean and maximum of all chunks, put together and then transformed."""
+    (turned,) = _transformed(chunks, [len(chunks)])
+    return _named(turned.double().mean(0).to(chunks.dtype), turned.amax(0))
+
+
+SUMMARY_SLIPS: Mapping[str | tuple[str, str], Callable[..., Any]] = {
+    (
+        "the means of chunks were averaged, but a chunk with more rows counts more",
+        "add up sums and rows over all chunks, and divide once at the end",
+    ): mean_of_means,
+    (
+        "chunks were put together before transform, which takes one chunk at a time",
+        "transform(chunk), add up sums and rows, and divide at the end",
+    ): turned_as_one,
+    (
+        "the maximum starts at 0",
+        "start with the first chunk's maximum or -inf, then torch.maximum",
+    ): highest_from_zero,
+}
+"""Why of a mistake, and what to try -> what it returns."""
 
 
 def retained(graphs: int) -> Failed | None:

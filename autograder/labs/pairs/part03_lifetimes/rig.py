@@ -213,15 +213,15 @@ class Rig(worker.Rig):
         """Say what is no longer as it was, and what is wrong with the results; the words are the judge's."""
         results = [it for it in tree_leaves(returned) if isinstance(it, Tensor)]
         state = net.state_dict()
+        changed = {it for it, old in before["state"].items() if not torch.equal(state[it], old)}
+        learned = {name for name, _ in net.named_parameters()}
         modes = {it.training for it in net.modules()}
         problems = {
-            "parameters or buffers of the model changed": not all(
-                torch.equal(state[name], it) for name, it in before["state"].items()
-            ),
+            "parameters of the model changed": bool(changed & learned),
+            "buffers of the model changed": bool(changed - learned),
             "the model is not in the mode it was in before": modes != {before["mode"]},
-            "parameters are frozen or have gradients now": any(
-                not it.requires_grad or it.grad is not None for it in net.parameters()
-            ),
+            "parameters are frozen now": not all(it.requires_grad for it in net.parameters()),
+            "parameters have gradients now": any(it.grad is not None for it in net.parameters()),
             "autograd is off for the whole program": not torch.is_grad_enabled(),
             "a result is an inference tensor": any(it.is_inference() for it in results),
             "a result has a graph": any(it.requires_grad for it in results),
