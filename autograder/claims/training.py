@@ -38,11 +38,13 @@ class Trains(Claimed):
         *,
         each_moves: bool = True,
         state: Sequence[str] = (),
+        unusable: str = "",
         **words: Unpack[Words],
     ) -> None:
         """Claim the baseline's weights after so many steps, *within* this share of its update, and its buffers.
 
         Each parameter that the baseline moves has to move; *state* names what the optimizer keeps of each as well.
+        *unusable* is what to try where *make* refuses what the student returned.
         """
 
         def trained(student: Student, rig: Rig) -> dict[str, Any]:
@@ -101,6 +103,7 @@ class Trains(Claimed):
             pair=True,
             values=values,
             arrays={**NUMBERS, **WEIGHTS},
+            hints={"bad return": unusable} if unusable else {},
         )
         said = f"After {steps} steps, {self.function} has moved the weights as the slow version moves them."
         self.add_check("trains_alike", said, "outputs", judge, [probe], words)

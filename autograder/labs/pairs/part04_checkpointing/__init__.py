@@ -199,7 +199,7 @@ stack.needs_less_memory(
     name="uneven_stack_needs_less",
     says="7 layers in 4 segments need at most 45% of the plain layers' memory, measured from outside.",
     needs=["stack_needs_less"],
-    why="a segment has more than ceil(n / segments) layers: checkpoint_sequential puts all that is left into the last",
+    why="a segment has more than ceil(n / segments) layers: usually the last, as by checkpoint_sequential",
     try_="checkpoint slices of ceil(n / segments) layers",
 )
 
@@ -287,12 +287,13 @@ blocks.trains_alike(
     name="blocks_train_alike",
     says="After 5 AdamW steps with dropout the weights are those of the plain model, under the same names; "
     "the model still takes caches.",
-    why="a block is computed again with different random numbers, or with a different block's forward",
+    why="usually a block is computed again with different random numbers",
+    unusable="return the model that you get, and set only block.forward, which hands all arguments on",
     hints={
         "did not move": "give each chosen block functools.partial(checkpoint, block.forward, "
         "use_reentrant=False) as its forward: a lambda in a loop calls the last block",
     },
-    try_="leave preserve_rng_state at True, and give each block its own forward",
+    try_="leave preserve_rng_state at True",
 )
 
 
@@ -325,8 +326,10 @@ def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
         measured = f"every={every}: {mine / MB:.1f} of {whole / MB:.1f} MB are kept, "
         measured += f"and about {others * whole / MB:.1f} are right"
         if mine > (others + 0.1) * whole:
-            why = f"{ceil(BLOCKS / every)} of {BLOCKS} whole blocks must be computed again: fewer, "
-            why += "or only parts of them, are"
+            why = (
+                f"{ceil(BLOCKS / every)} of {BLOCKS} whole blocks must be computed again, and keep "
+            )
+            why += "nothing but their inputs: more is kept"
             try_ = "checkpoint the whole forward of each block in list(model.blocks)[::every]"
             return Failed(measured, why, try_)
         if mine < (others - 0.05) * whole:
