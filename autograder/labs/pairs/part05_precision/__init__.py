@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -138,17 +139,16 @@ def rounds_as_half(rounding: Pair) -> Verdict:
         verdict = precision.rounded_as(losses, right["plain"], halves, try_=try_)
         if isinstance(verdict, Passed):
             continue
-        for other in set(HALVES) - {dtype}:
-            halves = {other: right[other]}
-            alike = precision.rounded_as(losses, right["plain"], halves, try_=try_)
-            if isinstance(alike, Passed):
-                away, near = (numerics.norm(losses - it) for it in (right[dtype], right[other]))
-                measured = f"with dtype={dtype}: losses are {away:.1e} from those of autocast in "
-                measured += f"{dtype}, and {near:.1e} from those of autocast in {other}"
-                why = f"the losses are rounded as {other}, and {dtype} was asked for"
-                try_ = "hand the dtype that train_mixed gets to torch.autocast"
-                return Failed(measured, why, try_)
-        return verdict
+        both = {it: right[it] for it in HALVES}
+        either = precision.rounded_as(losses, right["plain"], both, try_=try_)
+        if isinstance(either, Failed):
+            return replace(verdict, why=either.why) if isinstance(verdict, Failed) else verdict
+        (other,) = set(HALVES) - {dtype}
+        away, near = (numerics.norm(losses - it) for it in (right[dtype], right[other]))
+        measured = f"with dtype={dtype}: losses are {away:.1e} from those of autocast in "
+        measured += f"{dtype}, and {near:.1e} from those of autocast in {other}"
+        why = f"the losses are rounded as {other}, and {dtype} was asked for"
+        return Failed(measured, why, "hand the dtype that train_mixed gets to torch.autocast")
     return verdict
 
 
@@ -351,7 +351,7 @@ fp8.error_between(
         "an operand is float8_e5m2, which has one bit less for digits than float8_e4m3fn",
         "convert both operands to torch.float8_e4m3fn",
     ),
-    hints={"dtype of the result": "it has the dtype of x: convert it at the end by .to(x.dtype)"},
+    hints=slips.RESULT_HINTS,
     try_=WRONG,
 )
 fp8.error_between(
@@ -368,6 +368,7 @@ fp8.error_between(
     needs=[],
     says="x, weight and bias get gradients with an error of at most 6e-2.",
     why=slips.GRADIENTS,
+    hints=slips.GRADIENT_HINTS,
     try_=WRONG,
 )
 fp8.reaches(

@@ -93,7 +93,7 @@ def counted(kind: str, width: int, rows: int, half: str, slip: str) -> int:
             kept.append((storage.data_ptr(), storage.nbytes(), tensor.detach()))
         return tensor.detach()
 
-    enabled = dtype is not None or slip == "autocast"
+    enabled = slip == "autocast" or (dtype is not None and slip != "plain")
     autocast = torch.autocast("cpu", dtype, enabled=enabled)
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda it: it), autocast:
         output = net(inputs)

@@ -21,6 +21,10 @@ SLIPS = {
         "the model runs under autocast also where dtype is None",
         "torch.autocast(inputs.device.type, dtype, enabled=dtype is not None)",
     ),
+    "plain": (
+        "the model does not run under autocast where dtype is given",
+        "torch.autocast(inputs.device.type, dtype, enabled=dtype is not None)",
+    ),
     "float": (
         "the float32 copy of the output is missing",
         "make the output .float() before it is squared",
@@ -48,12 +52,12 @@ KEPT: Causes = {
     ),
     "autocast": (
         "16-bit copies of inputs and weights must count, also one whose address an earlier one had",
-        "let pack return tensor.detach(); run the model under torch.autocast where dtype is given",
+        "return tensor.detach() from the hook, so that no other storage gets its address",
     ),
     "": (
         (
-            "each storage that is kept must count once and whole; those of parameters, buffers "
-            "and inputs must not"
+            "each storage that is kept must count once and whole, also one whose address an "
+            "earlier one had"
         ),
         "return tensor.detach() from the hook, so that no other storage gets its address",
     ),
@@ -84,10 +88,18 @@ CASES_OF_FP8: Causes = {
 RESULTS: Causes = {
     **CASES_OF_FP8,
     "": (
-        "operands are not divided by their scales, or the product is not multiplied by both",
+        "usually operands are not divided by their scales",
         "divide each operand by its scale, and hand both scales to torch._scaled_mm",
     ),
 }
+RESULT_HINTS: Causes = {
+    "dtype of the result": "it has the dtype of x: convert it at the end by .to(x.dtype)",
+    **dict.fromkeys(
+        (f"e+0{digit}; at most" for digit in range(1, 10)),
+        ("the product is not multiplied by both scales", "hand both scales to torch._scaled_mm"),
+    ),
+}
+"""By words of what was measured: errors of 10 and more are those of numbers that are too large."""
 GRADIENTS: Causes = {
     **CASES_OF_FP8,
     "gradient of weight": (
@@ -101,6 +113,16 @@ GRADIENTS: Causes = {
     "": (
         "the gradient of bias must be the sum over all rows",
         "add bias outside of the autograd.Function, or return gradient.sum(0) for it",
+    ),
+}
+GRADIENT_HINTS: Causes = {
+    'gradient of weight": nothing': (
+        "no gradient comes to weight",
+        "return it from backward of an autograd.Function that gets weight as it came",
+    ),
+    'gradient of x": nothing': (
+        "no gradient comes to x",
+        "return it from backward of an autograd.Function that gets x as it came",
     ),
 }
 PRODUCT: Causes = {
