@@ -109,8 +109,7 @@ twice.same_gradients(
     name="swiglu_twice",
     says="The gradients of swiglu have the right gradients themselves.",
     needs=["swiglu_matches"],
-    why="backward uses tensors that are cut off from gate and up: by detach(), or because "
-    "forward computed and saved them",
+    why="backward uses tensors that are cut off from gate and up",
     hints={
         "nothing instead of": (
             "the backward pass has no graph of its own",
@@ -125,9 +124,8 @@ swiglu.keeps_less(
     {"rows": 256, "columns": 512, "view": "transposed"},
     name="swiglu_holds_nothing",
     says="swiglu keeps nothing for the backward pass but its two inputs.",
-    why="something that was computed is kept, by save_for_backward or as an attribute of ctx, "
-    "or contiguous copies of inputs that are views",
-    try_="save gate and up alone, as they came, and compute all else again in backward",
+    why="more is kept than gate and up as they came",
+    try_="save gate and up alone, without contiguous(), and compute all else again in backward",
 )
 swiglu.refuses(
     {f"{name} is changed before the backward pass": {"then": name} for name in INPUTS},
