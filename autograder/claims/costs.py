@@ -306,15 +306,25 @@ class Costs(Claimed):
             if not observation.values["seen"] or len(costs) != 1 + len(larges):
                 return Failed("no operation was seen", *UNSEEN)
             few, *many = costs
-            measured = f"{unit.format(few / scale)} for {described(small)}"
-            for (kind, sizes), cost in zip(larges.items(), many, strict=True):
-                beside = f"{measured}, {unit.format(cost / scale)} for {described(sizes)}"
-                if cost > at_most * few + grown.get("more", 0):
+            first, *others = (described(it) for it in _varied(small, *larges.values()))
+            measured = f"{unit.format(few / scale)} for {first}"
+            most = at_most * few + grown.get("more", 0)
+            for kind, of, cost in zip(larges, others, many, strict=True):
+                beside = f"{measured}, {unit.format(cost / scale)} for {of}"
+                if cost > most:
+                    beside = f"{beside}; allowed {unit.format(most / scale)}"
                     return Failed(beside, *cause(grown["why"], kind, grown["try_"]))
-            return Passed(f"{measured}, {unit.format(many[0] / scale)} for {described(large)}")
+            return Passed(f"{measured}, {unit.format(many[0] / scale)} for {others[0]}")
 
         values = {"costs": list_of(INTEGER), "seen": INTEGER}
         probe = self.add_probe(self.named(f"{claim}_growth"), growth, values=values)
         times = "no more" if at_most == 1 else f"at most {at_most:g} times as much"
         said = f"{self.function} {does} {times} for larger inputs."
         self.add_check(claim, said, "report", judge, [probe], grown, structural=True)
+
+
+def _varied(*every: Sizes) -> list[Sizes]:
+    """Leave out of these sizes what is the same in all of them."""
+    first, *others = every
+    fixed = {name for name, size in first.items() if all(it.get(name) == size for it in others)}
+    return [{name: it[name] for name in it if name not in fixed} for it in every]

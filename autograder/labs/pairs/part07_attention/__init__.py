@@ -11,6 +11,7 @@ import numpy as np
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.lab import INTEGER, Close, Failed, Observation, Part, Passed, Student, Verdict
+from autograder.traces.words import many
 
 if TYPE_CHECKING:
     from autograder.labs.pairs.part07_attention.rig import Rig
@@ -214,8 +215,8 @@ def captured(student: Student, rig: Rig) -> Any:
 def flex_is_reached(captured: Observation) -> Verdict:
     """Inside torch.compile, windowed_attention is one graph with one call of flex_attention, which gets the mask."""
     graphs, calls, masked = (captured.values[name] for name in ("graphs", "calls", "masked"))
-    measured = f"{calls} calls of flex_attention in {graphs} graphs, {masked} of them with a mask"
-    measured += "; one of each is right"
+    measured = f"{many(calls, 'call')} of flex_attention, {masked} with a mask, in "
+    measured += f"{many(graphs, 'graph')}; 1 call with a mask in 1 graph is right"
     if not calls:
         why = "no flex_attention in the graph: something else computes attention"
         return Failed(measured, why, "call flex_attention itself")
@@ -320,7 +321,7 @@ banded.needs_less_memory(
     name="banded_needs_little",
     says="At 8192 positions and a window of 128, banded_attention needs at most 5 % of the slow version's memory, "
     "measured from outside.",
-    why="a matrix of n x n is in memory: scores, or a mask, or keys copied for each row",
+    why="more is in memory than one band needs: usually n x n numbers, as scores or as a mask",
     try_=CUT,
 )
 banded.operations_do_not_grow(
