@@ -97,7 +97,10 @@ def training_problem(
         none = " or in ".join(MODES[mode == "half"] for mode in epochs if not epochs[mode])
         return (
             why,
-            "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP",
+            (
+                "call make_training for the warm-up, and again for the "
+                "measured epoch, in FP32 and then in AMP"
+            ),
             f"no fresh model was trained for exactly one epoch in {none}",
         )
     warm = {
@@ -111,7 +114,10 @@ def training_problem(
         if it["half"] and not it["scaled"]:
             return (
                 "the AMP epoch ran without a GradScaler",
-                "scaler=torch.amp.GradScaler(device.type); if you pass it, fix scaler_in_order first",
+                (
+                    "scaler=torch.amp.GradScaler(device.type); if you "
+                    "pass it, fix scaler_in_order first"
+                ),
                 "no GradScaler scaled a loss in the AMP epoch",
             )
         if warm & set(it["alive"]):

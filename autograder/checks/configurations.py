@@ -182,7 +182,10 @@ def _leaks(rows: Sequence[Row], runs: Sequence[Row], printed: float) -> list[Sli
     return [
         (
             3 * printed,
-            ": usually two runs share a process, and the second one finds what the first left behind",
+            (
+                ": usually two runs share a process, and the second one "
+                "finds what the first left behind"
+            ),
         ),
         (
             5 * printed,

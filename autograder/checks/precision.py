@@ -162,7 +162,8 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     apart = {dtype: norm(losses - half) for dtype, half in halves.items()}
     nearest = min(apart, key=apart.__getitem__)
     measured = (
-        f"losses are {away:.1e} from those of FP32, and {apart[nearest]:.1e} from those of autocast "
+        f"losses are {away:.1e} from those of FP32, and "
+        f"{apart[nearest]:.1e} from those of autocast "
         f"in {nearest}, the dtype of this check"
     )
     evidence = shares(rounding=apart[nearest] / (NEARER * away)) if away else {}

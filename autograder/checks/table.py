@@ -53,7 +53,8 @@ def read(data: bytes, file: str) -> Table:
     for line, cells in lines[1:]:
         if len(cells) != len(header):
             raise SubmissionError(
-                f"{file}, line {line}: {len(cells)} cells, but the first line names {len(header)} columns"
+                f"{file}, line {line}: {len(cells)} cells, but the first "
+                f"line names {len(header)} columns"
             )
         rows.append(dict(zip(header, (cell.strip() for cell in cells), strict=True)))
         if list(rows[-1].values()) == header:
@@ -219,7 +220,8 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     if not text:
         return Failed(
             f"no {file} in folder",
-            "it was not written, or it was written elsewhere because the argument folder is ignored",
+            "it was not written, or it was written elsewhere because "
+            "the argument folder is ignored",
             try_,
         )
     try:

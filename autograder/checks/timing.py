@@ -81,7 +81,10 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
         )
     elif 0 < (wait or 0.0) < waited / 100:
         other = (
-            "the clock starts when the batch is there already, so data_wait is the time of what comes after",
+            (
+                "the clock starts when the batch is there already, so "
+                "data_wait is the time of what comes after"
+            ),
             SUM,
         )
     return Failed(f"{of_wait} {MOVED}", *_story(wait, _waits(script), other))

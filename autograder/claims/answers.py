@@ -235,7 +235,10 @@ class Answers:
         except ValueError as error:
             return (
                 {},
-                f"it is not JSON ({error}); json.dumps(answers) writes it, null for None, 61.5 for 61,5",
+                (
+                    f"it is not JSON ({error}); json.dumps(answers) writes "
+                    f"it, null for None, 61.5 for 61,5"
+                ),
             )
         if not isinstance(answers, dict):
             return {}, "it is not one object, {...}"

@@ -29,7 +29,10 @@ WHY_APART = {
     ),
     "still": ("no weight moved: step() of the optimizer was never called", STEP),
     "cleared": (
-        "no weight moved in {steps} steps: usually zero_grad() stands between backward() and step()",
+        (
+            "no weight moved in {steps} steps: usually zero_grad() "
+            "stands between backward() and step()"
+        ),
         STEP,
     ),
     "by hand": (
@@ -66,15 +69,24 @@ WHY_APART = {
         "no autocast here: forward pass and loss in FP32",
     ),
     "first": (
-        "the first loss differs already: it is not criterion(model(images), labels) of the whole first batch",
+        (
+            "the first loss differs already: it is not criterion(model(images), "
+            "labels) of the whole first batch"
+        ),
         "loss = criterion(model(images), labels)",
     ),
     "counted": (
-        "the first loss is right, later ones are not: step() was called {steps} times in {batches} batches",
+        (
+            "the first loss is right, later ones are not: step() was "
+            "called {steps} times in {batches} batches"
+        ),
         "optimizer.step() once for each batch",
     ),
     "later": (
-        "the first loss is right, later ones are not: usually gradients of earlier batches are left",
+        (
+            "the first loss is right, later ones are not: usually "
+            "gradients of earlier batches are left"
+        ),
         "optimizer.zero_grad() before each backward()",
     ),
 }

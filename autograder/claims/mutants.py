@@ -173,7 +173,10 @@ ENTRIES = {
         SAME,
     ),
     "read_as_contiguous": (
-        f"args, kwargs = _each((args, kwargs), lambda it: {STRIDED})\nreturn right(*args, **kwargs)",
+        (
+            f"args, kwargs = _each((args, kwargs), lambda it: "
+            f"{STRIDED})\nreturn right(*args, **kwargs)"
+        ),
         SAME,
     ),
     "half_precision_and_back": (

@@ -125,7 +125,8 @@ class HalfPrecision:
             return precision.dtypes_where_they_help(dtypes, on_gpu=on_gpu, try_=self.where)
 
         says = (
-            "Convolutions and matrix products run in 16 bits; loss, weights and (on a GPU) softmax in 32; "
+            "Convolutions and matrix products run in 16 bits; loss, "
+            "weights and (on a GPU) softmax in 32; "
             "backward runs outside autocast."
         )
         reads = ["op_dtypes", "device"]

@@ -303,7 +303,10 @@ def _late_problem(events: Sequence[str], measured: str) -> tuple[str, str]:
     for event in events:
         if event == GRADIENT and sent < full:
             return (
-                f"bucket {sent + 1} (counted from 1) was full and had not left at the next gradient",
+                (
+                    f"bucket {sent + 1} (counted from 1) was full and "
+                    f"had not left at the next gradient"
+                ),
                 LATE,
             )
         full += event == FULL

@@ -94,26 +94,39 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     ),
     "reused context": (
         "a context was entered a second time",
-        "what a function with @contextmanager returns works once; write a class with __enter__ and __exit__",
+        (
+            "what a function with @contextmanager returns works once; "
+            "write a class with __enter__ and __exit__"
+        ),
     ),
     "changed segment": (
         "the second run of a segment saved other tensors than the first",
-        "leave eval(), track_running_stats and random numbers as they were; a momentum of 0 holds running statistics",
+        (
+            "leave eval(), track_running_stats and random numbers as they were; "
+            "a momentum of 0 holds running statistics"
+        ),
     ),
     "recompiled": (
         "compiled in pieces",
-        "compile the whole model, torch.compile(model, ...), and not its layers: each is a graph of its own",
+        (
+            "compile the whole model, torch.compile(model, ...), and not "
+            "its layers: each is a graph of its own"
+        ),
     ),
     "apart": (
         "the processes did not make the same collective calls",
         (
-            "let all processes make the same collective calls, in one order, with tensors of one size; "
+            "let all processes make the same collective calls, in "
+            "one order, with tensors of one size; "
             "put no such call under an if on the rank"
         ),
     ),
     "left early": (
         "a process returned, and another one still waits for it in a collective call",
-        "no rank may return, or skip a collective call by an if, before all ranks have made that call",
+        (
+            "no rank may return, or skip a collective call by an if, "
+            "before all ranks have made that call"
+        ),
     ),
     "unended": (
         "processes of the group did not end",
@@ -125,7 +138,10 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     ),
     "other results": (
         "different results from the baseline's",
-        "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",
+        (
+            "call both on the same fresh inputs, many times, and compare; "
+            "each call has to compute its own result"
+        ),
     ),
 }
 """Of which kind the end was, where that says more -> the same."""
@@ -137,10 +153,12 @@ EXCEPTIONS: Mapping[str, str] = {
         "keep the graph from the parameters to the loss: no .item(), .detach() or no_grad() there"
     ),
     "modified by an inplace operation": (
-        "make a new tensor where one is changed in place (y = y + x): the backward pass needs the old"
+        "make a new tensor where one is changed in place (y = y + "
+        "x): the backward pass needs the old"
     ),
     "addmm.default got mixed torch.Tensor and DTensor": (
-        "call the model as model(x): the hooks that gather its weights do not run in model.forward(x)"
+        "call the model as model(x): the hooks that gather its "
+        "weights do not run in model.forward(x)"
     ),
     "mixed torch.Tensor and DTensor": (
         "call fully_shard on the model itself after its blocks, so that all parameters are DTensors"
@@ -162,11 +180,13 @@ EXCEPTIONS: Mapping[str, str] = {
     ),
     "overlapping meshes": "call fully_shard on each block first, and on the model after its blocks",
     "stack expects each tensor to be equal size": (
-        "where __getitems__ returns a whole batch, give the DataLoader a collate_fn that returns it as it is; "
+        "where __getitems__ returns a whole batch, give the DataLoader "
+        "a collate_fn that returns it as it is; "
         "elsewhere, give tensors one size before you stack them"
     ),
     "is out of bounds for dimension": (
-        "find out where this index comes from: usually a length, such as __len__ of a data set, is too large"
+        "find out where this index comes from: usually a length, such "
+        "as __len__ of a data set, is too large"
     ),
     "persistent_workers option needs": "persistent_workers=True only where num_workers is above 0",
     "no len()": "use nothing of it but iter() and next(): what you are given may have no length",

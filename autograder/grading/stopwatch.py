@@ -213,7 +213,8 @@ class Stopwatch:
             self._session.interrupted = max(quiet, share)
         elif not self.rehearsal and share > quiet + MOST_INTERRUPTED:
             raise SpoiltError(
-                f"the kernel served interrupts in {share:.0%} of the time that the baseline was timed"
+                f"the kernel served interrupts in {share:.0%} of the "
+                f"time that the baseline was timed"
             )
 
     def _evidence(self, gathered: Gathered, ruling: Ruling, size: Size) -> dict[str, Any]:

@@ -194,7 +194,8 @@ half = HalfPrecision(part, mixed_epoch, WHERE, takes="train_epoch_amp")
 half.rounds_as_autocast()
 half.runs_where_it_helps()
 half.uses_the_scaler_in_order(
-    "Once for each batch and in this order: scale, backward, unscale_ where clipping needs it, step, update."
+    "Once for each batch and in this order: scale, backward, unscale_ "
+    "where clipping needs it, step, update."
 )
 half.skips_overflow(UPDATE)
 

@@ -49,7 +49,8 @@ class Script(NamedTuple):
         if count % 2 == 0:
             upper = sorted(self.pattern)[count // 2]
             slips[
-                "your median of an even number of times is the larger middle one; it is the mean of both"
+                "your median of an even number of times is the larger "
+                "middle one; it is the mean of both"
             ] = upper * right
         return slips
 

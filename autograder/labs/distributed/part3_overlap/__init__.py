@@ -121,8 +121,10 @@ arriving.sends(
 )
 arriving.overlaps(
     "starts_before_backward_ends",
-    "Each bucket leaves as soon as its gradients are there and the one before it has left; no call blocks.",
-    "send each full bucket in register_post_accumulate_grad_hook; async_op=True, and wait in finish()",
+    "Each bucket leaves as soon as its gradients are there and the "
+    "one before it has left; no call blocks.",
+    "send each full bucket in register_post_accumulate_grad_hook; "
+    "async_op=True, and wait in finish()",
     TRAINED,
     buckets=BUCKETS,
 )
@@ -169,12 +171,14 @@ hooks = Hooks(part, hooked, SEE)
 hooks.rounds(
     "rounds_and_no_more",
     ERRORS,
-    "The means of the hook are as exact as dtype allows, also for large and tiny numbers, and alike in all processes.",
+    "The means of the hook are as exact as dtype allows, also for large "
+    "and tiny numbers, and alike in all processes.",
     "send bucket.buffer().div(n).to(dtype)",
 )
 hooks.collectives(
     "halves_the_bytes",
-    "The hook's all_reduce carries half as many bytes as float32 would, measured from the third step on.",
+    "The hook's all_reduce carries half as many bytes as float32 "
+    "would, measured from the third step on.",
     per_step=4,
     bytes=BYTES // 2,
     kinds=["all_reduce"],

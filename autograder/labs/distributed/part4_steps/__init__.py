@@ -258,7 +258,10 @@ EVALUATED: Causes = {
     "mode in": ("your code evaluates in training mode", "model.eval() before the first batch"),
     "evaluated in all": (
         "your code evaluates some samples in two ranks, or twice",
-        "take the share of dist.get_rank(), and use no DistributedSampler: it repeats samples to make the shares equal",
+        (
+            "take the share of dist.get_rank(), and use no DistributedSampler: "
+            "it repeats samples to make the shares equal"
+        ),
     ),
     "one is right": (
         "one rank has the accuracy of all samples, and another one has not",

@@ -103,16 +103,20 @@ def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
 shards.holds_share(
     "holds_its_share",
     0.52,
-    "Each process holds half of the parameters, of the gradients and of the optimizer's state (52 % allowed).",
-    "fully_shard the blocks and the model with mesh=mesh, and make the optimizer of the sharded parameters",
+    "Each process holds half of the parameters, of the gradients and "
+    "of the optimizer's state (52 % allowed).",
+    "fully_shard the blocks and the model with mesh=mesh, and make "
+    "the optimizer of the sharded parameters",
     [trains_as_one.__name__],
 )
 
 shards.gathers_by_block(
     "gathers_block_by_block",
     4,
-    "Each block is gathered twice (once with reshard=False) and reduced once, by itself and in the policy's dtypes.",
-    "fully_shard each block before the model, with mp_policy=policy; reshard_after_forward=reshard for blocks only",
+    "Each block is gathered twice (once with reshard=False) and reduced "
+    "once, by itself and in the policy's dtypes.",
+    "fully_shard each block before the model, with mp_policy=policy; "
+    "reshard_after_forward=reshard for blocks only",
     [trains_as_one.__name__],
     reduced="halved",
     kept="kept",

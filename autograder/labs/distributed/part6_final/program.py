@@ -116,7 +116,10 @@ WHY: Causes = {
     ),
     "accuracy": (
         "accuracy must be that of the test set after the last epoch, each sample counted once",
-        "all_reduce the right answers and the samples of Subset(test, range(rank, len(test), world))",
+        (
+            "all_reduce the right answers and the samples of Subset(test, "
+            "range(rank, len(test), world))"
+        ),
     ),
     "file of rank 1": (
         "your program also writes in rank 1; here LOCAL_RANK is 0 in both, as on two machines",

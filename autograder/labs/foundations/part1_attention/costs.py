@@ -31,7 +31,10 @@ attention.keeps_at_most(
     says="What autograd keeps grows with the length, not with its square; also where q's last dimension is strided.",
     why={
         "strided": (
-            "the matrix is kept for such a q: usually scaled_dot_product_attention falls back to the formula",
+            (
+                "the matrix is kept for such a q: usually scaled_dot_product_attention "
+                "falls back to the formula"
+            ),
             "q = q.contiguous() if q.stride(-1) != 1",
         ),
         "": (

@@ -125,7 +125,10 @@ alike(
     why={
         "bfloat16": (
             "the error is above one rounding to bfloat16: usually sums are carried in bfloat16",
-            "keep dtype = q.dtype; q.float(), k.float(), v.float() at the start, .to(dtype) at the end",
+            (
+                "keep dtype = q.dtype; q.float(), k.float(), v.float() "
+                "at the start, .to(dtype) at the end"
+            ),
         ),
         "": "your code takes numbers in the order of memory, and not of the tensor's dimensions",
     },
@@ -139,15 +142,24 @@ alike(
     says="Scores of some thousands, or all far below zero, give numbers and not NaN.",
     why={
         "causal": (
-            "without causal they are right: usually hidden scores are not -inf, but a number that can be the largest",
+            (
+                "without causal they are right: usually hidden scores are not "
+                "-inf, but a number that can be the largest"
+            ),
             "fill hidden scores with -inf before the maximum is taken",
         ),
         "below": (
-            "large scores are right: usually a running maximum starts at 0, but here each has a maximum below zero",
+            (
+                "large scores are right: usually a running maximum starts at 0, "
+                "but here each has a maximum below zero"
+            ),
             "let a running maximum start at -inf, not at 0",
         ),
         "": (
-            "usually exp gets scores whose maximum was not subtracted: exp(89) is infinite in float32",
+            (
+                "usually exp gets scores whose maximum was not subtracted: "
+                "exp(89) is infinite in float32"
+            ),
             "subtract each row's own maximum before exp, as torch.softmax does",
         ),
     },
@@ -170,7 +182,10 @@ attention.same_gradients(
             "let the last block of backward be shorter, as in forward",
         ),
         VIEW: (
-            "for contiguous inputs they are right: backward reads memory in a different order from the dimensions",
+            (
+                "for contiguous inputs they are right: backward reads memory "
+                "in a different order from the dimensions"
+            ),
             "reshape instead of view in backward as well",
         ),
         "causal": (

@@ -67,7 +67,10 @@ MASKED: Causes = {
     "columns is 0": EMPTY,
     "float64": (DIGITS, KEEPS_FLOAT64),
     "": (
-        "the sum of the values whose mask is True must be divided by their number, not that of columns",
+        (
+            "the sum of the values whose mask is True must be divided "
+            "by their number, not that of columns"
+        ),
         "values.masked_fill(~mask, 0).sum(1) / mask.sum(1)",
     ),
 }
@@ -105,7 +108,10 @@ ADDED: Mapping[str | tuple[str, str], Callable[..., Any]] = {
 
 HITS: Causes = {
     "negative": (
-        "a negative label must be no hit: clamped it would be class 0, and as an index the last class",
+        (
+            "a negative label must be no hit: clamped it would be class "
+            "0, and as an index the last class"
+        ),
         "compare labels with the classes that topk returns, and use no label as an index",
     ),
     "k is more": (

@@ -314,7 +314,10 @@ lines.same(
         why: partial(made.memory, watch=watch)
         for watch, why in {
             "end": (
-                "your peak is what is alive at the end of a line; the old tensor is freed after the new one is made",
+                (
+                    "your peak is what is alive at the end of a line; the old "
+                    "tensor is freed after the new one is made"
+                ),
                 "read Allocations.peak when a line ends, not live",
             ),
             "all": (
@@ -335,7 +338,10 @@ lines.same(
     says="memory_by_line returns the most bytes that were alive while each line ran.",
     why={
         "": (
-            "a peak must count all bytes that are alive at one time, also those from before the line",
+            (
+                "a peak must count all bytes that are alive at one time, "
+                "also those from before the line"
+            ),
             "Allocations.peak when a line ends, then restart()",
         )
     },

@@ -70,7 +70,10 @@ REPORTED = {
 ALL, SOME, TIES = "8 functions, count=20", "12 functions, count=5", "equal seconds"
 RANKED = {
     f"{ALL}, number of entries": (
-        "each key of stats must have one row: get_stats_profile(), for example, merges functions of one name",
+        (
+            "each key of stats must have one row: get_stats_profile(), for "
+            "example, merges functions of one name"
+        ),
         "make the rows of pstats.Stats(file).stats",
     ),
     "number of entries": ("`count` rows at most may be returned", "sort, then [:count]"),
@@ -87,11 +90,17 @@ RANKED = {
         "sort by (-seconds, function), where function is pstats.func_std_string(key)",
     ),
     "function": (
-        "rows must be named as pstats prints them, with file and line, and begin with the most seconds",
+        (
+            "rows must be named as pstats prints them, with file and "
+            "line, and begin with the most seconds"
+        ),
         "function is pstats.func_std_string(key), without strip_dirs(); sort by -seconds",
     ),
     "": (
-        "times must be those of the file, not rounded: get_stats_profile(), for example, rounds them",
+        (
+            "times must be those of the file, not rounded: "
+            "get_stats_profile(), for example, rounds them"
+        ),
         "take them from pstats.Stats(file).stats",
     ),
 }
@@ -109,7 +118,10 @@ GAINED = {
         "look the function up in all rows of the file, not in the first 20",
     ),
     "": (
-        "the new time must be total - seconds * (1 - 1 / factor), where total is the sum of all own seconds",
+        (
+            "the new time must be total - seconds * (1 - 1 / factor), "
+            "where total is the sum of all own seconds"
+        ),
         "put seconds and factor into this formula, and divide total by the new time",
     ),
 }
@@ -141,7 +153,10 @@ BYTES = {
         "keep what the call returns, and return it beside the rows",
     ),
     "number of entries": (
-        "each line that ran must have one row, and lines of other functions none, whatever their name",
+        (
+            "each line that ran must have one row, and lines of other "
+            "functions none, whatever their name"
+        ),
         "trace the frame of the function itself and no other: compare code objects, not names",
     ),
     "hits": ("hits must count each round of a loop", "add 1 at each line event"),
@@ -150,7 +165,10 @@ BYTES = {
         "take frame.f_lineno as it is, and sort the rows by line",
     ),
     "": (
-        "added_bytes must be what given.Allocations has alive after the line minus before it, over all hits",
+        (
+            "added_bytes must be what given.Allocations has alive after "
+            "the line minus before it, over all hits"
+        ),
         (
             "close a line only at the next line or return event of the function itself, "
             "and read Allocations.live there"

@@ -90,11 +90,17 @@ own.same(
                 "subtract each operator from the one on top of the stack",
             ),
             "all": (
-                "the time of an operator is subtracted from all around it: subtract it from the innermost one",
+                (
+                    "the time of an operator is subtracted from all around it: "
+                    "subtract it from the innermost one"
+                ),
                 "subtract from the last operator of the stack alone",
             ),
             "same": (
-                "an operator inside one of its own name is not subtracted, so its time counts twice",
+                (
+                    "an operator inside one of its own name is not "
+                    "subtracted, so its time counts twice"
+                ),
                 "subtract also where both have one name",
             ),
             "once": (
@@ -227,7 +233,10 @@ def one_file_for_each_cycle(written: Pair) -> Verdict:
     """Cycle n is in rank{rank}_cycle{n}_trace.json.gz, and no file but operators.csv is beside them."""
     why = {
         "second handler": (
-            "the first handler is right, and the second is not: usually both count with one counter",
+            (
+                "the first handler is right, and the second is not: "
+                "usually both count with one counter"
+            ),
             "set the counter to 0 in make_handler, and change it in the handler by nonlocal",
         ),
         "names": (
@@ -280,11 +289,17 @@ def records_the_right_steps(recorded: Pair) -> Verdict:
             "for i in range(steps): step(i)",
         ),
         "number of traces": (
-            "the schedule must end after `repeat` cycles: without repeat= they go on until the last step",
+            (
+                "the schedule must end after `repeat` cycles: without "
+                "repeat= they go on until the last step"
+            ),
             "schedule(..., repeat=repeat)",
         ),
         "warm-up": (
-            "the steps of warmup must come behind those of wait, and before those that are recorded",
+            (
+                "the steps of warmup must come behind those of wait, "
+                "and before those that are recorded"
+            ),
             "schedule(wait=wait, warmup=warmup, ...)",
         ),
         "returned": (

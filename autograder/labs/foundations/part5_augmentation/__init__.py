@@ -164,7 +164,10 @@ augment.same(
             "cropped.float() / 255",
         ): slipped(white=256),
         (
-            "MEAN and STD are in the order blue, green, red: channel 0 has the numbers of channel 2",
+            (
+                "MEAN and STD are in the order blue, green, red: channel "
+                "0 has the numbers of channel 2"
+            ),
             "use MEAN and STD as given has them",
         ): slipped(channels=-1),
         (
@@ -172,7 +175,10 @@ augment.same(
             "pad the uint8 images, before everything else",
         ): slipped(late=True),
         (
-            "your code clamps after it standardises: pixels must be clamped before MEAN is subtracted",
+            (
+                "your code clamps after it standardises: pixels must be "
+                "clamped before MEAN is subtracted"
+            ),
             "(cropped.float() / 255 * gain[:, None, None, None]).clamp(0, 1)",
         ): slipped(clamped=True),
         (
@@ -191,11 +197,20 @@ augment.same(
             "no loop and no torch.stack: then no images need no branch of their own",
         ),
         MIRRORED: (
-            "without mirrored images it is right: usually your code mirrors the padded image, and crops then",
-            "read column left + c, or left + w - 1 - c if flip, for c = 0 ... w - 1; do not change left",
+            (
+                "without mirrored images it is right: usually your code "
+                "mirrors the padded image, and crops then"
+            ),
+            (
+                "read column left + c, or left + w - 1 - c if flip, for "
+                "c = 0 ... w - 1; do not change left"
+            ),
         ),
         BRIGHT: (
-            "with gains up to 1 it is right: pixels must be clamped to 1 after the gain and before MEAN",
+            (
+                "with gains up to 1 it is right: pixels must be clamped "
+                "to 1 after the gain and before MEAN"
+            ),
             "(cropped.float() / 255 * gain[:, None, None, None]).clamp(0, 1)",
         ),
         "": "the steps must be, in float32: pad with zeros, crop, divide by 255, multiply by gain, clamp, standardise",
@@ -288,7 +303,8 @@ def prepares_as_drawn(prepared: Pair) -> Verdict:
 
 part.add_check(
     "prepares_what_it_draws",
-    "prepare_batch augments each image with the numbers that draw_augmentation draws from the same generator.",
+    "prepare_batch augments each image with the numbers that "
+    "draw_augmentation draws from the same generator.",
     "outputs",
     prepares_as_drawn,
     ["prepared"],

@@ -57,11 +57,17 @@ def facts_are_exact(facts: Pair) -> Verdict:
             "torch.finfo(dtype).smallest_normal",
         ),
         "smallest": (
-            "smallest must be the smallest number above 0; below smallest_normal numbers have fewer digits",
+            (
+                "smallest must be the smallest number above 0; below "
+                "smallest_normal numbers have fewer digits"
+            ),
             "smallest_normal * eps",
         ),
         "eps": (
-            "eps must be the distance from 1 to the next number, not half of it, and not finfo.resolution",
+            (
+                "eps must be the distance from 1 to the next number, not "
+                "half of it, and not finfo.resolution"
+            ),
             "torch.finfo(dtype).eps",
         ),
         "": ("max must be the largest finite number", "torch.finfo(dtype).max"),
@@ -121,7 +127,10 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
             "(values * scale).to(dtype).isinf()",
         ),
         "": (
-            "usually all below smallest_normal counts as 0, but numbers with fewer digits are not lost",
+            (
+                "usually all below smallest_normal counts as 0, but "
+                "numbers with fewer digits are not lost"
+            ),
             "(values * scale).to(dtype).float() == 0, where values != 0",
         ),
     }
@@ -172,7 +181,10 @@ def finds_the_largest_scale(scales: Pair) -> Verdict:
             "values.abs().max()",
         ),
         "": (
-            "the answer must be the largest power of two with which no value is infinite after rounding",
+            (
+                "the answer must be the largest power of two with which "
+                "no value is infinite after rounding"
+            ),
             "(values * scale).to(dtype).isinf().any(), for this scale and for twice this scale",
         ),
     }
@@ -220,7 +232,10 @@ def scale_follows_the_rules(script: Pair) -> Verdict:
             "compare 2 * scale with torch.finfo(torch.float32).max",
         ),
         "": (
-            "this step must count, too: at growth_interval the scale must be doubled and the count be 0",
+            (
+                "this step must count, too: at growth_interval the scale "
+                "must be doubled and the count be 0"
+            ),
             "compare good_steps + 1 with growth_interval",
         ),
     }

@@ -65,7 +65,8 @@ PURPOSES = {
     "search, but shapes change": Purpose(
         frozenset({SEARCH}),
         ("None", "True"),
-        "kernels must be searched for, without CUDA graphs: a CUDA graph would be recorded for each shape",
+        "kernels must be searched for, without CUDA graphs: a CUDA "
+        "graph would be recorded for each shape",
         'mode="max-autotune-no-cudagraphs"',
     ),
 }
@@ -145,7 +146,10 @@ def late_eps(layer: Any) -> None:
 COUNTED = {
     "entry 1, operators": ("aten.empty must not count", "skip torch.ops.aten.empty"),
     "entry 2, operators": (
-        "3 operators must count here: 6 are with the views, and 4 are what a call with gradients has",
+        (
+            "3 operators must count here: 6 are with the views, and "
+            "4 are what a call with gradients has"
+        ),
         "skip what func.is_view is true of, and call under torch.no_grad()",
     ),
     "operators": (

@@ -254,7 +254,8 @@ def interval_is_right(comparisons: Pair) -> Verdict:
     why = (
         "k must be 1, 2, 10 and 18: the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %",
         (
-            "k is how many terms math.comb(pairs, i) / 2**pairs, from i = 0, add up to at most 0.025; "
+            "k is how many terms math.comb(pairs, i) / 2**pairs, "
+            "from i = 0, add up to at most 0.025; "
             "in a sorted list, the k-th smallest is ratios[k - 1]"
         ),
     )

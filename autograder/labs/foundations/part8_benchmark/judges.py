@@ -195,7 +195,10 @@ CALLS = {
         "two loops, one after the other, that both call function(*inputs)",
     ),
     "other inputs": (
-        "some calls get other objects than those that benchmark was given; a copy is another object",
+        (
+            "some calls get other objects than those that benchmark "
+            "was given; a copy is another object"
+        ),
         "function(*inputs), for calls that warm up as well",
     ),
     "slow first": (

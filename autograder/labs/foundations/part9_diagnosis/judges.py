@@ -188,7 +188,10 @@ BOUNDED = {
         "sum the five names in PARTS; step holds other numbers as well",
     ),
     "mostly memory": (
-        "with more arithmetic than memory it is right: the longer of both times must be left, not the arithmetic's",
+        (
+            "with more arithmetic than memory it is right: the longer of both "
+            "times must be left, not the arithmetic's"
+        ),
         "max(flops / peak_flops, bytes / peak_bandwidth)",
     ),
     "kernel": (
@@ -196,7 +199,10 @@ BOUNDED = {
         LEAVES,
     ),
     "": (
-        "at_most must be all seconds over those without the bottleneck; only a kernel leaves some of its own",
+        (
+            "at_most must be all seconds over those without the bottleneck; "
+            "only a kernel leaves some of its own"
+        ),
         "total / (total - seconds)",
     ),
 }

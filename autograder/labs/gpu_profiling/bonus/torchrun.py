@@ -17,7 +17,8 @@ GRAMMAR = Grammar(
     "torchrun",
     flags="standalone no-python module run-path",
     valued=(
-        "nnodes nproc-per-node node-rank master-addr master-port rdzv-backend rdzv-endpoint rdzv-id rdzv-conf "
+        "nnodes nproc-per-node node-rank master-addr master-port "
+        "rdzv-backend rdzv-endpoint rdzv-id rdzv-conf "
         "max-restarts monitor-interval start-method role log-dir redirects tee local-addr"
     ),
     instead={"--nodes": "--nnodes", "--nproc": "--nproc-per-node", "--rank": "--node-rank",

@@ -362,7 +362,8 @@ ANSWERED = {
     ),
     "work": (
         (
-            "The share of short work, the mean of all work and the cost of launching in answers.json "
+            "The share of short work, the mean of all work and the "
+            "cost of launching in answers.json "
             "are what the profile says."
         ),
         "work",

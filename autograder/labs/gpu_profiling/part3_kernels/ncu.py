@@ -23,11 +23,16 @@ GRAMMAR = Grammar(
         "print-metric-attribution disable-extra-suffixes open-in-ui"
     ),
     valued=(
-        "set kernel-name kernel-name-base launch-count launch-skip export launch-skip-before-match section metrics "
-        "page print-units target-processes devices clock-control cache-control replay-mode log-file import-source "
-        "nvtx-include nvtx-exclude filter-mode kill print-kernel-base graph-profiling profile-from-start apply-rules "
-        "rule pm-sampling-interval import mode hostname check-exit-code config-file source-folders print-summary "
-        "print-details print-source print-metric-name print-metric-instances target-processes-filter call-stack-type "
+        "set kernel-name kernel-name-base launch-count launch-skip export "
+        "launch-skip-before-match section metrics "
+        "page print-units target-processes devices clock-control cache-control "
+        "replay-mode log-file import-source "
+        "nvtx-include nvtx-exclude filter-mode kill print-kernel-base "
+        "graph-profiling profile-from-start apply-rules "
+        "rule pm-sampling-interval import mode hostname check-exit-code "
+        "config-file source-folders print-summary "
+        "print-details print-source print-metric-name print-metric-instances "
+        "target-processes-filter call-stack-type "
         "app-replay-match app-replay-mode app-replay-buffer section-folder kernel-id"
     ),
     short={

@@ -212,6 +212,7 @@ compiled.answers_alike(
     "compile_net gives what the net gives, at each batch size and each time.", ["answers_alike"]
 )
 compiled.is_one_graph(
-    "compile_net makes one graph of the whole net for each shape, by the given backend; a break is an error.",
+    "compile_net makes one graph of the whole net for each shape, by "
+    "the given backend; a break is an error.",
     ["compiled_answers_alike"],
 )

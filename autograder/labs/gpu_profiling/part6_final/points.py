@@ -69,7 +69,8 @@ loader.delivers_anew(
 )
 loader.has_options(
     "loader_asks_for_what_helps",
-    "Point 2: num_workers as given; pinned memory for a GPU only; persistent workers, if there are any.",
+    "Point 2: num_workers as given; pinned memory for a GPU only; "
+    "persistent workers, if there are any.",
 )
 loader.is_faster()
 
@@ -183,7 +184,8 @@ def accumulates(grouped: Pair) -> Verdict:
         "the criterion is another": "take the loss of the criterion that is given",
         "be one step": "call optimizer.step() once after each `accumulate` batches",
         "a sum and not a mean": (
-            "divide each loss by accumulate before backward(), and take the step by scaler.step(optimizer)"
+            "divide each loss by accumulate before backward(), and take "
+            "the step by scaler.step(optimizer)"
         ),
     }
     try_ = "clear the gradients after each step, with optimizer.zero_grad()"
@@ -192,11 +194,13 @@ def accumulates(grouped: Pair) -> Verdict:
 
 half = HalfPrecision(part, lambda student, window: train(student, window, True), POINTS)
 half.rounds_as_autocast(
-    "Point 3: with amp=True the losses have the rounding of 16-bit autocast: they differ slightly from FP32's.",
+    "Point 3: with amp=True the losses have the rounding of 16-bit "
+    "autocast: they differ slightly from FP32's.",
     scaler=True,
 )
 half.uses_the_scaler_in_order(
-    "Point 3: for each batch once, in this order, with amp=False too (accumulate=1): scale, backward, step, update.",
+    "Point 3: for each batch once, in this order, with amp=False too "
+    "(accumulate=1): scale, backward, step, update.",
     also=[train],
 )
 
@@ -205,7 +209,8 @@ compiled = Compiled(
     part, lambda student, rig: (rig.matched.simple_net(), program(student).fuse), 2e-5, POINTS
 )
 is_one_graph = compiled.is_one_graph(
-    "Point 4: fuse compiles the whole network as one graph for each shape, by the given backend; answers are the same."
+    "Point 4: fuse compiles the whole network as one graph for each shape, "
+    "by the given backend; answers are the same."
 )
 
 
@@ -225,7 +230,8 @@ loop.waits_rarely(
 )
 part.add_check(
     "moves_without_waiting",
-    "Point 6: images and labels of each batch are moved to the device, and the host does not wait for the copies.",
+    "Point 6: images and labels of each batch are moved to the device, "
+    "and the host does not wait for the copies.",
     "report",
     loaders.each_copied,
     [loop.moves().__name__],

@@ -48,7 +48,8 @@ VERSIONS = Form(
         words("version", "five rows, in their order"),
         percent(
             "busy_percent",
-            "share of the steps' time in which a kernel ran; without a GPU, an operator outside the loader",
+            "share of the steps' time in which a kernel ran; without "
+            "a GPU, an operator outside the loader",
         ),
         positive("throughput", "of all timed epochs", "samples/s"),
         positive("seconds", "of all timed epochs", "s"),

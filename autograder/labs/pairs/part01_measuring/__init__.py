@@ -338,11 +338,17 @@ two.same(
             "baseline.mean_time / candidate.mean_time",
         ),
         "entry 2": (
-            "low (second value) must follow from s, to which each result adds with its own iterations",
+            (
+                "low (second value) must follow from s, to which each "
+                "result adds with its own iterations"
+            ),
             S,
         ),
         "entry": (
-            "high (third value) must follow from s, to which each result adds with its own iterations",
+            (
+                "high (third value) must follow from s, to which each "
+                "result adds with its own iterations"
+            ),
             S,
         ),
         "": (

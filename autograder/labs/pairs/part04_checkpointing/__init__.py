@@ -149,7 +149,10 @@ def cheap_passes(student: Student, rig: Rig) -> Any:
 WHY: Causes = {
     TOLD: ("requires_grad_() changes the caller's tensor", "use_reentrant=False does without it"),
     FROZEN: (
-        "a layer has no gradient, so it never trains: use_reentrant=True makes none where x needs none",
+        (
+            "a layer has no gradient, so it never trains: use_reentrant=True "
+            "makes none where x needs none"
+        ),
         "use_reentrant=False",
     ),
     DROPOUT: (

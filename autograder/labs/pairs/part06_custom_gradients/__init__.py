@@ -236,7 +236,10 @@ head.same(
                 "the gradient of the logits must be softmax(logits) - onehot, over the number of "
                 "labels that count, times the gradient of the loss"
             ),
-            "multiply by the gradient that backward gets: 3 times the loss has 3 times the gradient",
+            (
+                "multiply by the gradient that backward gets: 3 times "
+                "the loss has 3 times the gradient"
+            ),
         ),
         "": (MEAN, "compare with F.cross_entropy(hidden @ weight.T, labels)"),
     },

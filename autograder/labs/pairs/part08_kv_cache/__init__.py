@@ -54,7 +54,10 @@ def script(
 
 OF_WEIGHTS = "make each buffer with the dtype and the device that the cache is given"
 AFTER_KEEP = (
-    "appends were right until keep, and the first one after it is not: keep left other sequences than rows names",
+    (
+        "appends were right until keep, and the first one after it is not: "
+        "keep left other sequences than rows names"
+    ),
     "buffer[rows] keeps order and repetitions; a mask does not",
 )
 cache.calls(

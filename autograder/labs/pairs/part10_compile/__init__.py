@@ -40,7 +40,10 @@ SEE = 'see "What usually goes wrong" in the part 10 handout'
 REGION = "compile block.mlp in place, for each block, with this backend"
 NOTHING = (
     "no graph of the given backend ran",
-    "block.mlp.compile(backend=...), with the given backend; torch.compile(block.mlp) changes nothing in place",
+    (
+        "block.mlp.compile(backend=...), with the given backend; "
+        "torch.compile(block.mlp) changes nothing in place"
+    ),
 )
 
 # --- regions ----------------------------------------------------------------------------------------------------------
@@ -203,13 +206,15 @@ steps = CompiledStep(part, made, STEPS, SEE, takes=["make_step"])
 trains = steps.trains_alike(
     "step_trains_alike",
     1e-4,
-    "Four steps train the model as the plain loop does, and return the loss of each batch, detached.",
+    "Four steps train the model as the plain loop does, and "
+    "return the loss of each batch, detached.",
     why="a step must be zero_grad, forward pass, backward pass and optimizer.step(), in this order and nothing else",
     try_="optimizer.zero_grad() before the compiled function, optimizer.step() after it",
 )
 captured = steps.runs_no_nodes(
     "backward_is_captured",
-    "The backward pass runs in compiled graphs, not node by node; torch._dynamo.config stays as it was.",
+    "The backward pass runs in compiled graphs, not node by node; "
+    "torch._dynamo.config stays as it was.",
     try_="loss.backward() inside of the compiled function, and compiled_autograd on where torch.compile is called",
     needs=["step_trains_alike"],
 )

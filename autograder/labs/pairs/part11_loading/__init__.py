@@ -105,7 +105,10 @@ ROW_HINTS: Causes = {
         "take both by the same list: self.features[indices] and self.labels[indices]",
     ),
     "a batch, result[": (
-        "a batch must have row and label of each index, in their order, and twice if it comes twice",
+        (
+            "a batch must have row and label of each index, in their "
+            "order, and twice if it comes twice"
+        ),
         "self.transform(self.features[indices]), self.labels[indices]",
     ),
     'result[1]": int64 (1,)': (

@@ -42,7 +42,10 @@ HINTS: Causes = {
         "clear the lists of free blocks when their blocks go back",
     ),
     "was never taken": (
-        "no raw allocation of this pool returned that address: usually two pools share their free blocks",
+        (
+            "no raw allocation of this pool returned that address: "
+            "usually two pools share their free blocks"
+        ),
         OWN_LISTS,
     ),
     "the memory of block": (
@@ -293,7 +296,10 @@ pool.calls(
         ),
         "a limit": (
             "the pool must trim before it goes above the limit, and else raise MemoryError",
-            "before a raw allocation: if held + block > limit, trim, compare again, and raise if it is still above",
+            (
+                "before a raw allocation: if held + block > limit, trim, compare "
+                "again, and raise if it is still above"
+            ),
         ),
         "": "allocate must return an address that a raw allocation returned",
     },

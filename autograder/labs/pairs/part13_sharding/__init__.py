@@ -116,13 +116,15 @@ shards.holds_share(
     0.55,
     "Each process holds at most 55 % of the parameters, the gradients and the optimizer's state; "
     "parameters are sharded over the mesh that shard gets.",
-    "fully_shard the blocks and the model with mesh=mesh, and make the optimizer of the sharded parameters",
+    "fully_shard the blocks and the model with mesh=mesh, and make "
+    "the optimizer of the sharded parameters",
     ["trains_as_one"],
 )
 shards.gathers_by_block(
     "gathers_block_by_block",
     BLOCKS,
-    "Each step gathers and reduces block by block; with a dtype, weights of blocks are gathered in this dtype, "
+    "Each step gathers and reduces block by block; with a dtype, weights "
+    "of blocks are gathered in this dtype, "
     "and all gradients are reduced in float32.",
     "fully_shard(block) for each block before the model; "
     "MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)",

@@ -198,7 +198,10 @@ tables.same(
             judges.regressed, figure=dict.fromkeys(judges.FIGURE, "optimized_ms")
         ),
         (
-            "the tolerance must be a share of the number before, and yours is one of the number after",
+            (
+                "the tolerance must be a share of the number before, "
+                "and yours is one of the number after"
+            ),
             "after > before * (1 + tolerance)",
         ): partial(judges.regressed, worse=judges.grew_by_share_of_after),
     },
@@ -231,8 +234,14 @@ tables.same(
             "compare by > and not by >=",
         ),
         "": (
-            "a pair is worse if its optimized_ms (for memory optimized_mb) grows to more than 1 + tolerance times",
-            "after > before * (1 + tolerance), for the column of the goal; tolerance is 0.05 by default",
+            (
+                "a pair is worse if its optimized_ms (for memory optimized_mb) "
+                "grows to more than 1 + tolerance times"
+            ),
+            (
+                "after > before * (1 + tolerance), for the column of the "
+                "goal; tolerance is 0.05 by default"
+            ),
         ),
     },
     try_=SEE,

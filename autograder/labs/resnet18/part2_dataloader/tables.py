@@ -52,7 +52,8 @@ COLUMNS = "fix honest_throughput first; then follow the handout's table of colum
 TAKEN = {
     "pass num_workers on": "make_loader(num_workers=number) for each number",
     judges.LATER: (
-        "call measure_loading exactly twice for each loader, and take the second result, not the best"
+        "call measure_loading exactly twice for each loader, and "
+        "take the second result, not the best"
     ),
     "passed on": "persistent_workers=True and prefetch_factor=4 for make_loader in the last row",
 }

@@ -237,7 +237,8 @@ def _built_late(run: Pair) -> Verdict | None:
 
 _option(
     "checkpoints",
-    "--checkpoint runs every segment again, and changes neither losses nor weights nor running statistics.",
+    "--checkpoint runs every segment again, and changes neither "
+    "losses nor weights nor running statistics.",
     "checkpointed",
     "--checkpoint",
     "usually a segment gets no gradients, as with use_reentrant=True",
@@ -256,7 +257,8 @@ _option(
 )
 _option(
     "compiles_before_the_clock",
-    "--compile trains the model compiled by --backend; all builds are in warm_up_s, none in throughput.",
+    "--compile trains the model compiled by --backend; all builds "
+    "are in warm_up_s, none in throughput.",
     "compiled",
     "--compile --backend NAME",
     "the compiled model is a different one, or a copy",
