@@ -310,11 +310,11 @@ class Costs(Claimed):
             measured = f"{unit.format(few / scale)} for {first}"
             most = at_most * few + grown.get("more", 0)
             for kind, of, cost in zip(larges, others, many, strict=True):
-                beside = f"{measured}, {unit.format(cost / scale)} for {of}"
+                beside = f"{measured}; {unit.format(cost / scale)} for {of}"
                 if cost > most:
                     beside = f"{beside}; allowed {unit.format(most / scale)}"
                     return Failed(beside, *cause(grown["why"], kind, grown["try_"]))
-            return Passed(f"{measured}, {unit.format(many[0] / scale)} for {others[0]}")
+            return Passed(f"{measured}; {unit.format(many[0] / scale)} for {others[0]}")
 
         values = {"costs": list_of(INTEGER), "seen": INTEGER}
         probe = self.add_probe(self.named(f"{claim}_growth"), growth, values=values)
