@@ -164,7 +164,7 @@ COLUMNS = ["net", "launches", "ms", "speedup", "device"]
 def compare_nets(nets, images, folder=".", repeats=5) -> list[dict[str, Any]]:
     """Count the launches of one forward pass of each net, and time it; return one row per net, and write them.
 
-    *nets* maps names to modules. The others are compared with the first. Call them without gradients.
+    *nets* maps names to modules. Each is compared with the first one. Call them without gradients.
     A row has the names in COLUMNS: net, launches (of one call, counted in a trace of it), ms (the median of *repeats*
     calls, each timed alone, after at least one call to warm up), speedup (ms of the first net / ms), device (its name).
     Write kernel_results.csv into folder. The traces may stay there.
@@ -241,8 +241,8 @@ def read_ncu(file) -> list[dict[str, Any]]:
     throughputs are below 60 %, else "compute" or "memory", whichever is the higher, and "compute" on a tie.
     """
     # TODO: find the header, the line that begins with "ID". The program and ncu print lines before it.
-    # TODO: there is one line per metric; rules have no metric. Mind the unit of Duration, the commas in 12,319,469, and
-    # the second Memory Throughput, in bytes.
+    # TODO: there is one line per metric. Lines with ncu's advice have an empty Metric Name: skip them. Mind the unit of
+    # Duration, the commas in 12,319,469, and the second Memory Throughput, in bytes.
     ### BEGIN SOLUTION
     metrics = {
         "Duration": "duration_us",

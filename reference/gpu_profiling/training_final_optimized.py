@@ -111,9 +111,11 @@ def main(argv=None) -> None:
     device       from given.device_name
     """
     # TODO: options = read_options(argv); --batch-size 0 asks for the largest batch that fits.
-    # TODO: do all one-time work before the first timed epoch. Search for the batch size on other trainings, which
-    # TODO: you throw away; a TensorDataset of copies of photos[0] gives a batch of any size. Copy the state dicts of
-    # TODO: the model and its optimizer (copy.deepcopy), train the model itself for one epoch, then load the copies.
+    # TODO: do all one-time work before the first timed epoch:
+    #       - search for the batch size. For each attempt, call make_training(device) again, and throw that model away.
+    #         A TensorDataset of copies of photos[0] gives a batch of any size;
+    #       - copy the state dicts of the model and its optimizer (copy.deepcopy), train the model for one epoch, and
+    #         load the copies.
     # TODO: the loader's workers also start in the first epoch.
     # TODO: --profile: record(lambda on_step: ..., options.profile, batches), after the timed epochs.
     ### BEGIN SOLUTION

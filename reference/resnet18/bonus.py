@@ -102,8 +102,8 @@ def plan_memory(make_training, batch_size, image_size) -> dict[str, int]:
 
 def largest_batch(make_training, image_size, budget) -> int:
     """Return the largest batch size whose plan's total is at most *budget* bytes; 0 if not even one image fits."""
-    # TODO: plan two and three images: each image more or less is the same number of bytes. (BatchNorm may not train on
-    #       one image, so do not plan that; 1 may still be the answer.)
+    # TODO: plan two images and three images. Every further image adds exactly the same number of bytes, so the rest is
+    #       a division. (BatchNorm may not train on one image, so do not plan that; 1 may still be the answer.)
     ### BEGIN SOLUTION
     two, three = (plan_memory(make_training, size, image_size)["total"] for size in (2, 3))
     each = three - two

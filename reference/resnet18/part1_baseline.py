@@ -219,8 +219,9 @@ def profile_training(model, loader, criterion, optimizer, device, folder=".") ->
 def analyse_trace(file) -> dict[str, Any]:
     """Answer four questions of a trace. Shares are percent of the steps' window.
 
-    data_loading_percent     of the time, waiting for the loader ("enumerate(DataLoader)...", a user_annotation)
-    gpu_utilization_percent  of the time, at least one kernel ran; None if the trace has no kernel
+    data_loading_percent     percent of the window spent waiting for the loader (user_annotation
+                             "enumerate(DataLoader)...")
+    gpu_utilization_percent  percent of the window in which a kernel ran; None if the trace has no kernel
     gpu_utilization_band     "low" below 50 %, "high" above 80 %, else "medium"; None if there is no kernel
     host_to_device_ms        durations of copies to the GPU ("Memcpy HtoD ...", a gpu_memcpy), added up, ms in the whole
                              trace; None if there is no kernel

@@ -1,7 +1,7 @@
 """Part 1 before the work: it trains right. No augmentation, no CIFAR-10, a clock that misses time, nothing profiled.
 
-Yours is compared with its losses and weights. Read it for its mistakes: if the data set sleeps for each
-sample, its `train_epoch` returns the same throughput.
+Yours is compared with its losses and weights. Read it for its mistakes. For example, the throughput that
+`train_epoch` returns is the same whether or not the data set sleeps for each sample.
 """
 
 from __future__ import annotations
