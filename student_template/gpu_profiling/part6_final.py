@@ -30,7 +30,7 @@ from given import covered, divided, load_events
 # %% [markdown]
 # ## 6.1 Five versions
 #
-# Each builds on the one before. `Baseline` is `given.training_matched`: part 1's slow script, with the steps of the others.
+# Each builds on the one before. `Baseline` is `given.training_matched`: the slow script, with the steps of the others.
 
 # %%
 SCRIPT = "training_final_optimized.py"
