@@ -60,7 +60,7 @@ def test_two_epochs_deliver_every_sample_once(epochs, kind, words):
 
 
 MIXED_UP = {
-    "one twice": (pair([*MIXED[:-1], 3], OTHER), "some samples come twice, and others never"),
+    "one twice": (pair([*MIXED[:-1], 3], OTHER), "usually the sampler draws with replacement"),
     "one more": (pair([*MIXED, 3], OTHER), "some samples come twice"),
     "another": (
         pair([*MIXED[:-1], 99], OTHER),

@@ -131,7 +131,7 @@ STORIES = {
     "in seconds": ("cpu", {"longest_wait_ms": KNOWN["longest_wait_ms"] / 1000}, ": the unit is one step too large"),
     "in ns": ("work", {"kernel_mean_us": KNOWN["kernel_mean_us"] * 1000}, ": the unit is one step too small"),
     "text": ("work", {"kernel_mean_us": "many"}, "kernel_mean_us is 'many' where "),
-    "nothing": ("cpu", {"host_busy_percent": None}, "host_busy_percent is None where "),
+    "nothing": ("cpu", {"host_busy_percent": None}, "host_busy_percent is None: the profile answers it"),
     "a reason for nothing": ("data", {"reason": "no GPU"}, "reason says why something is null, and nothing is"),
 }  # fmt: skip
 

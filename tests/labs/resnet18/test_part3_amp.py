@@ -50,7 +50,7 @@ MISTAKES = {
     "each step is taken twice": (
         ("        scaler.update()\n", "        scaler.update()\n        optimizer.step()\n"),
         {
-            "follows_fp32": "the steps are not one for each batch",
+            "follows_fp32": "taken twice",
             "fp32_is_untouched": "later ones are not",
             "scaler_in_order": "scaled gradients",
             "overflow_skips_the_step": "stepped although a gradient was infinite",
