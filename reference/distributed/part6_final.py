@@ -107,7 +107,7 @@ def compare_configurations(run, samples, batch_size, device, folder=".") -> list
 
 # %%
 def predict_step(processes, compute_ms, buckets, latency_ms, bytes_per_ms, hideable_ms) -> dict[str, float]:
-    """Predict the step of n *processes* that reduce *buckets*, a list of bytes, on a ring.
+    """Predict the step of n *processes* on a ring; *buckets* is a list: the bytes of each bucket of gradients.
 
     Communication is the sum over all buckets of (2 (n - 1) * latency_ms + 2 (n - 1) / n * bytes / bytes_per_ms). Up to
     hideable_ms of it runs beside backward, and the rest is added to compute_ms.

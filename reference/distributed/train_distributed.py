@@ -57,7 +57,7 @@ def make_loader(dataset, batch_size, workers, device) -> tuple[DataLoader[Any], 
 
 
 def train_epoch(model, loader, criterion, optimizer, device, amp=False, accumulate=1, on_step=None) -> torch.Tensor:
-    """Train for an epoch; return the sum of the losses of this process's samples and how many they are, two numbers.
+    """Train for an epoch; return a tensor: the sum of the losses of this process's samples, and their number.
 
     *model* is a DistributedDataParallel. Each *accumulate* batches are one step with the mean gradient of all their
     samples in all processes, and only the last of them communicates. An epoch is made of whole steps of equal batches.

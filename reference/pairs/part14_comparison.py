@@ -29,7 +29,8 @@ def compare_pairs(pairs, meter, folder, iterations=100):
     """Measure each pair; write pairs.csv into *folder* and return its rows, a dict each.
 
     pairs: name -> (goal, baseline, optimized), the goal "time" or "memory". Each function is called ten times to warm
-    up, and then timed, each call alone. live_peak says how many bytes it needs, in a call of its own: more than 0.
+    up, and then timed, each call alone. A separate call of live_peak(function) returns the bytes that the function
+    needs, which are never 0.
     """
     # TODO: milliseconds; MB of 10**6 bytes. The verdict is about the goal: "better", "worse" or "cannot tell".
     ### BEGIN SOLUTION

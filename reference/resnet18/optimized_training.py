@@ -197,7 +197,8 @@ def main(argv=None) -> None:
     peak_memory_mb  from peak_memory_mb(device)
     device          from given.device_name
     """
-    # TODO: read_options(argv); the loader, the training and a GradScaler for the device (with bfloat16: enabled=False).
+    # TODO: read_options(argv); the loader, the training and a GradScaler for the device. It is enabled only with --amp,
+    # and only if you do not pass dtype=torch.bfloat16 to autocast.
     # TODO: warm up, and time that; then all epochs.
     # TODO: --save writes the state_dict of the plain model, whatever was trained in its place.
     ### BEGIN SOLUTION

@@ -106,8 +106,9 @@ def advise(figures, latency_ms) -> str:
     """Return what would help, one of given.ADVICE; `figures` are what measure_communication returns.
 
     "nothing" if exposed_percent is below 5. "larger buckets" if the latencies of all collectives are more than half of
-    total_ms. "accumulate" if total_ms is more than compute_ms, which cannot hide it. "overlap" if hidden_percent is
-    below 50. "compress" if none of these holds. The first advice whose condition holds is returned.
+    total_ms. "accumulate" if total_ms is more than compute_ms: computing is too short to hide the transfers. "overlap"
+    if hidden_percent is below 50. "compress" if none of these holds. The first advice whose condition holds is
+    returned.
     """
     # TODO: five cases, in this order.
     # YOUR CODE HERE

@@ -59,8 +59,8 @@ def make_loader_optimized(dataset, batch_size, device, num_workers=0) -> DataLoa
 def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=None) -> list[float]:
     """Train for one epoch as given.training_unoptimized.train_epoch does; return the loss of each batch.
 
-    Keep the steps and the named ranges, and call *on_step* at the end of each step. Wait for no copy, and in
-    the loop fetch a loss every ten batches at most.
+    Keep the steps and the named ranges, and call *on_step* at the end of each step. Wait for no copy. In
+    the loop, fetch no loss, or at most one in ten batches.
     """
     # TODO: the script's loop with spanned(loader) and its four spans, without what waits.
     # TODO: keep loss.detach() in a list; after the loop, fetch all losses with one call.
@@ -71,15 +71,15 @@ def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=N
 # %% [markdown]
 # ## 2.3 Which batches count
 #
-# Use one iterator and `islice` for the warm-up and for the batches that count:
+# Use one iterator and `islice` for the warm-up and for the batches that count. This is how the last block of this file,
+# with at most n = 8 workers, calls measure_loader:
 #
-#     batch    0 ... 7         8 ... 31           32 ...
-#              warm_up=8       batches=24         never taken
+#     batch    0 ... 15        16 ... 39          40 ...
+#              warm_up=16      batches=24         never taken
 #                              ^ clock ^
 #
-# n workers read 2n batches ahead (prefetch_factor * num_workers), so the first ones are ready almost at once. So
-# the last block of this file, where n is 8, warms up for 2n batches and times 3n. The data set has 2n more, which
-# keep the workers busy until the clock stops.
+# n workers read 2n batches ahead (prefetch_factor * num_workers), so the first ones are ready almost at once and do not
+# count. The data set has 2n batches after those that count: they keep the workers busy until the clock stops.
 
 
 # %%

@@ -9,7 +9,7 @@ from autograder.model import Pair
 NEAR, WITHIN = 1e-2, 5e-3  # of the update; honest work is at 5e-4, a division in float16 at 4e-2
 SCALED = 30  # times as far: a sum over a few batches is less, and the smallest scale more
 ROUNDED = 0.1  # of the update: float16 loses a quarter of these gradients without a scale
-ZEROED = "half.zero_grad() for each batch"
+ZEROED = "call zero_grad() of the float16 copy for each batch"
 DIVIDED = "master.grad = half.grad.float() / scale"
 
 

@@ -208,7 +208,7 @@ def every_weight_trains(training: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[gradients_match])
 def keeps_only_the_inputs(kept: Pair) -> Verdict:
-    """At most two blocks' inputs are kept, and a quarter of what else SimpleNet keeps; the classifier runs once."""
+    """Besides images and inputs of blocks 2 and 3, at most 1/4 of SimpleNet's MB is kept; the classifier runs once."""
     saved, classified = (kept.student.values[name] for name in ("saved", "classified"))
     inputs, whole = (kept.baseline.values[name] for name in ("inputs", "saved"))
     if classified > 1:

@@ -71,8 +71,8 @@ swiglu.same(
     dtypes=["float64", "bfloat16"],
     as_one=True,
     name="swiglu_matches",
-    says="swiglu and its gradients match the slow version: any layout, float64, bfloat16, "
-    "gates from -30 to 30 and of some thousands.",
+    says="swiglu and its gradients match the slow version: contiguous or not, float64, bfloat16, "
+    "values of gate from -30 to 30 and of several thousand.",
     why={
         "is frozen": (
             "an input that needs a gradient must get one, also where the other input needs none",
