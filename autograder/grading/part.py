@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.errors import OwedError, PostponedError, SpoiltError
-from autograder.grading import person, scoring, unread
+from autograder.grading import first_steps, person, scoring, unread
 from autograder.grading.evidence import Evidence, Settled
 from autograder.grading.kit import Kit, Session
 from autograder.handed_in.percent_cells import cells_in, in_cells
@@ -84,7 +84,8 @@ class PartGrader:
         if len(results) == len(self.part.checks):
             results += self._rubric()
         part = self.part
-        return scoring.part_result(part.id, part.title, results, bonus=self.config.bonus)
+        told = first_steps.settled(results)
+        return scoring.part_result(part.id, part.title, told, bonus=self.config.bonus)
 
     def _rubric(self) -> list[CheckResult]:
         refused = bool(self._refusal)
