@@ -92,7 +92,7 @@ class Script(slips.Epoch):
         """Return the throughput that each usual mistake gives."""
         apart = self.wait * self.uneven
         rates = [self.samples / (self.seconds + it) for it in (apart, -apart)]
-        whole = "divide the samples of all by the seconds of all"
+        whole = "divide the samples of all epochs by the seconds of all epochs"
         return [
             *super().slips(),
             (

@@ -89,7 +89,7 @@ def leaner(
         run,
         idle,
         share * plain,
-        f"{taken}; allowed {share:.0%} of it",
+        f"{taken}; allowed {share * plain / MB:.0f} MB, {share:.0%} of that",
         why,
         try_,
     )

@@ -55,7 +55,7 @@ TRIES: Hints = {
     "is drawn under the name": "take names and values from the same rows, in the same order",
     "do not begin at 0": "leave out set_ylim, or let the axis begin at 0",
     "is not drawn as one bar": "draw bars and not lines: axis.bar, one bar for each row",
-    "no panel says which": "write the name of its row at each bar or line",
+    "no panel names the": "write the name of its row at each bar or line",
 }
 """What to try, by words of what is wrong with a figure."""
 CAUSES: Hints = {
@@ -66,7 +66,7 @@ CAUSES: Hints = {
     "is drawn under the name": "usually names and values are in different orders",
     "do not begin at 0": "the length of a bar shows its number only if it begins at 0",
     "is not drawn as one bar": "each row needs a bar of its own",
-    "no panel says which": "the bars or lines do not have the names of their rows",
+    "no panel names the": "the bars or lines do not have the names of their rows",
 }
 """The same: why."""
 SHOWS = "the figure must show each row under its own name, and each quantity in a panel of its own"
@@ -204,7 +204,7 @@ def unshown(
     names = [drawn["name"] for panel in panels for drawn in panel["values"]]
     words = [key for key in keys if any(key in panel["title"] for panel in panels)]
     bare = all(map(LETTER.search, keys)) and not any(map(LETTER.search, [*names, *words]))
-    return f"no panel says which of them is {keys[0]}" if bare else ""
+    return f"no panel names the bar or line of {keys[0]}" if bare else ""
 
 
 def _missing(panels: Sequence[Mapping[str, Any]], wanted: Sequence[Any]) -> Sequence[Any]:

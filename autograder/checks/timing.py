@@ -42,7 +42,7 @@ class Script:
         return sum(self.waits) + sum(self.work) + self.queued
 
 
-EARLY = "start the clock before the loop asks for its first batch, and subtract no wait"
+EARLY = "start the clock before the loop asks for its first batch; do not subtract data_wait"
 LATE = "read the clock when the device is done: after torch.cuda.synchronize(), or after results are fetched"
 STARTED = "read the clock before iter(loader), or write for ... in loader"
 IN_SECONDS = "return the seconds as perf_counter() gives them, without 1000 *"

@@ -309,7 +309,7 @@ def _reason_problem(answers: Values) -> str:
     )
     given = bool(str(answers["reason"] or "").strip())
     if null and not given:
-        return f"{null} is null, and reason does not say why: write a sentence into it"
+        return f"{null} is null, and reason is empty"
     spare = (
         "reason says why something is null, and nothing is; what was not recorded is null, not 0"
     )

@@ -268,7 +268,9 @@ class Costs(Claimed):
                 return Failed("no operation was seen", *UNSEEN)
             here = unit.format(mine[measure] / scale)
             there = unit.format(plain[measure] / scale)
-            measured = f"{here} where the slow version has {there}; allowed {at_most:.0%} of it"
+            measured = (
+                f"{here} where the slow version has {there}; allowed {at_most:.0%} of {there}"
+            )
             if mine[measure] <= at_most * plain[measure]:
                 return Passed(measured)
             return Failed(measured, words["why"], words["try_"])

@@ -9,7 +9,7 @@ REASONS = {
         "DistributedSampler(dataset, shuffle=True, seed=seed), "
         "and sampler.set_epoch(epoch) with 0, 1, 2 before each epoch"
     ),
-    "DistributedSampler": "if divides_the_samples fails too, fix that first",
+    "DistributedSampler": "fix divides_the_samples first if it fails; else read all that DistributedSampler gives",
     "as much at the end": "send the weights of rank 0 to all ranks before the first step",
     "ranks end with": "average the gradients of all ranks before each step",
     "a different model was": "train the model that is given, and give the optimizer its parameters",

@@ -85,5 +85,5 @@ def _problem(
         if dtypes != [dtype] * count:
             return DTYPE, f"{measured}; {dtype} is expected"
         if layout and layouts != list(layout):
-            return LAYOUT, f"{measured}; {' and '.join(layout)} are expected"
+            return LAYOUT, f"{measured}; expected: {' and '.join(layout)}"
     return "", measured

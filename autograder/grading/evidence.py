@@ -249,7 +249,9 @@ def artefact(submission: Submission, file: str, part: Part) -> Any:
     """Read a file that comes with a part's code."""
     if file in submission.refused:
         reason = submission.refused[file]
-        raise Settled(Failed(f"{file} was not taken", reason, f"write {file} again"), "missing")
+        raise Settled(
+            Failed(f"{file} was not taken", reason, f"put the file itself at {file}"), "missing"
+        )
     if file not in submission.files:
         raise Settled(_not_there(submission, file, part), "missing")
     try:

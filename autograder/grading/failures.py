@@ -164,7 +164,7 @@ EXCEPTIONS: Mapping[str, str] = {
         "call fully_shard on the model itself after its blocks, so that all parameters are DTensors"
     ),
     "unscale_() is being called after step()": (
-        "call scaler.update() after each scaler.step(optimizer), and unscale_ before it"
+        "for each batch: scale, backward, unscale_, clip, scaler.step(optimizer), scaler.update()"
     ),
     "cuda_time_total'": (
         "torch renamed it: self_device_time_total of a GPU; on a CPU take self_cpu_time_total"
@@ -191,8 +191,8 @@ EXCEPTIONS: Mapping[str, str] = {
     "persistent_workers option needs": "persistent_workers=True only where num_workers is above 0",
     "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
     "CUDA out of memory: in this test": (
-        "take the size of a batch from the options, or from your search: each of its attempts must "
-        "train a whole step with the same options"
+        "train in batches of the size that the options or your search give; an attempt of the search "
+        "must train a whole step, with --amp and --compile if they are given"
     ),
     "on the same device": "move the model once, and each batch in its step, by .to(device)",
     "printed more than": "print at most a few lines: nothing for each sample, batch or step",

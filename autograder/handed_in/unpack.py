@@ -49,7 +49,7 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 # Opening a FIFO must not wait for its writer.
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
-LINK = "it is a link; hand in the file itself"
+LINK = "it is a symbolic link; hand in the file itself"
 SPECIAL = "it is not an ordinary file; hand in the file itself"
 OUTSIDE = "its path leads out of the archive; make the archive again"
 ENCRYPTED = "it is encrypted; make the archive without a password"

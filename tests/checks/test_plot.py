@@ -227,7 +227,7 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
         pytest.param(
             [panel([10, 21], names=["0", ""])],
             ROWS,
-            "no panel says which of them is FP32",
+            "no panel names the bar or line of FP32",
             id="no names",
         ),
         pytest.param(

@@ -77,8 +77,8 @@ def test_the_form_is_that_of_the_schema(changed, problem):
 
 
 BETWEEN = {
-    "null without a reason": ({"reason": None}, "host_to_device_ms is null, and reason does not say why: write a sentence into it"),
-    "a reason of spaces": ({"reason": "  "}, "host_to_device_ms is null, and reason does not say why: write a sentence into it"),
+    "null without a reason": ({"reason": None}, "host_to_device_ms is null, and reason is empty"),
+    "a reason of spaces": ({"reason": "  "}, "host_to_device_ms is null, and reason is empty"),
     "a reason for nothing": ({"host_to_device_ms": 1, "copy_overlap_percent": 1}, "reason says why something is null, and nothing is; what was not recorded is null, not 0"),
 }  # fmt: skip
 

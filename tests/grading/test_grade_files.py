@@ -229,7 +229,7 @@ def test_what_is_set_aside_stays_a_persons_to_read():
         pytest.param(
             {},
             {"picture.png": "is a link"},
-            ("picture.png was not taken", "is a link", "write picture.png again"),
+            ("picture.png was not taken", "is a link", "put the file itself at picture.png"),
             id="there and refused",
         ),
     ],

@@ -27,7 +27,7 @@ from tests.handed_in.archives import (
     zipped,
 )
 
-LINK = "it is a link; hand in the file itself"
+LINK = "it is a symbolic link; hand in the file itself"
 SPECIAL = "it is not an ordinary file; hand in the file itself"
 OUTSIDE = "its path leads out of the archive; make the archive again"
 

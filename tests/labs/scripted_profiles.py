@@ -216,7 +216,7 @@ def without_one() -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
         "answer_left_out": ("wrong", "ten answers", {"answers_are_complete": "'python_percent' is missing"},
                             {"answers.json": json.dumps(less)}),
         "null_without_a_reason": ("wrong", "nulls that nobody explains",
-                                  {"answers_are_complete": "reason does not say why"}, said(reason=None)),
+                                  {"answers_are_complete": "reason is empty"}, said(reason=None)),
         "zero_for_no_gpu": (
             "cheat", "the form of a GPU, with zeros, for a profile without one",
             {GPU: "holds no work of a GPU", DATA: "", WORK: "", CPU: ""},

@@ -148,7 +148,7 @@ add_norm.same(
             "store the sum itself in the second tensor",
         ),
         "": (
-            "the first value must be total / sqrt(mean(total**2) + eps) * weight, total = x + residual",
+            "normed is wrong; total = x + residual is right, or was not looked at",
             "compute total, the root and the product one by one on a short row, beside PyTorch's",
         ),
     },
@@ -171,7 +171,7 @@ add_norm.same(
         ),
         "no rows": ("a grid of 0 programs cannot be launched", "return before the launch"),
         "width 1, ": (
-            "even a row of one number is wrong, so more than a mask is",
+            "even a row of one number is wrong: the fault is not in the mask alone",
             "fix matches_pytorch first",
         ),
         "width 5, ": (

@@ -214,7 +214,7 @@ def answers_fit_the_traces(answers: Text, rank0_trace: Trace, rank1_trace: Trace
     """The answers.json handed in names rank 0's top operators and shares, and the slow rank."""
     values, problem = answered.parsed(answers)
     if problem:
-        why = "the file is not what the function answers returns"
+        why = "the file differs from the dict that your function `answers` returns"
         return Failed(f"{answers.file}: {problem}", why, AGAIN)
     operators = judges.without_calls(rank0_trace)
     if calls := [it for it in values["top_operators"] if it.startswith("c10d::")]:

@@ -245,7 +245,7 @@ def table_problem(rows: Sequence[Row]) -> str:
     sizes = [row["bytes"] for row in rows]
     if len(rows) < LEAST or sizes != sorted(set(sizes)) or sizes[-1] < SPAN * sizes[0]:
         had = f"the table has {len(sizes)} sizes, {sizes[0]:.0f} to {sizes[-1]:.0f} bytes"
-        return f"{had}; {LEAST} or more must rise, to {SPAN} times the smallest or more"
+        return f"{had}; it needs at least {LEAST}, rising to at least {SPAN} times the smallest"
     if rows[-1]["ms"] <= rows[0]["ms"]:
         both = f"{rows[-1]['ms']:.4g} ms, and the smallest {rows[0]['ms']:.4g} ms"
         return f"the largest size takes {both}; it must take longer"

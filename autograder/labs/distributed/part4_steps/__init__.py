@@ -169,7 +169,7 @@ def half_where_it_helps(rounded: Pair) -> Verdict:
 overflow = judges.Steps(
     part,
     "overflowing",
-    "scale, unscale_, step and update whenever scaler is not None, whatever amp and the loss are",
+    "call backward() for every batch; where there is a scaler, scale, unscale_, step and update",
     {
         "without amp": "the step was not skipped: usually your code uses the scaler only with amp",
         "infinite": "a rank took the step although gradients are not finite",

@@ -65,7 +65,7 @@ attention.needs_less_memory(
     "outside.",
     needs=[MASKS, "gradients_match", "lean_forward"],
     why="if keeps_little_for_backward passes, usually a mask of length x keys is made",
-    try_="if keeps_little_for_backward fails, fix it first; else is_causal=True, or a mask for each block alone",
+    try_="fix keeps_little_for_backward first if it fails; else is_causal=True, or a mask for each block alone",
 )
 attention.faster(
     {"batch": 1, "heads": 4, "length": range(896, 1153, 128), "size": WIDTH, "causal": True},

@@ -375,6 +375,6 @@ def csv_fits_the_trace(operators: Table, rank0_cycle2_trace: Trace) -> Verdict:
     problem = problem or judges.handed_in_problem(second, rank0_cycle2_trace, 0.03)
     if problem:
         cause = "usually the table and the trace are of two runs"
-        try_ = f"if operators_fit_the_traces fails, fix it first; then {AGAIN}"
+        try_ = f"fix operators_fit_the_traces first if it fails; then {AGAIN}"
         return Failed(problem, cause, try_)
     return Passed(f"{len(second)} rows of cycle 2")

@@ -14,7 +14,7 @@ from autograder.traces import Trace
 ROUNDED = 0.01  # microseconds
 
 OWN = 'own_times(json.load(gzip.open(file, "rt"))["traceEvents"])[:top]'
-AS_IT_IS = "if own_times_are_right fails, fix it first; then write own_us as own_times returns it"
+AS_IT_IS = "fix own_times_are_right first if it fails; then write own_us as own_times returns it"
 CAUSES = {
     "calls of": (
         "calls must be the number of events of this name in the trace of this cycle alone",
@@ -26,7 +26,7 @@ CAUSES = {
     ),
     "has more": (
         "the rows of a cycle must be those with the most own time, the most first",
-        "if own_times_are_right fails, fix it first; then sort by own_us, and take [:top]",
+        "fix own_times_are_right first if it fails; then sort by own_us, and take [:top]",
     ),
     "in total": ("your own_us is the total time, with the operators inside", AS_IT_IS),
     "us, rounded": ("your own_us is rounded", AS_IT_IS),

@@ -297,7 +297,7 @@ def prepares_as_drawn(prepared: Pair) -> Verdict:
         at = int(abs(got - right).argmax())
         measured = f"number {at} of the result is {got[at]:.4g}, and {right[at]:.4g} is right"
     why = "the result must be augment(images, **draw_augmentation(len(images), generator))"
-    try_ = "if follows_its_generator fails, fix it first; then draw once, with the default pad"
+    try_ = "fix follows_its_generator first if it fails; then draw once, with the default pad"
     return Failed(measured, why, try_)
 
 

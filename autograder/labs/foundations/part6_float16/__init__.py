@@ -372,7 +372,7 @@ def computes_in_half(plain: Pair) -> Verdict:
     """Matrix products are computed in float16, and the loss in float32."""
     values = plain.student.values
     products, losses = (", ".join(values[it]) or "none" for it in ("products", "loss_dtypes"))
-    measured = f"products in {products}, loss in {losses}; float16 and float32 are right"
+    measured = f"products in {products}; float16 is right; loss in {losses}; float32 is right"
     if products != "float16":
         return Failed(measured, "usually the copy is not in float16", "copy.deepcopy(model).half()")
     if losses != "float32":

@@ -48,6 +48,6 @@ OVERFLOWN: Causes = {
     ),
     "times as far": (
         "usually this batch did not overflow, as its loss was not multiplied by `scale`",
-        "if small_gradients_survive fails, fix it first",
+        "fix small_gradients_survive first if it fails",
     ),
 }

@@ -270,6 +270,6 @@ VERDICTS = {
     ),
     "": (
         "the interval must decide: a ratio that is not 1 may be chance",
-        "if interval_is_right fails, fix it first; then low > 1 or high < 1, whatever ratio is",
+        "fix interval_is_right first if it fails; then low > 1 or high < 1, whatever ratio is",
     ),
 }

@@ -369,7 +369,7 @@ def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text)
     """The submitted dataloader_optimum.json is the best row of the submitted table."""
     why = judges.optimum_problem(dataloader_optimum.text, judges.RESULTS.read(dataloader_results))
     measured = dataloader_optimum.text.strip()[:120] or "nothing"
-    return verdict(measured, why, f"if best_is_the_fastest fails, fix that first; {AGAIN}")
+    return verdict(measured, why, f"fix best_is_the_fastest first if it fails; {AGAIN}")
 
 
 PROFILE_HINTS = {

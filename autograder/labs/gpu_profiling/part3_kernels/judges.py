@@ -52,7 +52,7 @@ def _reason(name: str, more: float, *launched: str) -> str:
         fused = "events with 'fused' in their names, which the compiler wrote as kernels,"
         return f"{fused if 'fused' in name else 'events of category kernel'} are left out"
     if name.startswith(("Mem", "cuda")):
-        return "your code counts copies, or calls of the host, which are no kernels"
+        return "your code counts copies, or calls such as cudaLaunchKernel, which are no kernels"
     counts = f"your code counts {name}"
     if not operator:
         return f"{counts}, a range around launches"

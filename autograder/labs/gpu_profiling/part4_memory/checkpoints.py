@@ -182,7 +182,7 @@ def gradients_match(network: Pair) -> Verdict:
     return judged
 
 
-FIRST = "if gradients_match fails, fix that first"
+FIRST = "fix gradients_match first if it fails"
 STILL = {
     "no weight moved": (
         "no weight moved, though the check calls optimizer.step(): all gradients are 0",

@@ -46,7 +46,7 @@ part = Part(
 
 TOGETHER = 'see "Two processes, one training" in the part 5 handout'
 WORLD = 2
-AGAIN = "if efficiency_is_right fails, fix that first; then submit what part5_scaling.py writes"
+AGAIN = "fix efficiency_is_right first if it fails; then submit what part5_scaling.py writes"
 PATIENCE = 40.0  # seconds for the processes together, on a machine where much else runs
 
 

@@ -103,7 +103,7 @@ HINTS = {
     "the last of losses": "print losses[-1] as loss",
     "data_wait": "add up the data_wait of all timed epochs, and of nothing else",
     "only once took": "print the seconds from the start of the warm-up to its end as warm_up_s",
-    "with --amp": "if computes_in_half_precision fails, fix that first; then look at both together",
+    "with --amp": "fix computes_in_half_precision first if it fails; then look at both together",
     "attempt must": "begin with the whole step, compiled, under autocast, with its backward pass",
 }
 

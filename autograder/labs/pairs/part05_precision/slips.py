@@ -127,8 +127,8 @@ GRADIENT_HINTS: Causes = {
 }
 PRODUCT: Causes = {
     "layout": (
-        "an operand has a layout that a GPU refuses, though a CPU takes it",
-        "pass x_fp8.contiguous() and weight_fp8.contiguous().t(), with no copy after .t()",
+        "usually x or weight came transposed, and its FP8 copy keeps that layout, which a GPU refuses",
+        "pass x_fp8.contiguous() and weight_fp8.contiguous().t()",
     ),
     "dtype": (
         "both operands must be float8_e4m3fn",

@@ -124,7 +124,7 @@ questions.knows(
         "reason": "return a reason if a value is None, and None as the reason if none is",
         "gpu_utilization_band": "low below 50, high above 80, else medium",
         "host_to_device_ms": "add up what begins with Memcpy HtoD, in the whole trace, / 1000",
-        SUMMED: "count a time in which several kernels run once",
+        SUMMED: "merge overlapping kernels before you add up: time in which two run counts once",
         SET_BACK: "keep the latest end so far, not the end of the last kernel",
         **OF_WINDOW,
         "gpu_utilization": "time of the window in which a kernel ran, overlaps once / its length",

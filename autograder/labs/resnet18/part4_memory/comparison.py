@@ -100,7 +100,7 @@ def time_problem(rows: Sequence[Row], epochs: Sequence[Epoch]) -> str:
     of_once = [*once.slips(), (twice.rate, "something ran a second time")]
     of_twice = [
         twice.slips()[0],
-        (once.rate, "nothing ran a second time"),
+        (once.rate, "no segment ran again in the backward pass"),
         *((once.samples / seconds, part) for seconds in parts),
     ]
     return slips.time_problem(RESULTS, rows[0], once, of_once) or slips.time_problem(

@@ -328,7 +328,7 @@ def _follows(
     observed, expected = run.student.arrays, run.baseline.arrays
     problem = numerics.misshapen(observed["losses"], expected["losses"], "epoch")
     if problem:
-        why = f"your program does not return a loss for each of --epochs {EPOCHS}"
+        why = f"your program trains or reports fewer epochs than --epochs {EPOCHS}"
         return Failed(problem, why, "losses: the mean loss of each epoch")
     off = plain is not None and isinstance(_follows(plain, why, try_), Failed)
     if off:

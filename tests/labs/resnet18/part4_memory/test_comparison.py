@@ -99,7 +99,10 @@ TIMES = {
     ),
     "without the wait": (rows({"throughput": 100 / 3}), "the time leaves out the wait for data"),
     "checkpointed already": (rows({"throughput": 12.4}), "something ran a second time"),
-    "not checkpointed": (rows({}, {"throughput": 20.0}), "nothing ran a second time"),
+    "not checkpointed": (
+        rows({}, {"throughput": 20.0}),
+        "no segment ran again in the backward pass",
+    ),
     "of no story": (rows({"throughput": 77.0}), "20 is right"),
     "half an epoch": (
         rows({"epoch_time": 2.5}),
