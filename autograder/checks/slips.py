@@ -126,7 +126,7 @@ def median_problem(
         if watched
     ]
     if made < repeats:
-        few = f"it is the median of fewer calls than repeats, which is {repeats} here"
+        few = f"it is the median of fewer calls than repeats ({repeats} here)"
         wrong = form.mismatch(row, column, expected, timing.EXACT, while_watched, few)
         return wrong or f"{column} of {form.name(row)} is right by luck: {few}"
     usual = [

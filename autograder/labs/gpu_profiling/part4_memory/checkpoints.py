@@ -38,7 +38,7 @@ def network(student: Student, rig: Rig) -> Answer:
         for turn in (1, 2):
             images = rig.tensor(rig.random.normal(size=(BATCH, 3, SIDE, SIDE)))
             output = net(images.requires_grad_(wants))
-            case = f"pass {turn} in {mode}(), images with requires_grad={wants}"
+            case = f"forward pass {turn} in {mode}(), images with requires_grad={wants}"
             answers.add(f"logits of {case}", output)
             output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
             for name, parameter in simple.named_parameters():
