@@ -107,7 +107,8 @@ class PoolAllocator:
 
 def size_class(size):
     """Return how many bytes a block for *size* bytes has: requests that are nearly alike share one class."""
-    # TODO: round up to a multiple of p / 8, p the largest power of two up to size; at least 512 bytes.
+    # TODO: up to 512 bytes, the class is 512. Round a larger size up to a multiple of p / 8, where p is the largest
+    #       power of two that is not above size.
     ### BEGIN SOLUTION
     power = 1 << (size.bit_length() - 1)
     step = max(64, power // 8)

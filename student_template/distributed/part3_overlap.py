@@ -76,14 +76,14 @@ def compressing(dtype):
     # TODO: bucket.buffer() is the flat float32 tensor. Divide first, then convert, then sum:
     # sums may be infinite where means are not.
     # TODO: dist.all_reduce(..., async_op=True).get_future().then(f) returns a future of what f returns. f runs when the
-    # transfer is done; it gets a future, whose value() is a list.
+    # transfer is done. It gets a future, whose value() is a list with one tensor, the sum.
     # YOUR CODE HERE
     raise NotImplementedError()
 
 
 # %%
 def train(rank, processes, meeting):
-    """Run as one process: take three steps, then print the sum of all weights.
+    """Run as one process: take three steps, then print the sum of the absolute values of all weights.
 
     The processes find each other by the file `meeting`.
     """

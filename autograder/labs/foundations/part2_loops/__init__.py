@@ -321,8 +321,8 @@ means.faster(
         hits: {"rows": 900, "classes": 10, "k": 3},
     },
     name="vectorized_is_faster",
-    says="The four functions together are at least {bar} as fast as the loops; "
-    "if one of them still loops over elements, that is too slow.",
+    says="The four functions together are at least {bar} as fast as the loops, on inputs where one "
+    "loop over elements that is left is too slow.",
     needs=[
         "running_mean_is_right",
         "masked_mean_is_right",
