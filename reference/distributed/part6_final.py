@@ -133,8 +133,9 @@ def predict_step(processes, compute_ms, buckets, latency_ms, bytes_per_ms, hidea
 # %% [markdown]
 # ## 6.3 The experiment
 #
-# `launch` lets torchrun start the program, once for each configuration. `before_trace.json.gz` shows the
-# program in `baseline/`, which communicates in each batch. `after_trace.json.gz` shows yours. Both run with the options of `+ All`.
+# `launch` lets torchrun start the program, once for each configuration. `before_trace.json.gz` shows the program in
+# `baseline/`, which communicates in each batch. `after_trace.json.gz` shows yours. Both run with the options of `+
+# All`.
 
 # %%
 PROGRAM = "train_distributed.py"
