@@ -27,9 +27,9 @@ class CheckpointedStack(nn.Module):
     def __init__(self, layers: nn.Sequential, segments: int) -> None:
         """Keep the layers as self.layers, so that parameters are called layers.0...
 
-        There are n layers, and each segment has at most ceil(n / segments) of them. A segment may have fewer layers.
-        You may then have more than *segments* segments. The last segment need not be checkpointed. *segments* may be
-        larger than n.
+        There are n layers. Only the length is limited: no segment has more than ceil(n / segments) layers. So there may
+        be more or fewer than *segments* segments. The last one need not be checkpointed. *segments* may be larger
+        than n.
         """
         super().__init__()
         # TODO: how long is a segment? A slice of an nn.Sequential is an nn.Sequential.
@@ -80,7 +80,8 @@ def checkpoint_blocks(model: nn.Module, every: int) -> nn.Module:
 
     Names in its state_dict stay, and it still takes caches, as in generation, where there is no backward pass.
     """
-    # TODO: a block's forward may be replaced; in a loop, does each new one call its own block, or the last?
+    # TODO: you may replace block.forward by a function of your own. In a loop, does each such function call its own
+    #       block, or the last block of the loop?
     ### BEGIN SOLUTION
     for block in list(model.blocks)[::every]:
         block.forward = partial(checkpoint, block.forward, use_reentrant=False)
