@@ -47,8 +47,9 @@ def make_loader(dataset, batch_size, workers, device) -> tuple[DataLoader[Any], 
 def train_epoch(model, loader, criterion, optimizer, device, amp=False, accumulate=1, on_step=None) -> torch.Tensor:
     """Train for an epoch; return a tensor: the sum of the losses of this process's samples, and their number.
 
-    *model* is a DistributedDataParallel. Each *accumulate* batches are one step with the mean gradient of all their
-    samples in all processes, and only the last of them communicates. An epoch is made of whole steps of equal batches.
+    *model* is a DistributedDataParallel. One step takes *accumulate* batches. Its gradient is the mean over all
+    their samples, in all processes. Only the last batch of a step communicates. An epoch is made of whole steps of
+    equal batches.
     *amp*: the forward pass and the loss run under autocast in bfloat16. on_step() is called after each step.
     """
     # TODO: model.no_sync() around forward and backward of all batches of a step but the last.
