@@ -42,7 +42,7 @@ def speedup(baseline, candidate):
 
     ratio: baseline's mean_time / candidate's. low and high: ratio * exp(-1.96 s) and ratio * exp(1.96 s). For each of
     the two results, compute (std_time / mean_time) ** 2 / iterations; s ** 2 is the sum of these two numbers.
-    verdict: "faster" if low > 1, "slower" if high < 1, else "cannot tell".
+    verdict: "faster" if low is above 1, "slower" if high is below 1, else "cannot tell".
     """
     # TODO: each result has its own number of iterations.
     # YOUR CODE HERE
