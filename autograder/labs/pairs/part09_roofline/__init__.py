@@ -240,7 +240,7 @@ product.same(
     {"a long sum": LONG},
     gradients=(),
     name="product_matches",
-    says="product returns a @ b with all digits of its dtype, empty matrices included.",
+    says="product returns a @ b as exactly as its dtype allows, empty matrices included.",
     why={
         "is 0": (
             "a sum over nothing must be 0, and a product of empty matrices empty",
