@@ -143,7 +143,7 @@ def rounded(losses: Array, expected: Array) -> bool:
     return any(
         furthest(losses, expected) <= 0.7 * 10**-digits
         and np.allclose(losses, np.round(losses, digits), rtol=0.0, atol=1e-7)
-        for digits in range(1, 5)
+        for digits in range(1, 6)
     )
 
 

@@ -348,9 +348,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
     own, read = ranks.student.arrays, _read(ranks)
     expected = [each["asked"] for each in ranks.baseline.values["ranks"]]
     if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
-        began = own.get("start1", own["start"]) - own["start"]
-        as_begun = outputs.furthest(own["weights1"] - own["weights0"], began) <= APART
-        return BEGUN_APART if began.any() and as_begun else NO_AVERAGE
+        return BEGUN_APART if _as_begun(own) else NO_AVERAGE
     if ratio <= APART:
         return "the model did not change: a different model was trained, such as a copy"
     counts = [len(each) for each in read]
@@ -364,3 +362,13 @@ def _reason(ranks: Pair, ratio: float) -> str:
     return (
         "the ranks agree, but not with one process: their steps are not those of the mean gradient"
     )
+
+
+def _as_begun(own: Mapping[str, Any]) -> bool:
+    """Whether the processes end as far apart as they began, which is not alike."""
+    begun = own["start"], own.get("start1", own["start"])
+    ended = own["weights0"], own["weights1"]
+    if len({it.shape for it in (*begun, *ended)}) > 1:
+        return False
+    began = begun[1] - begun[0]
+    return bool(began.any()) and outputs.furthest(ended[1] - ended[0], began) <= APART

@@ -110,8 +110,10 @@ class Reductions(Group):
             return "nothing moved: usually .grad of the module's own parameters is empty after finish()"
         if outputs.furthest(own["first0"], expected["first0"]) <= APART:
             return self._later(own["weights0"], expected["used"])
-        first, right = (it["first0"] - expected["start"] for it in (own, expected))
-        halves = self._uneven and np.isclose(outputs.multiple(first, right, APART) or 0, 1.5)
+        halves = False
+        if self._uneven and own["first0"].shape == expected["start"].shape:
+            first, right = (it["first0"] - expected["start"] for it in (own, expected))
+            halves = bool(np.isclose(outputs.multiple(first, right, APART) or 0, 1.5))
         if halves or SUMS[0] < ratio < SUMS[1]:
             sums = "steps go twice as far: usually gradients are added up and not averaged"
             return THREE if halves else sums

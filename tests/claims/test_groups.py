@@ -242,3 +242,10 @@ def test_the_form_of_the_answer_names_each_array():
 
     assert {"seconds0", "weights1", "kept_losses1", "saved"} <= set(form["arrays"])
     assert {"samples", "names", "ranks"} == set(form["values"])
+
+
+@pytest.mark.parametrize("name", ["start", "start1", "weights0", "weights1"])
+def test_weights_of_another_number_are_judged(name):
+    verdict = judged("trains_as_one", pair(**{"weights1": START + 2, name: np.zeros(2)}))
+
+    assert "gradients are not averaged" in verdict.why

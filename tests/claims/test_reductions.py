@@ -152,3 +152,13 @@ def test_the_form_of_the_answer_names_each_array():
     assert {"start", "used", "weights0", "weights1", "first0", "first1", "begun0", "begun1"} == set(
         reductions.reduced()["arrays"]
     )
+
+
+@pytest.mark.parametrize("length", [0, 3])
+@pytest.mark.parametrize("uneven", [False, True])
+def test_weights_after_a_step_that_are_of_another_number_are_judged(uneven, length):
+    own = {**ARRAYS, "first0": np.ones(length), "weights0": START + 3, "weights1": START + 3}
+    ranks = (Observation("late", "ok", {}, it) for it in (own, ARRAYS))
+    group = Reductions(Part("part1_together"), late, "see", uneven=uneven)
+
+    assert "not with one process" in group.reason(Pair(*ranks), 2.7)

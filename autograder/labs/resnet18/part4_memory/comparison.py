@@ -162,6 +162,7 @@ CAUSES = {  # words of what is wrong with the rows -> why, if a figure does not 
     "no GPU was there to ask": (MISSHAPEN, USUAL["no GPU was there to ask"]),
     "the device is": (DEVICE, USUAL["the device is"]),
     "second time": ("", KEEPS),
+    "ran again": ("", KEEPS),
     COLD: ("", "warm up on a training of its own, before the clock starts"),
     "time.time()": ("", "fix honest_throughput first if it fails; time.perf_counter() everywhere"),
     "": (

@@ -247,6 +247,14 @@ def _cause(figures: str) -> str:
     return figures if parted(figures)[1] else MISSHAPEN
 
 
+def _mode_cause(mode: str) -> tuple[str, str]:
+    """Say why an epoch did not follow use_amp, and what to try."""
+    if "each batch" in mode:
+        why = "each batch must run through the model that make_training returns, and uncompiled"
+        return why, "train this model on the whole loader in the first row, also with use_amp"
+    return FLOAT16 if "in float16 instead" in mode else USE_AMP, MODES
+
+
 def _measured(comparison: Pair, comparison_amp: Observation) -> tuple[str, ...] | None:
     observed, script = comparison.student.values, comparison.baseline.values
     rows, built = observed["rows"], observed["seen"]["built"]
@@ -263,7 +271,7 @@ def _measured(comparison: Pair, comparison_amp: Observation) -> tuple[str, ...] 
         (figures, _cause(figures), hint_for(figures, FIGURES)),
         (timed, timed, hint_for(timed, TIMES) or TIMED),
         (cold, cause, COLD),
-        (mode, FLOAT16 if " float16 " in mode else USE_AMP, MODES),
+        (mode, *_mode_cause(mode)),
     )
     return next(((why, try_, wrong) for wrong, why, try_ in problems if wrong), None)
 

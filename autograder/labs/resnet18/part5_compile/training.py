@@ -252,7 +252,7 @@ def _other_mode(warm: Seen, *, half: bool) -> str:
 
 def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:
     """Say how an epoch was not one forward and one backward graph for each batch, or nothing."""
-    runs = {kind: noted["runs"][kind] for kind in ("forward", "backward")}
+    runs = {kind: noted["runs"].get(kind, 0) for kind in ("forward", "backward")}
     measured, why = graph_problem(noted, runs, batches, parameters=parameters)
     if not why and half != any(graph["half"] for graph in noted["built"]):
         measured = f"the convolutions are {'not ' * half}in bfloat16, in warm-up or epoch"
@@ -297,7 +297,7 @@ def one_graph_a_batch(training: Pair) -> Verdict:
         if why:
             try_ = BFLOAT16 if "autocast" in why else hint_for(why, GRAPHS)
             count = len(training.student.arrays[f"{mode}_losses"])
-            if noted["runs"]["forward"] == count < batches:
+            if noted["runs"].get("forward") == count < batches:
                 why, try_ = f"your code trains on {count} of {batches} batches", numerics.WHOLE
             return Failed(f"{mode.upper()}: {measured}", why, try_)
     return Passed(f"one graph each way in {batches} batches")

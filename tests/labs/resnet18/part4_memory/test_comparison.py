@@ -119,6 +119,13 @@ def test_figures_of_another_time(found, words):
     assert words in comparison.time_problem(found, epochs)
 
 
+def test_a_second_row_that_ran_nothing_again_points_to_its_model():
+    wrong = comparison.time_problem(rows({}, {"throughput": 20.0}), EPOCHS)
+
+    tries = [try_ for words, (_, try_) in comparison.CAUSES.items() if words in wrong]
+    assert tries[0] == comparison.KEEPS
+
+
 @pytest.mark.parametrize(
     ("passes", "words"),
     [([3, 10, 4, 10], ""), ([3, 9], "the longest training had 9 of 10"), ([], "had 0")],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from autograder.checks.slips import Epoch
 from autograder.labs.resnet18.part5_compile import comparison, training
-from autograder.labs.resnet18.part5_compile.part import RESULTS
+from autograder.labs.resnet18.part5_compile.part import RESULTS, part
+from autograder.model import Failed, Observation, Pair
 
 EPOCHS = [Epoch(samples=100, batches=10, wait=2.0, work=work, cold=3.5) for work in (0.3, 0.2)]
 SCRIPT = {"fetch": 0.5, "forward": 11.0, "backward": 6.0}
@@ -230,3 +232,29 @@ def test_both_epochs_follow_use_amp(full, half, built, words):
 
     assert words in found
     assert bool(words) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("eager", "words"),
+    [
+        ({"bfloat16": 1}, "must run through the model"),
+        ({"float16": 9}, "another dtype"),
+        ({"float32": 9}, "does not reach"),
+        ({"float32": 9, "float16": 9}, "does not reach"),
+    ],
+)
+def test_an_epoch_that_does_not_follow_use_amp_has_a_cause_of_its_own(eager, words):
+    mode = comparison.mode_problem(eager, PAIR, comparison.HALVED)
+
+    assert words in comparison._mode_cause(mode)[0]
+
+
+def test_an_answer_that_counts_no_runs_is_judged():
+    noted = {**seen(), "runs": {}}
+    values = {"batches": 5, "parameters": 12, "fp32_warm": noted, "fp32_epoch": noted}
+    arrays = {"fp32_losses": np.zeros(3)}
+    side = Observation("training", "ok", values, arrays)
+
+    verdict = part.checks["one_graph_a_batch"].judge(training=Pair(side, side))
+
+    assert isinstance(verdict, Failed)

@@ -1,0 +1,31 @@
+"""How a training left the baseline's is named by what each side ended with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.claims import apart
+from autograder.model import Observation, Pair
+from autograder.probe import Tolerance
+
+WITHIN = Tolerance(losses=3e-6, weights=4e-7)
+LOSSES = np.array([2.3134271, 2.2081634, 1.9027483])
+WEIGHTS = {"start": np.zeros(4, "f4"), "weights": np.ones(4, "f4")}
+
+
+@pytest.mark.parametrize(
+    ("losses", "name"),
+    [
+        (LOSSES / 8, "scaled"),
+        (np.round(LOSSES, 4), "rounded"),
+        (np.round(LOSSES, 5), "rounded"),
+        (LOSSES * (1 + 4e-6), "listed"),
+        (LOSSES + np.nan, "listed"),
+        (LOSSES[:0], "listed"),
+    ],
+)
+def test_losses_that_are_not_those_of_right_steps_are_named(losses, name):
+    sides = (Observation("it", "ok", {}, {**WEIGHTS, "losses": it}) for it in (losses, LOSSES))
+
+    assert apart.how_apart(Pair(*sides), WITHIN) == name
