@@ -214,10 +214,10 @@ def _third(script: Script, setting: Setting) -> float:
 
 def made_problem(made: Sequence[Mapping[str, int]], pins: int) -> str:
     """Say which loaders were not measured, or pin memory where that is for nothing."""
-    measured = [loader for loader in made if loader["epochs"] >= 2]
+    measured = [loader for loader in made if loader.get("epochs", 0) >= 2]
     if len(measured) < len(COMPARED.rows or ()):
         return f"{len(measured)} loaders had a second epoch, and 4 are right"
-    count = sum(loader["pins"] for loader in measured)
+    count = sum(loader.get("pins", 0) for loader in measured)
     return "" if count == pins else f"{count} loaders pin memory, and {pins} is right"
 
 

@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 
 from autograder.checks.table_form import samples_problem
-from autograder.labs.resnet18.part2_dataloader import judges
+from autograder.labs.resnet18.part2_dataloader import judges, tables
 from autograder.labs.resnet18.part2_dataloader.judges import COMPARED, SWEEP, Script, Setting
+from autograder.model import Observation, Pair
 
 ROOT = Path(__file__).parents[4]
 SCHEMAS = ROOT / "assignments/resnet18/schemas"
@@ -353,6 +354,7 @@ def made(*epochs, pins=0):
             "1 loaders pin memory, and 2 is right",
             id="dropped in the last",
         ),
+        pytest.param([{}] * 4, 0, "0 loaders had a second epoch", id="no figures"),
     ],
 )
 def test_each_configuration_is_a_loader_that_was_measured(found, pins, words):
@@ -360,3 +362,15 @@ def test_each_configuration_is_a_loader_that_was_measured(found, pins, words):
 
     assert words in said
     assert bool(words) == bool(said)
+
+
+def test_an_index_is_shown_where_it_is_wrong():
+    sweeps = [[(0, 30.0), (10, 20.0)], [(10, 20.0), (0, 10.0), (12, 40.0)]]
+    asked = [[{"num_workers": it, "throughput": rate} for it, rate in rows] for rows in sweeps]
+    own, script = (
+        Observation("choices", "ok", it) for it in ({"chosen": [0, 2]}, {"asked": asked})
+    )
+
+    verdict = tables.best_is_the_fastest(Pair(own, script))
+
+    assert "returned 2, expected 12" in verdict.measured
