@@ -7,7 +7,7 @@ import pytest
 from autograder import checks
 from autograder.labs.distributed.part6_final import configurations, part
 from autograder.labs.distributed.part6_final.part import PROGRAM
-from autograder.model import Device, Failed, Job, Limits, Pair, Passed, Unavailable
+from autograder.model import Device, Failed, Job, Limits, Observation, Pair, Passed, Unavailable
 from tests.labs.bench import ROOT, Bench, failing
 
 PROGRAMS = ("plain", "halved", "grouped", "loaded", "together", "profiled")
@@ -100,3 +100,14 @@ def test_a_prediction_of_one_process_is_its_computing():
     found = configurations.predicted(**call, bytes_per_ms=1e5, hideable_ms=34.0)
 
     assert {"step_ms": 340.0, "efficiency": 1.0, "strong_efficiency": 1.0} == found
+
+
+@pytest.mark.parametrize("epochs", [0, 3, 10**19])
+def test_the_size_of_the_set_is_not_what_the_program_says(epochs):
+    read = {"ranks": [{"asked": []}, {"asked": []}], "samples": 0, "epochs": epochs}
+    sides = (Observation("plain", "ok", it) for it in (read, {**read, "samples": 4, "epochs": 3}))
+
+    judged = part.checks["divides_the_samples"].judge(Pair(*sides))
+
+    assert "the set has 4" in judged.measured
+    assert "each process must read 2 samples in each of 3 epochs" in judged.why

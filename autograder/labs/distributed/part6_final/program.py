@@ -96,8 +96,8 @@ class Processes(Group):
 
 def division(ranks: Pair) -> tuple[list[list[int]], int, int]:
     """Return what each process read, the samples of an epoch, and the epochs."""
-    values = ranks.student.values
-    return [each["asked"] for each in values["ranks"]], values["samples"], values["epochs"]
+    asked, right = ranks.student.values["ranks"], ranks.baseline.values
+    return [each["asked"] for each in asked], right["samples"], right["epochs"]
 
 
 processes = Processes(part, part.probes["plain"].run, SEE)
