@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from autograder.labs.gpu_profiling.bonus import judges
+from autograder.checks import outputs
+from autograder.labs.gpu_profiling.bonus import judges, kernels
 from autograder.model import Failed, Observation, Pair, Passed
 
 ROWS = [
@@ -119,3 +121,26 @@ def test_each_pair_of_profiles_is_judged(told, kind, words):
 def assert_says(found, words):
     assert words in found
     assert bool(words) == bool(found)
+
+
+def numbers(array):
+    case = {"case": "3 images", "shape": [3, 1, 10, 11], "dtype": "float32"}
+    return Observation("fused", "ok", {"cases": [case]}, {"numbers": array})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        pytest.param(np.s_[:, :, -1, :], "only numbers at a border are wrong", id="a border"),
+        pytest.param(np.s_[-1:, :, -1, 1:], "an index is wrong", id="the last block is left out"),
+        pytest.param(np.s_[:, :, 3:5, :], "an index is wrong", id="inside"),
+    ],
+)
+def test_a_border_is_told_from_an_end_that_is_left_out(wrong, words):
+    right = np.random.default_rng(0).uniform(1.0, 2.0, size=(3, 1, 10, 11))
+    own = right.copy()
+    own[wrong] = 0.0
+    run = Pair(numbers(own.ravel()), numbers(right.ravel()))
+    failed = outputs.same(run, kernels.SAME, why="an index is wrong", try_="")
+
+    assert words in kernels._placed(run, failed).why
