@@ -127,7 +127,7 @@ def finds_the_busy_share(shares: Pair) -> Verdict:
 COPIED = {
     "took its cores": "run one version at a time by subprocess.run(...), and copy each number of its run unchanged",
     "halved it": "copy each number of a run unchanged into its row",
-    "an earlier run": "start a new process for each version: subprocess.run(...)",
+    "share a process": "start a new process for each version: subprocess.run(...)",
     "another Python": "begin the command with sys.executable",
     "its profile shows": "call busy_percent(version['profile']) when that version's run has ended",
     "a run with its options prints": "read the JSON object in the last line of what this run printed",
@@ -152,8 +152,9 @@ def _copied(problem: str) -> tuple[str, ...]:
 
 def _compared(comparison: Pair) -> str | tuple[str, ...]:
     values = comparison.student.values
-    printed = zip(comparison.baseline.values["runs"], values["busy"], strict=False)
-    runs = [{**run, "busy_percent": busy} for run, busy in printed]
+    busy = iter(values["busy"])  # of any length
+    printed = comparison.baseline.values["runs"]
+    runs = [{**run, "busy_percent": next(busy, None)} for run in printed]
     rows = values["rows"]
     problem = versions.copied_problem(VERSIONS, versions.PRINTED, rows, runs)
     problem = problem or versions.work_problem(rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.labs.gpu_profiling.part6_final import comparison
 from autograder.labs.gpu_profiling.part6_final.versions import (
     PRINTED,
     VERSIONS,
@@ -11,6 +12,7 @@ from autograder.labs.gpu_profiling.part6_final.versions import (
     learning_problem,
     work_problem,
 )
+from autograder.model import Observation, Pair
 
 PACES = {"Baseline": 100.0, "DataLoader": 200.0, "Model": 210.0, "Memory": 250.0, "Final": 400.0}
 
@@ -116,3 +118,22 @@ def test_a_version_is_what_its_run_printed(changes, words):
     )
 
     assert (words in found) if words else "" == found
+
+
+def compared(rows, busy):
+    runs = [version(name) for name in PACES]
+    values = {"rows": rows, "busy": busy}, {"runs": runs}
+    return comparison._compared(Pair(*(Observation("comparison", "ok", it) for it in values)))
+
+
+def test_shares_that_are_too_few_are_a_failure():
+    rows = [version(name) for name in PACES]
+
+    assert "its profile shows None" in compared(rows, [40.0])[2]
+
+
+def test_a_run_that_finds_what_another_left_has_a_hint_of_its_own():
+    rows = [version(name) for name in PACES]
+    rows[1]["throughput"] *= 3
+
+    assert "start a new process" in compared(rows, [40.0] * len(rows))[1]
