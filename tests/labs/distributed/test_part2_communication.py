@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autograder.checks.hints import hinted
 from autograder.labs.distributed.part2_communication import judges, part, stories
-from autograder.model import Limits
+from autograder.model import Failed, Limits
 from tests.labs.bench import Bench, failing
 
 # Its processes are forked from one that has not trained yet.
@@ -83,3 +84,13 @@ def test_bandwidths_of_any_number_of_processes_fit(processes):
     ]
 
     assert "" == judges.table_problem(rows)
+
+
+def test_no_call_at_all_is_not_one_of_four_times_the_bytes():
+    assert "" == judges._other_calls({"alone": [], "buckets": []})
+
+
+def test_a_time_without_synchronisation_has_a_hint_of_its_own():
+    failed = hinted(Failed("", judges.WHY["compute_ms"], ""), judges.TIMED)
+
+    assert "start the clock" in failed.try_

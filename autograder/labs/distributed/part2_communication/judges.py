@@ -64,10 +64,10 @@ TIMED = {
     **LINKED,
     "different numbers": "all_reduce step_ms, compute_ms and total_ms, then compute the others",
     "with synchronisation, and": "the clock goes around forward and backward, and nothing else",
+    "both within": "with model.no_sync(): start the clock, forward, backward, stop it",
     "no_sync()": "with model.no_sync(): forward and backward",
     "must be a number": "return a float for each figure",
     "alternate": "in one loop, time one step of each kind in each turn",
-    "both within": "with model.no_sync(): start the clock, forward, backward, stop it",
     **dict.fromkeys(
         ("all buckets", "more calls than", "before the next"),
         "send a tensor of each bucket's bytes by dist.all_reduce, one by one",
@@ -135,7 +135,7 @@ def _never_alone(rank: Case) -> tuple[str, str]:
 def _other_calls(rank: Case) -> str:
     """Say how the calls that are timed alone are not one for each bucket."""
     alone, buckets = rank["alone"], rank["buckets"]
-    if sorted(alone) == sorted(4 * size for size in buckets):
+    if alone and sorted(alone) == sorted(4 * size for size in buckets):
         return FOURFOLD
     if alone == [sum(buckets)]:
         return "your total_ms has one latency: one call sends all buckets"
