@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from autograder.labs.distributed.part4_steps import judges, part
-from autograder.model import Limits
+from autograder.model import Limits, Observation, Pair
 from tests.labs.bench import Bench, failing
 
 # Its processes are forked from one that has not trained yet.
@@ -50,3 +51,19 @@ def test_shares_are_judged_epoch_by_epoch(monkeypatch, name):
 
     assert words in why
     assert bool(words) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("count", "outside", "why"),
+    [
+        pytest.param(0, [], "no exchange is seen", id="none"),
+        pytest.param(3, [], "in several batches of one group", id="each batch"),
+        pytest.param(3, ["full groups"], "forward stands outside", id="forward outside"),
+    ],
+)
+def test_no_exchange_is_told_from_too_many(count, outside, why):
+    case = {"case": f"full groups, rank 0: {judges.SENT}", "shape": [], "dtype": "int"}
+    values = {"cases": [case], "outside": outside, "slips": {}}
+    sides = (Observation("ranks", "ok", values, {"numbers": np.array([it])}) for it in (count, 1.0))
+
+    assert why in judges.facts(Pair(*sides), "", judges.SENT).why

@@ -55,7 +55,7 @@ PAST = (
 )
 WEIGH = "multiply each loss by len(labels) / samples of its group"
 TRIES: Causes = {
-    f"{SENT}: 0,": (
+    f'{SENT}": 0,': (
         "no exchange is seen: another thread makes it, or gradients are sent in another way",
         "let backward() of DistributedDataParallel exchange them, in the thread that trains",
     ),
@@ -166,8 +166,8 @@ def facts(ranks: Pair, try_: str, *names: str) -> Verdict:
     judged = outputs.same(ranks, within, why=WHY, try_=try_, without=without)
     if isinstance(judged, Failed) and judged.why == FIGURES[SENT]:
         outside = ranks.student.values["outside"]
-        is_outside = any(f'"{case}, ' in judged.measured for case in outside)
-        return replace(judged, why=OUTSIDE) if is_outside else judged
+        if any(f'"{case}, ' in judged.measured for case in outside):
+            return replace(judged, why=OUTSIDE)
     return hinted(slips.told(ranks, judged), TRIES)
 
 
