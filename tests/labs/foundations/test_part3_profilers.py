@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
-from autograder.labs.foundations.part3_profilers import judges, part
+from autograder.labs.foundations.part3_profilers import draw_gain, gain, judges, part
 from autograder.model import Unavailable
 from tests.labs.bench import Bench, failing
 
@@ -25,6 +28,14 @@ def test_the_reference_passes_and_speed_waits_for_a_clock(judge, seed):
     assert {"preprocess_is_faster"} == {
         name for name, it in verdicts.items() if isinstance(it, Unavailable)
     }
+
+
+def test_each_mistake_about_a_gain_has_a_number_also_where_the_longest_function_is_asked_for():
+    draws = [draw_gain(np.random.default_rng(seed), 8, math.inf) for seed in range(100)]
+    of_longest = [gain(**draw, whole=max) for draw in draws]
+
+    assert math.inf in of_longest
+    assert all(1 < gain(**draw) < math.inf for draw in draws)
 
 
 SPOILT = {

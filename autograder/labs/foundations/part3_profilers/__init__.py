@@ -93,7 +93,8 @@ def gain(
     rows = {row["function"]: row for row in made.rows(entries)}
     total = sum(each["own_seconds"] for each in rows.values())
     total = whole(each["seconds"] for each in rows.values()) if whole else total
-    return float(total / (total - rows[function][of] * (1 - 1 / factor)))
+    left = total - rows[function][of] * (1 - 1 / factor)
+    return float(total / left) if left else math.inf  # of the longest function itself
 
 
 ranked.same(
