@@ -36,3 +36,36 @@ def test_operators_that_take_nearly_the_same_time_come_in_either_order():
     assert () == top("aten::a", "aten::c")
     assert "aten::a is missing, with 9.0 us; the last row has 5.0" == top("aten::b", "aten::c")[0]
     assert "self_us goes up from 5.0 to 9.0" == top("aten::c", "aten::a")[0]
+
+
+def told_of(*rows):
+    calls = {"aten::mm": [3], "aten::add": [1]}
+    return judges.time_rows_problem(rows, {}, calls, 2, timed=False)
+
+
+def row(operator, calls):
+    return {"operator": operator, "calls": calls, "self_us": 1.0}
+
+
+def test_more_steps_are_told_only_where_all_operators_have_so_many_times_their_calls():
+    assert judges.MANY == told_of(row("aten::mm", 6), row("aten::add", 2))[1]
+    assert judges.MORE == told_of(row("aten::mm", 3), row("aten::add", 2))[1]
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ({"calls": 1, "self_us": 1.0}, "row 2 has the keys calls, self_us"),
+        (row("aten::add", None), "row 2 holds text or nothing"),
+        (row(None, 1), "aten::mm has 1 calls"),
+    ],
+)
+def test_rows_of_any_form_are_judged(second, told):
+    assert told_of(row("aten::mm", 1), second)[0].startswith(told)
+    assert told_of(row("aten::mm", 3), row(None, 1))[0] == "a row is called None"
+
+
+def test_times_of_a_file_have_one_form():
+    form = part.probes["stepped"].values["properties"]["written"]["additionalProperties"]
+
+    assert 3 == form["minItems"] == form["maxItems"]

@@ -23,6 +23,7 @@ from autograder.lab import (
     Passed,
     Student,
     Verdict,
+    exactly,
     list_of,
     map_of,
     optional,
@@ -40,7 +41,7 @@ part = Part("part02_profiling", writes=["profile_steps", "profile_memory", "prof
 ROWS = list_of(map_of(CELL))
 TOP = {
     "rows": ROWS,
-    "written": map_of(list_of(NUMBER)),
+    "written": map_of(exactly(3, NUMBER)),
     "calls": map_of(list_of(INTEGER)),
 }
 """Of the top operators: rows that were returned, what the file says, and trusted counts."""

@@ -67,7 +67,7 @@ def time_rows_problem(
         name, right = row["operator"], calls[row["operator"]]
         if row["calls"] not in right:
             measured = f"{name} has {row['calls']:g} calls; {right[0]} are right"
-            return measured, _calls_why(rows, row["calls"], right)
+            return measured, _calls_why(rows, row["calls"], right, calls)
         _, own, *whole = written.get(name, (0.0, 0.0))
         if timed and abs(row["self_us"] - own) > _room(own):
             measured = (
@@ -85,12 +85,16 @@ def time_rows_problem(
     return _rows_problem(rows, ("calls", "self_us"), calls, count, differs, times)
 
 
-def _calls_why(rows: Sequence[Row], calls: float, right: Sequence[int]) -> str:
-    """Say why an operator has other calls than the trusted ones."""
-    if calls < min(right):
+def _calls_why(
+    rows: Sequence[Row], told: float, right: Sequence[int], calls: Mapping[str, Sequence[int]]
+) -> str:
+    """Say why an operator has other calls than the trusted ones: of more steps, all have so many times more."""
+    if told < min(right):
         names = {row["operator"] for row in rows}
         return SHAPES if len(names) < len(rows) else FEW
-    return MORE if all(it and calls % it for it in right) else MANY
+    every = ((row["calls"], calls.get(row["operator"], ())) for row in rows)
+    whole = (any(it and own > it and own % it == 0 for it in of) for own, of in every)
+    return MANY if all(whole) else MORE
 
 
 def memory_rows_problem(rows: Sequence[Row], right: Mapping[str, int]) -> Problem:
@@ -129,9 +133,10 @@ def _rows_problem(
             return measured, "a row must have the keys that the handout names"
         if not all(isinstance(row[name], int | float) for name in columns):
             return f"row {at} holds text or nothing", f"{' and '.join(columns)} must be numbers"
+    for row in rows:
         if row["operator"] not in right:
             why = "the recording holds other work as well: this work calls no such operator"
-            aten = row["operator"].startswith("aten::")
+            aten = str(row["operator"]).startswith("aten::")
             return f"a row is called {row['operator']}", why if aten else NO_OPERATOR
         if problem := differs(row):
             return problem
