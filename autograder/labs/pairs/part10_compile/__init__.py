@@ -142,7 +142,7 @@ def regions_keep_names(regions: Pair) -> Verdict:
 
 def _compiled(calls: Sequence[str]) -> str:
     """Name the smallest module that makes all of these calls; attention is among them."""
-    holds = {"embedding": "the whole model", "silu": "a whole block"}
+    holds = {"embedding": "the whole model", "norm": "a whole block"}
     return next((it for word, it in holds.items() if any(word in name for name in calls)), SMALLEST)
 
 
