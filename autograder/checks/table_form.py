@@ -210,7 +210,7 @@ class Form:
             if not table.alike(row[column.name], quotient):
                 reported = f"{column.name} of {self.name(row)} is {shown(row[column.name])}"
                 slips = [(100 * quotient, ": it is in percent, and it must be a share")]
-                if quotient:
+                if quotient and not close(quotient, 1.0, 0.05):  # near 1 both are alike
                     slips.append((1 / quotient, ": it is upside down"))
                 why = explained(row[column.name], slips, 0.005)
                 spelt = f"{_spelt(above)} / {_spelt(below)}"

@@ -16,6 +16,7 @@ from autograder.checks.table_form import (
     parted,
     percent,
     positive,
+    ratio,
     told_wrong,
     words,
 )
@@ -130,3 +131,14 @@ PARTED = {
 @pytest.mark.parametrize(("problem", "parts"), PARTED.values(), ids=PARTED)
 def test_a_wrong_figure_is_parted_from_its_cause(problem, parts):
     assert parts == parted(problem)
+
+
+@pytest.mark.parametrize(("rate", "told", "known"), [(150.0, 0.667, True), (100.7, 0.995, False)])
+def test_a_ratio_is_told_as_upside_down_only_far_from_1(rate, told, known):
+    form = Form(
+        "a.csv", (words("name", "a"), positive("rate", "b"), ratio("x", "rate", "first rate"))
+    )
+    rows = [{"name": "a", "rate": 100.0, "x": 1.0}, {"name": "b", "rate": rate, "x": told}]
+
+    assert ("upside down" in form.ratio_problem(rows)) is known
+    assert form.ratio_problem(rows).startswith("x of b is")
