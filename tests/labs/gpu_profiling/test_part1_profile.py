@@ -15,6 +15,7 @@ from autograder import checks
 from autograder.handed_in.submission import load
 from autograder.labs.gpu_profiling.part1_profile import part
 from autograder.model import Failed, Pair, Passed, Text, Unavailable
+from autograder.traces.summary import NO_GPU
 from tests.labs.bench import ROOT, Bench, failing
 from tests.labs.scripted_profiles import answers, trace_of, with_a_gpu, without_one
 from tests.labs.scripted_recordings import of_torch
@@ -110,6 +111,17 @@ def test_any_real_profile_is_read_and_told_apart(file):
         "answers_know_the_cpu",
     ):
         assert isinstance(part.checks[name].judge(told, trace), Passed), name
+
+
+@pytest.mark.parametrize("note", [NO_GPU, "cut short"])
+def test_too_few_steps_are_not_for_want_of_a_gpu(note, tmp_path):
+    trace = trace_of(of_torch(), tmp_path)
+    short = replace(trace, steps=trace.steps[:1], notes=(note,))
+
+    judged = part.checks["profile_is_of_the_script"].judge(short)
+
+    assert "it holds 1 step, expected at least 5" in judged.measured
+    assert (judged.why == note) is (note != NO_GPU)
 
 
 def test_a_profile_without_a_wait_or_without_kernels_is_said(tmp_path):

@@ -30,6 +30,7 @@ from autograder.labs.gpu_profiling.part1_profile.judges import PASSED_OVER, RECO
 from autograder.labs.gpu_profiling.part1_profile.part import part
 from autograder.model import verdict
 from autograder.traces import Trace
+from autograder.traces.summary import NO_GPU
 from autograder.traces.words import many
 
 if TYPE_CHECKING:
@@ -323,7 +324,9 @@ def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
         cause = f"{file} must be of given/training_unoptimized.py, as it is handed out"
         note = next((it for it in baseline_profile.notes if why.endswith(f": {it}")), "")
         seen = why.removesuffix(f": {note}")
-        return hinted(Failed(f"{file}: {seen}", note or cause, again), hints)
+        if note != NO_GPU:  # which is no cause of anything else
+            cause = note or cause
+        return hinted(Failed(f"{file}: {seen}", cause, again), hints)
     return Passed(f"{baseline_profile.tool}, {many(len(baseline_profile.steps), 'step')}")
 
 
