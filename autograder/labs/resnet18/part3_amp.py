@@ -238,14 +238,16 @@ CLIP = {
 
 def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, str]:
     """Say how gradients were clipped in a mode whose weights moved otherwise."""
-    if mode == "amp" and moved.ratio < 0.1:
+    if not moved.ratio or (mode == "amp" and moved.ratio < 0.1):
         why = "the gradients that were clipped were still scaled"
         if moved.ratio * SCALE > 1.5:
             why = "backward ran on the loss itself and not on scaler.scale(loss)"
+        if not moved.ratio:
+            why = f"no weight moved in {CLIPPED[mode]}: no step was taken"
         return why, CLIP[mode]
     if narrow:
         return precision.NARROW, precision.FLOAT32
-    same_direction = abs(moved.error - (moved.ratio - 1)) <= 0.05 * moved.ratio
+    same_direction = abs(moved.error - abs(moved.ratio - 1)) <= 0.05 * moved.ratio
     if 1.8 <= moved.ratio <= 2.2 and same_direction:
         why = f"{CLIPPED[mode]} moves twice as far: each step is taken twice"
         return why, "call step(optimizer) once for each batch"
@@ -255,6 +257,8 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
         why = "gradients were clipped one by one, and not by the norm of all"
         return why, "one clip_grad_norm_ of all model.parameters(): all get one factor"
     why = f"{CLIPPED[mode]} moves in a different direction"
+    if same_direction:
+        why = f"{CLIPPED[mode]} moves {moved.ratio:.2g} times as far as it should"
     return why, f"the same steps as in the plain loop, but clipped: {CLIP[mode]}"
 
 

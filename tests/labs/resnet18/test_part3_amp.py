@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from autograder import checks
-from autograder.labs.resnet18.part3_amp import part
+from autograder.checks.numerics import Update
+from autograder.labs.resnet18.part3_amp import _misclipped, part
 from autograder.model import Device, Failed, Pair, Timed, Unavailable
 from tests.labs.bench import Bench, failing, says
 
@@ -166,3 +167,18 @@ def test_a_file_that_contradicts_itself_fails(name, changes, words):
 
     assert isinstance(found, Failed)
     assert words in found.measured
+
+
+@pytest.mark.parametrize(
+    ("mode", "moved", "words"),
+    [
+        ("fp32", Update(1.0, 0.0), "no weight moved in FP32"),
+        ("amp", Update(1.0, 0.0), "no weight moved in AMP"),
+        ("amp", Update(1.0 - 1 / 256, 1 / 256), "still scaled"),
+        ("fp32", Update(0.5, 0.5), "FP32 moves 0.5 times as far"),
+        ("fp32", Update(1.0, 2.0), "each step is taken twice"),
+        ("fp32", Update(1.2, 0.8), "a different direction"),
+    ],
+)
+def test_an_update_that_is_clipped_otherwise_says_how_it_differs(mode, moved, words):
+    assert words in _misclipped(mode, moved, narrow=False)[0]
