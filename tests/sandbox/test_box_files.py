@@ -11,6 +11,17 @@ import pytest
 from autograder.sandbox import box, stage
 from tests.sandbox.boxes import ROOT, TRY, boxed, inside, job
 
+HELPER = """
+import time
+
+def double(number):
+    return 2 * number
+
+def stay(began):
+    began.set()
+    time.sleep(60)
+"""
+
 
 @boxed
 @pytest.mark.slow
@@ -40,16 +51,18 @@ class TestReading:
     def test_other_pythons_can_be_started_and_end_with_the_box(self, fenced, way):
         """What multiprocessing starts has the part's file; who is left behind is ended."""
         code = f"""
-        import multiprocessing, os, sys, time
+        import multiprocessing, os, sys
         sys.path.insert(0, "/code")
         import helper
         context = multiprocessing.get_context({way!r})
         with context.Pool(1) as pool:
             said = pool.apply(helper.double, (4,))
-        context.Process(target=time.sleep, args=(60,)).start()
+        began = context.Event()
+        context.Process(target=helper.stay, args=(began,)).start()
+        began.wait()
         """
         code = textwrap.dedent(code) + "print('SAID', said, flush=True)\nos._exit(0)"
-        seen = fenced(job(code, helper="def double(number):\n    return 2 * number\n"))
+        seen = fenced(job(code, helper=HELPER))
 
         assert "SAID 8" in seen.log
         assert "process(es) were left behind and killed" in seen.log
