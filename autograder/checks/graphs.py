@@ -46,28 +46,21 @@ def graph_problem(
     measured = f"{ran} graphs ran for {batches}"
     if builds and built != builds:
         measured = f"{many(built, 'graph')} built for {batches}, and {builds} is right"
-    if noted["parameters"] < parameters and set(runs.values()) == {calls}:
-        measured = f"a graph takes {noted['parameters']} of {parameters} parameters"
+    taken = f"a graph takes {noted['parameters']} of {parameters} parameters"
     usual = "usually the model that is called is not what torch.compile returned"
     default = "torch.compile got its default backend, and not the given one"
     eager = f"no compiled graph ran: {default if noted.get('defaults') else usual}"
+    look = f"Python has to look at the data: {''.join(noted['breaks'][:1])}"
+    again = "it is built again: a number of Python's that changes is in the graph"
+    shared = "one graph serves several sizes, as by default from the second size on"
     pieces = "the model is compiled in pieces: several graphs ran in a call"
     problems = (
-        (
-            noted["breaks"],
-            f"Python has to look at the data: {''.join(noted['breaks'][:1])}",
-        ),
-        (not sum(runs.values()), eager),
-        (
-            built > builds,
-            "it is built again: a number of Python's that changes is in the graph",
-        ),
-        (max(runs.values()) > calls, pieces),
-        (set(runs.values()) != {calls}, "some batches ran no compiled graph"),
-        (noted["parameters"] < parameters, "only a part of the model is compiled"),
-        (
-            built < builds,
-            "one graph serves several sizes, as by default from the second size on",
-        ),
+        (noted["breaks"], measured, look),
+        (not sum(runs.values()), measured, eager),
+        (built > builds, measured, again),
+        (max(runs.values()) > calls, measured, pieces),
+        (set(runs.values()) != {calls}, measured, "some batches ran no compiled graph"),
+        (noted["parameters"] < parameters, taken, "only a part of the model is compiled"),
+        (built < builds, measured, shared),
     )
-    return next(((measured, why) for wrong, why in problems if wrong), ("", ""))
+    return next(((seen, why) for wrong, seen, why in problems if wrong), ("", ""))

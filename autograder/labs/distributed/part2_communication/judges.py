@@ -78,7 +78,7 @@ TIMED = {
     "share of 1": "multiply by 100",
     "exposed_percent is": "divide by step_ms",
     "hidden_percent is": "take 100 * exposed_ms / total_ms off 100, and do not cut the result",
-    "one step": "a step in given.watch_collectives(), after the warm-up",
+    "one synchronised step": "a step in given.watch_collectives(), after the warm-up",
     **dict.fromkeys(
         ("a frozen one", BYTES),
         "add up the bytes of the calls that given.watch_collectives() has noted",

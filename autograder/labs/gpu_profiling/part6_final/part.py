@@ -17,7 +17,6 @@ __all__ = [
     "PICTURE",
     "POINTS",
     "PROGRAM",
-    "PROGRAM_TEXT",
     "SAME_WORK",
     "TABLE",
     "Rig",
@@ -26,7 +25,6 @@ __all__ = [
 
 POINTS = 'see "Seven points" in the part 6 handout'
 SAME_WORK = 'see "The same work" in the part 6 handout'
-PROGRAM_TEXT = 'see "The program" in the part 6 handout'
 TABLE = 'see "The table" in the part 6 handout'
 BEFORE_AFTER = 'see "Before and after" in the part 6 handout'
 PROGRAM = "training_final_optimized.py"
