@@ -39,8 +39,8 @@ from given import CPU_OPTIONS, Patterns, device_name, make_cpu_step
 # %% [markdown]
 # ## B.1 A memory plan
 #
-# A fake tensor has a shape, a dtype and a storage with a size, but no memory. A training step on fake tensors shows to
-# the byte what a real one keeps, as fast for a batch of a hundred thousand as for a batch of two.
+# A fake tensor has a shape, a dtype and a storage of a known size, but takes no memory. A training step on fake tensors
+# shows to the byte what a real one keeps, as fast for a batch of a hundred thousand as for a batch of two.
 
 
 # %%
@@ -49,7 +49,7 @@ def storage_bytes(tensors, known=()) -> int:
 
     The storage of a *known* tensor does not count.
     """
-    # TODO: id(tensor.untyped_storage()) tells storages apart; fake ones all have the address 0.
+    # TODO: one storage is one Python object: compare id(tensor.untyped_storage()). Fake ones have the address 0.
     ### BEGIN SOLUTION
     there = {id(tensor.untyped_storage()) for tensor in known}
     storages = {id(tensor.untyped_storage()): tensor.untyped_storage() for tensor in tensors}
@@ -182,9 +182,8 @@ def profile_calls(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]
 def time_lines(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
     """Return function(*args, **kwargs) and a row for each of its lines that ran at least once, sorted by line number.
 
-    A row: line (its number in the file), hits, seconds (until the next line began, with the functions it called). The
-    function does not call itself.
-    Other functions are not traced, and a trace that was on before goes on afterwards, whatever happens.
+    A row: line (its number in the file), hits, seconds (until the next line began, with the functions it called).
+    *function* never calls itself. Other functions are not traced. A trace that was on before goes on, whatever happens.
     """
     # TODO: sys.settrace gets a function that is called when a function is entered, and returns one for its lines.
     # TODO: time.perf_counter() at each "line" and at "return"; the time since the last one belongs to the line before.

@@ -58,8 +58,8 @@ def setup_ddp() -> torch.device:
 # %% [markdown]
 # ## 5.2 Train together
 #
-# Four things make a training distributed: the wrapper, the sampler, `set_epoch`, and a sum over all processes for each
-# number that describes the whole training.
+# Four things make a training distributed: the wrapper, the sampler, `set_epoch`, and an `all_reduce` (the sum or
+# the largest) for each number that describes the whole training.
 
 
 # %%

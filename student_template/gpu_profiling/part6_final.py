@@ -89,8 +89,8 @@ def compare_versions(versions, folder=".") -> list[dict[str, Any]]:
 
     A version has its name, the command for run_version, and the file to which the program writes a profile: read
     that file as it is named, whatever *folder* is.
-    A row has the names in COLUMNS: version, busy_percent (of its profile), the FIGURES that it printed, speedup (its
-    throughput / that of the first row), device.
+    A row has the names in COLUMNS: version, busy_percent (of its profile), the FIGURES and the device that it
+    printed, speedup (its throughput / the throughput of the first row).
     Writes final_results.csv, with plain numbers, and final_comparison.png.
     """
     # TODO: one at a time, or they take each other's cores.

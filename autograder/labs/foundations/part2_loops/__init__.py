@@ -321,8 +321,8 @@ means.faster(
         hits: {"rows": 900, "classes": 10, "k": 3},
     },
     name="vectorized_is_faster",
-    says="The four functions together are at least {bar} as fast as the loops, on inputs where one "
-    "loop over elements that is left is too slow.",
+    says="The four functions together are at least {bar} as fast as the loops. The inputs "
+    "are so large that one loop over elements fails.",
     needs=[
         "running_mean_is_right",
         "masked_mean_is_right",

@@ -27,9 +27,7 @@ RESULTS = Form(
         count("processes", "1 in the first row of each kind"),
         count("batch_size", "samples of a batch of each process, as `run` was given it"),
         count("samples", "of all processes together, as `run` was given it"),
-        positive(
-            "seconds", "median of the epochs after the first: in that one everything starts", "s"
-        ),
+        positive("seconds", "median of all epochs but the first, in which everything starts", "s"),
         ratio("throughput", "samples", "seconds", "samples/s"),
         positive("speedup", "`throughput` / that of one process, in the same kind of scaling", "x"),
         ratio("efficiency", "speedup", "processes", "", ", a share: 0.8, not 80"),
