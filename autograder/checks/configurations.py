@@ -135,7 +135,7 @@ def row_problem(rows: Sequence[Row], builds_on: Mapping[str, str] = BUILDS_ON) -
         asked = builds_on[row["configuration"]]
         name = row["configuration"]
         if (row["builds_on"] or "") != asked:
-            return f"builds_on of {name} is {row['builds_on']!r}, and it builds on {asked!r}"
+            return f"builds_on of {name} is {row['builds_on']!r}, and {asked!r} is right"
     return samples_problem(rows, SAME, rounded=0.0) or _gain_problem(rows)
 
 

@@ -133,7 +133,7 @@ def too_few(losses: Array, expected: Array) -> tuple[str, str] | None:
         return f"the loop ended after {count} of {whole} batches", WHOLE
     if count == 1:
         why = "only one loss is kept, or `return` stands inside of the loop"
-        return why, "append a loss in each iteration, and return after the loop"
+        return why, "append a loss in each iteration, and return all of them after the loop"
     why = "batches are skipped, or not every loss is kept"
     return why, "train on every batch of the loader, the last one too, and append the loss of each"
 

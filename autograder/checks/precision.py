@@ -130,10 +130,8 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
         return NARROW
     if distance(weights, amp.baseline.arrays["weights"]) <= within.weights:
         is_scaled = distance(losses, expected) > 1
-        cause = (
-            "they are scaled" if is_scaled else "the criterion runs in 16 bits, outside autocast"
-        )
-        wrong = f"but the returned losses are wrong: usually {cause}"
+        cause = "scaled" if is_scaled else "rounded to 16 bits, as by a criterion outside autocast"
+        wrong = f"but the returned losses are wrong: usually they are {cause}"
         return f"the weights are right, {CUT if rounded(losses, expected) else wrong}"
     if abs(losses[0] - expected[0]) > within.losses:
         return (

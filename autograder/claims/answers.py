@@ -170,7 +170,7 @@ class Answers:
             for number, each in enumerate(zip(reported, expected, sure["slips"], strict=True), 1):
                 if why := self.made_problem(*each, group):
                     kernel = "with kernels" if self._is_of_a_gpu(each[1]) else "without a kernel"
-                    measured = f"the grader's made profile {number}, {kernel}"
+                    measured = f"profile {number}, which the grader made, {kernel}"
                     figure, cause = parted(why)
                     if " where [" in why:
                         figure, cause = why.replace(" where [", ", and ["), WRONG

@@ -98,9 +98,9 @@ class Question:
             lost = min(self.rounded / max(abs(value), self.rounded), ROUNDED)
             why = explained(value, stories, max(EXACT, lost))
         if right is None:
-            why = "the profile does not answer it"
+            why = "this profile does not answer the question"
         elif value is None:
-            why = "the profile answers it"
+            why = "this profile answers the question"
         told = f"{name} is {shown(value)}"
         return told_wrong(told, why, f"{shown(right)} is right")
 

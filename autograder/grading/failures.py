@@ -34,7 +34,7 @@ ENDS: Mapping[str, tuple[str, str]] = {
         "let nothing continue a process that the grader has stopped, and start none that does",
     ),
     "refused": (
-        "the answer was refused",
+        "what your code sent to the grader was refused",
         "return what the handout names, and leave the process that runs your code alone",
     ),
 }

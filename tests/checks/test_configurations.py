@@ -86,7 +86,7 @@ def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):
         pytest.param({}, "", id="rows that fit"),
         pytest.param({"AMP": {"throughput": "240x"}}, "it must be a number", id="text"),
         pytest.param(
-            {"AMP": {"builds_on": "Baseline"}}, "it builds on 'Data loader'", id="another order"
+            {"AMP": {"builds_on": "Baseline"}}, "and 'Data loader' is right", id="another order"
         ),
         pytest.param(
             {"AMP": {"peak_memory_mb": 0.0}},

@@ -131,7 +131,7 @@ STORIES = {
     "in seconds": ("cpu", {"longest_wait_ms": KNOWN["longest_wait_ms"] / 1000}, ": the unit is one step too large"),
     "in ns": ("work", {"kernel_mean_us": KNOWN["kernel_mean_us"] * 1000}, ": the unit is one step too small"),
     "text": ("work", {"kernel_mean_us": "many"}, "kernel_mean_us is 'many' where "),
-    "nothing": ("cpu", {"host_busy_percent": None}, "host_busy_percent is None: the profile answers it"),
+    "nothing": ("cpu", {"host_busy_percent": None}, "host_busy_percent is None: this profile answers the question"),
     "a reason for nothing": ("data", {"reason": "no GPU"}, "reason says why something is null, and nothing is"),
 }  # fmt: skip
 
@@ -157,7 +157,9 @@ def test_a_wrong_answer_where_none_is_right_has_no_story():
         {**known, "host_to_device_ms": 0.0, "reason": "no GPU"}, known, {}, "data"
     )
 
-    assert "host_to_device_ms is 0: the profile does not answer it (None is right)" == found
+    assert (
+        "host_to_device_ms is 0: this profile does not answer the question (None is right)" == found
+    )
 
 
 # --- a profile that was handed in -------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ RULINGS = {
     ),
     "not believed": (
         Compared("FAIL", "", ended="refused", error="showed a different output"),
-        ("failed", 0.0, "the answer was refused", "refused"),
+        ("failed", 0.0, "what your code sent to the grader was refused", "refused"),
     ),
     "not the work": (
         Compared(

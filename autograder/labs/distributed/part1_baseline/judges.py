@@ -302,7 +302,9 @@ def _recorded_reason(held: Sequence[int]) -> str:
         return EARLY
     if len(held) > len(RECORDED) and not held[0]:
         return "steps of wait and warm-up are recorded: usually the profiler has no schedule"
-    return "your schedule does not have the arguments, which are here wait=2, warmup=1, active=4"
+    return (
+        "your schedule has other numbers than the arguments wait=2, warmup=1, active=4 of this call"
+    )
 
 
 # --- files that are handed in -----------------------------------------------------------------

@@ -122,7 +122,7 @@ WHY: Causes = {
         ),
     ),
     "file of rank 1": (
-        "your program also writes in rank 1; here LOCAL_RANK is 0 in both, as on two machines",
+        "your program writes in rank 1, too: usually always, or if LOCAL_RANK is 0, as it is in both here",
         "write if dist.get_rank() == 0, and only then",
     ),
     "a run that fails": (

@@ -150,7 +150,7 @@ SPEEDUPS = {
         "divide the minutes of the first row, not of the second or of the longest",
     ),
     "saved": (
-        "saved_percent must be of the first row's minutes: 31 of 120 minutes is 74 % less",
+        "saved_percent must be of the first row's minutes: 60 in place of 120 are 50 % less",
         "100 * (1 - own / first)",
     ),
     "incremental": (

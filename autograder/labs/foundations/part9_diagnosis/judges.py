@@ -147,7 +147,7 @@ VISIBLE = {
     "None": ("without the variable all GPUs must be visible", "list(range(count)) for None alone"),
     "'' of": (
         "an empty variable must hide all GPUs",
-        "all GPUs if value is None alone; [] for an empty text",
+        "return all GPUs if value is None, and [] for an empty text",
     ),
     "x,1,1": (
         "entries behind the first invalid one must not count, also a number that comes twice there",

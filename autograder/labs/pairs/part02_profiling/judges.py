@@ -217,8 +217,8 @@ def _plan_problem(own: Mapping[str, Any]) -> Problem:
     if not own["has_memory"]:
         return "no [memory] event in the file", "profile_memory is not set"
     if own["prepared"] and 1 not in own["prepared"]:
-        measured = f"the profiler began to warm up after {many(own['prepared'][0], 'step')}"
-        return f"{measured}, and after 1 is right", "the schedule must have wait=1, warmup=1"
+        measured = f"the profiler did nothing for {many(own['prepared'][0], 'step')}"
+        return f"{measured}, and 1 is right", "the schedule must have wait=1, warmup=1"
     return ()
 
 
@@ -250,7 +250,7 @@ def ranges_problem(own: Mapping[str, Any], expected: Mapping[str, Any]) -> Probl
         if names.count(name) != right:
             measured = f"{names.count(name)} ranges '{name}' for {many(right, 'call')} of it"
             last = name.rpartition(".")[2]
-            why = "each call of a submodule must be a range with its whole name"
+            why = "each call of a submodule must be a range with its whole name, which hooks open and close"
             if last != name and last in names:
                 why = f"the whole name is missing: there are ranges '{last}'"
             return measured, why

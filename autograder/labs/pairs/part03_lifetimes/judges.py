@@ -72,7 +72,7 @@ EVALUATED_FORM: Causes = {
         "collect the losses in a list, and torch.stack(losses) at the end",
     ),
 }
-NO_GRAD = "with torch.no_grad(): around the loop, which ends with it"
+NO_GRAD = "put the loop into `with torch.no_grad():`, which turns autograd on again at its end"
 LEFT = {
     "the model is not in the mode it was in before": (
         "your code does not put the mode back",

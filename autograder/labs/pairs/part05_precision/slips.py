@@ -14,7 +14,7 @@ SLIPS = {
     "parameters": ("parameters, buffers and inputs were counted: they are there anyway", NOT_KEPT),
     "inputs": ("the inputs were counted: they are there anyway", NOT_KEPT),
     "weights": (
-        "the 16-bit copies of the weights that autocast makes were left out: they are kept, too",
+        "tensors that are no outputs were left out: autocast keeps 16-bit weights, batch norm its means",
         "count each tensor that the hook gets, unless its storage was there before",
     ),
     "autocast": (

@@ -261,7 +261,7 @@ head.needs_less_memory(
     "measured from outside.",
     why="logits, or what is made of them, are kept for more than `rows` rows at a time "
     f"(rows is {FEW} here)",
-    try_="chunks of `rows` rows, however few; compute a chunk's gradients while its logits are there, or checkpoint it",
+    try_="compute a chunk's gradients while its logits are there, or checkpoint each chunk of `rows` rows",
 )
 FROZEN: Sizes = {"n": 256, "d": 64, "v": 512, "rows": 64, "gradients": ["hidden"]}
 head.computes_less(

@@ -335,7 +335,7 @@ banded.operations_do_not_grow(
     why={
         "narrow": (
             "the loop takes as few rows at a time as the window is wide",
-            "take as many rows at a time whatever the window is, 64 to 256",
+            "take the same number of rows at a time for every window, 64 to 256",
         ),
         "": (
             "a loop over positions: each row needs its own calls",

@@ -53,7 +53,7 @@ HINTS: Causes = {
         "pop a block from its list when you hand it out",
     ),
     "went back to the arena before (": (
-        "the pool gives this address back a second time: it was still in a list of free blocks",
+        "trim gives an address to the raw free twice: the block was still in a list of free blocks",
         "fix follows_the_script first if it fails; else clear the lists in trim",
     ),
     "nothing at address": (
@@ -291,7 +291,7 @@ pool.calls(
         ),
         "trim": "trim must give back each free block and no block in use, and return their bytes",
         "held": (
-            "held must be the bytes of all blocks, in use and free, without a refused request",
+            "held must be the bytes of all blocks, in use and free; a refused request adds nothing",
             "add a block only after its raw allocation",
         ),
         "a limit": (

@@ -100,7 +100,7 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
 
 
 def _otherwise(value: float, ms: float) -> str:
-    return NOT_SET if value >= 50 * ms else "that is not the median of seven calls of its step"
+    return NOT_SET if value >= 50 * ms else "ms must be the median of seven calls of step()"
 
 
 def _restored(study: Pair) -> str | tuple[str, ...]:

@@ -144,7 +144,7 @@ def every_parameter_trains(training: Pair) -> Verdict:
         unrun = training.student.values["unrun"]
         return Failed(measured, *_no_gradient(len(without) == expected, unrun))
     why = "gradients or outputs differ from the ResNet's"
-    try_ = "fix gradients_match first if it fails; then segments in order, avgpool, flatten, fc"
+    try_ = "fix gradients_match first if it fails; then return what fc returns, unchanged"
     if numerics.update(training).ratio == 0:  # the probe itself takes the steps
         return Failed("no weight moved", "all gradients are 0", try_)
     return numerics.same_update(training, APART, why=why, try_=try_)

@@ -118,7 +118,7 @@ def _miscounted(
         why = "your code counts this batch, which is not above the limit"
     elif reported[len(reported) // 2 :] == expected[len(expected) // 2 :]:
         why = "your code does not count in eval()"
-    return Failed(measured, why, "self.spikes += size > limit, also in eval()")
+    return Failed(measured, why, "self.spikes += size > limit, in train() and in eval()")
 
 
 OF_THE_GUARD = {
