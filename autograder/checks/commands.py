@@ -31,8 +31,10 @@ class Line:
 
     def runs_another(self, program: Sequence[str]) -> str:
         """Say that something else than a program stands after the options."""
-        if list(self.rest) == list(program):
-            return ""
+        late = self.rest[len(program) :]
+        if list(self.rest[: len(program)]) == list(program):
+            runs = f"it runs {' '.join(program)} with {' '.join(late[:1])[:60]}"
+            return f"{runs}: the program gets what comes after the program" if late else ""
         runs = " ".join(self.rest)[:80] or "nothing"
         return f"it runs {runs}, not {' '.join(program)} after all options"
 

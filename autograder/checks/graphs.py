@@ -15,7 +15,7 @@ GRAPHS: Hints = {
     "built again": "put a number that changes into a tensor",
     "in pieces": "torch.compile(model, ..., fullgraph=True) of the whole model, and not of its layers",
     "some batches ran no": "call the compiled model for every batch, the first and the last too",
-    "only a part": "torch.compile(model, ...) of the whole model, and not of one of its layers",
+    "not the whole model": "torch.compile(model, ...) of the whole model, and not of one of its layers",
     "serves several sizes": "dynamic=False: each size gets a graph of its own",
     "a break goes unnoticed": "fullgraph=True: a break is then an error",
 }
@@ -46,7 +46,7 @@ def graph_problem(
     measured = f"{ran} graphs ran for {batches}"
     if builds and built != builds:
         measured = f"{many(built, 'graph')} built for {batches}, and {builds} is right"
-    taken = f"a graph takes {noted['parameters']} of {parameters} parameters"
+    taken = f"a graph has {noted['parameters']} parameters; the model has {parameters}"
     usual = "usually the model that is called is not what torch.compile returned"
     default = "torch.compile got its default backend, and not the given one"
     eager = f"no compiled graph ran: {default if noted.get('defaults') else usual}"
@@ -60,7 +60,7 @@ def graph_problem(
         (built > builds, measured, again),
         (max(runs.values()) > calls, measured, pieces),
         (set(runs.values()) != {calls}, measured, "some batches ran no compiled graph"),
-        (noted["parameters"] < parameters, taken, "only a part of the model is compiled"),
+        (noted["parameters"] < parameters, taken, "what is compiled is not the whole model"),
         (built < builds, measured, shared),
     )
     return next(((seen, why) for wrong, seen, why in problems if wrong), ("", ""))

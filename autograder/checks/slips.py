@@ -126,7 +126,7 @@ def median_problem(
         if watched
     ]
     if made < repeats:
-        few = f"it is the median of fewer calls than repeats ({repeats} here)"
+        few = f"your code makes fewer calls than repeats ({repeats} here), so the number is no median of {repeats}"
         wrong = form.mismatch(row, column, expected, timing.EXACT, while_watched, few)
         return wrong or f"{column} of {form.name(row)} is right by luck: {few}"
     usual = [

@@ -126,8 +126,8 @@ def _order_problem(
         return f"row {alike + 1} is one row too many: {_some(names[alike:])}"
     if alike == len(names):
         return f"the table ends after row {alike}; missing: {_some(wanted[alike:])}"
-    came = f"row {alike + 1} is {_key(names[alike]) or repr('')}"
-    return f"{came}; expected from this row on, in that order: {_some(wanted[alike:])}"
+    came = f"row {alike + 1} is {_key(names[alike]) or repr('')}, expected is {_key(wanted[alike])}"
+    return f"{came} (from this row on, in that order: {_some(wanted[alike:])})"
 
 
 def _some(names: Sequence[Sequence[Any]]) -> str:
@@ -155,7 +155,7 @@ def other_device(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     """Say that a row names another device than the one that measured it."""
     reported = {str(row["device"]).strip() for row in rows} - {name.strip()}
     return (
-        f"the device is {min(reported)[:60]!r} in the rows, and {name!r} is right"
+        f"the device is given as {min(reported)[:60]!r} in the column device; expected {name!r}"
         if reported
         else ""
     )

@@ -57,16 +57,15 @@ Made = Callable[[Any], Iterable[tuple[bytes, Values, Slips]]]
 SLIPPED: Hints = {
     "that is the fraction": "multiply by 100: shares are in percent",
     "that is the rest": "return the share that is asked for, and not the rest of the window",
-    "the unit is one step too": "convert to the unit in which the name of the answer ends",
+    "in another unit": "convert to the unit in which the name of the answer ends",
     "is null, and reason": "write into reason why an answer is null",
     "reason says why": "leave reason at null, or write null for the answer that the file cannot give",
 }
 """What to try of answers about made profiles, by words of a failure."""
 FILED: Hints = {
     "that is the fraction": "multiply by 100: shares are in percent",
-    "100 % less the figure": "write the share itself, and not the rest of the window",
-    "the unit is one step too": "convert to the unit in which the name of the answer ends",
-    "the unit is two steps too": "convert to the unit in which the name of the answer ends",
+    "the rest, and not the share": "write the share itself",
+    "in another unit": "convert to the unit in which the name of the answer ends",
     "null is right": "write null, and say in reason why the profile does not answer it",
     "is null, and reason": "write into reason why an answer is null",
     "reason says why": "write null for reason, or for the answer that the profile does not give",

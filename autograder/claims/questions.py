@@ -93,8 +93,8 @@ class Question:
                 )
                 stories.append((100 - right, f"that is the rest, 100 - {shown(right)}"))
             else:
-                stories.append((1000 * right, "the unit is one step too small"))
-                stories.append((right / 1000, "the unit is one step too large"))
+                stories.append((1000 * right, "that is 1000 times too much, in another unit"))
+                stories.append((right / 1000, "that is 1000 times too little, in another unit"))
             lost = min(self.rounded / max(abs(value), self.rounded), ROUNDED)
             why = explained(value, stories, max(EXACT, lost))
         if right is None:
@@ -121,7 +121,7 @@ class Question:
             return Failed(f"{name} is {shown(value)}", why, try_)
         if self.quantity:
             judged = profile.agrees(trace, self.quantity, float(value) * self.unit, try_=try_)
-            return replace(judged, measured=f"{name}: {judged.measured}")
+            return replace(judged, measured=f"{name} is {shown(value)}: {judged.measured}")
         shares = {part.name: share for part, share in parts}
         if self.slice:
             share = shares.get(self.slice, 0.0)

@@ -83,7 +83,8 @@ def differing(student: Epoch, baseline: Epoch, part: int = 0) -> str:
     right = _largest_first(baseline)
     if part or own == right:
         return ""
-    return f"the batches of your loader hold {_listed(own)} samples, and {_listed(right)} are right"
+    came = f"your loader gives batches of {_listed(own)} samples ({len(own)} in all)"
+    return f"{came}; expected: {_listed(right)} ({len(right)} in all)"
 
 
 def _largest_first(epoch: Epoch) -> list[int]:

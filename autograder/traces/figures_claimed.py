@@ -75,13 +75,14 @@ QUANTITIES: Mapping[str, Quantity] = {
 POINTS = 2.0
 """Percentage points that a share may be off."""
 RELATIVE = 0.03
+ANOTHER_UNIT = "the profile's, so it is in another unit"
 SLIPS = {
-    1e-3: "a thousandth of it: the unit is one step too small (us for ms, ms for s)",
-    1e3: "a thousand times it: the unit is one step too large (ms for us, s for ms)",
-    1e-6: "a millionth of it: the unit is two steps too small (us for s)",
-    1e6: "a million times it: the unit is two steps too large (s for us)",
-    10.0: "ten times it",
-    0.1: "a tenth of it",
+    1e-3: f"a thousandth of {ANOTHER_UNIT}",
+    1e3: f"1000 times {ANOTHER_UNIT}",
+    1e-6: f"a millionth of {ANOTHER_UNIT}",
+    1e6: f"a million times {ANOTHER_UNIT}",
+    10.0: "ten times the profile's",
+    0.1: "a tenth of the profile's",
 }
 LISTED = 5.0
 """Percent; smaller shares meet a number by chance."""
@@ -160,7 +161,7 @@ def _all(figures: Sequence[Figure]) -> str:
     low = shown(min(values), unit)
     high = shown(max(values), unit)
     first = f"{shown(values[0], unit)} ({titled(figures[0])})"
-    return first if low == high else f"{first}, and {low} to {high} under other definitions"
+    return first if low == high else f"{first}; other accepted definitions give {low} to {high}"
 
 
 def _meaning(figure: Figure) -> str:
@@ -187,7 +188,7 @@ def _mistake(
         for figure in figures:
             slip = factor * figure.value
             if figure.value and abs(value - slip) <= RELATIVE * slip:
-                return f"{shown(value, expected.unit)} is {words}"
+                return f"your number is {words}"
     return ""
 
 
@@ -201,7 +202,7 @@ def _share_mistake(
         if 0 < value <= 1 and close(100 * value, figure.value, "%"):
             return FRACTION
         if close(100 - value, figure.value, "%"):
-            return f"that is 100 % less the figure: the rest of the window, not {titled(figure)}"
+            return f"that is 100 % - {shown(figure.value, '%')}: the rest, and not the share"
     return _row_mistake(trace, value) if expected.shares else ""
 
 

@@ -55,7 +55,7 @@ OUTPUT = (
     "holds what the profiled process printed; "
     "share a copy without that: perflab trace FILE --redact"
 )
-NO_CUDA = "holds no CUDA work: was --trace without cuda, or did the program run on the CPU?"
+NO_CUDA = "the report holds no CUDA work: --trace lacks cuda, or the program ran on the CPU"
 
 
 def read(source: Source) -> Trace:

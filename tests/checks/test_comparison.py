@@ -107,7 +107,7 @@ def test_rows_of_two_runs(found, why):
 @pytest.mark.parametrize(
     ("changes", "on_gpu", "why"),
     [
-        pytest.param({"device": "cpu"}, False, "the device is 'cpu' in the rows, and 'a CPU' is right", id="its kind"),
+        pytest.param({"device": "cpu"}, False, "the device is given as 'cpu' in the column device; expected 'a CPU'", id="its kind"),
         pytest.param({"device": "a CPU "}, False, "", id="a space"),
         pytest.param({"peak_memory_mb": 0.0}, False, "peak_memory_mb of AMP is 0: no GPU was there to ask, so the cell must stay empty (None is right)", id="0 MB"),
         pytest.param({"peak_memory_mb": ""}, False, "", id="an empty cell"),

@@ -153,7 +153,7 @@ def test_an_empty_builds_on_may_be_none():
             "loss of AMP is 1, and a run with its options prints 2",
             id="another loss",
         ),
-        pytest.param({"AMP": {"device": "else"}}, "and 'a machine' is right", id="another device"),
+        pytest.param({"AMP": {"device": "else"}}, "expected 'a machine'", id="another device"),
     ],
 )
 def test_rows_are_what_the_runs_printed(changes, words):

@@ -42,7 +42,7 @@ SLIPS = {
     "cold": "the time includes the slow first call",
     "rounded": "0.72 where 0.7209 is right: it is rounded",
     "the unit": "0.0007 where 0.7209 is right: it is in seconds",
-    "the device": "the device is 'cpu' in the rows, and 'EPYC' is right",
+    "the device": "the device is given as 'cpu' in the column device; expected 'EPYC'",
     "the folder": "nothing in the folder that was given: folder is ignored",
 }
 

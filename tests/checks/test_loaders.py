@@ -39,7 +39,7 @@ DELIVERED = {
     "other batches": (
         pair(MIXED, OTHER, sizes=(6, 6)),
         Failed,
-        "the batches of your loader hold 6, 6 samples",
+        "your loader gives batches of 6, 6 samples",
     ),
     "none": (
         Pair(

@@ -134,15 +134,15 @@ def with_a_gpu(folder: Path) -> dict[str, tuple[str, str, dict[str, str], dict[s
             "a utilization that sounds better", "cheat", {GPU: "no accepted definition"}, gpu_utilization_percent=91.5
         ),
         "microseconds_for_milliseconds": handed(
-            "copies in microseconds where ms are asked for", "wrong", {DATA: "the unit is one step too large"},
+            "copies in microseconds where ms are asked for", "wrong", {DATA: "in another unit"},
             host_to_device_ms=(trace.figure("h2d_time") or 0.0) / 1000,
         ),
         "milliseconds_for_microseconds": handed(
-            "the mean kernel in ms where us are asked for", "wrong", {WORK: "the unit is one step too small"},
+            "the mean kernel in ms where us are asked for", "wrong", {WORK: "in another unit"},
             kernel_mean_us=mean / 1e6,
         ),
         "hundred_less_the_value": handed(
-            "the idle share for the busy one", "wrong", {GPU: "100 % less the figure"},
+            "the idle share for the busy one", "wrong", {GPU: "the rest, and not the share"},
             gpu_utilization_percent=100 - busy,
         ),
         "share_of_the_rows": handed(

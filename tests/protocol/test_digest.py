@@ -78,7 +78,7 @@ EPOCHS = {
     "other batches": (
         epoch("abc", (1,) * 5),
         0,
-        "the batches of your loader hold 1, 1, 1, 1, ... samples, and 2, 1 are right",
+        "your loader gives batches of 1, 1, 1, 1, ... samples (5 in all); expected: 2, 1 (2 in all)",
     ),
     "two of them, as asked": (epoch("cb", (2,)), 2, ""),
     "two of them, one another": (

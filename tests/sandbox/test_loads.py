@@ -86,7 +86,7 @@ ATTACKS = {
     ),
     "other batches": (
         "def make_loader(dataset, batch_size):\n    return DataLoader(dataset, 20)",
-        "the batches of your loader hold 20 samples, and 8, 8, 4 are right",
+        "your loader gives batches of 20 samples (1 in all); expected: 8, 8, 4 (3 in all)",
     ),
     "pictures rounded": (
         OWN.format(

@@ -62,13 +62,12 @@ class Timeline(Steps):
     def _loading(self) -> Layer:
         return self.painted("user_annotation", beginning=LOADER)
 
-    @property
-    def _queued(self) -> Layer:
+    def _queued(self, calls: tuple[str, ...]) -> Layer:
         """Walk back from each piece of work to the one before it: was its launch over by then?"""
         work, line = self._work, np.zeros(self.whole.stop, bool)
         launched = {
             event["args"]["correlation"]: event["ts"] + event["dur"]
-            for event in self.of(*CALLS)
+            for event in self.of(*calls)
             if "correlation" in event["args"]
         }
         for event in self.of("kernel"):
@@ -78,17 +77,17 @@ class Timeline(Steps):
                 line[before[-1] + 1 : event["ts"]] = True
         return line
 
-    def _idle(self) -> dict[str, float]:
+    def _idle(self, calls: tuple[str, ...] = CALLS, frees: Any = ALLOCATING) -> dict[str, float]:
         """Divide the idle time of the window: what stands first wins."""
         free = np.ones(self.whole.stop, bool)
         if self.gpu:
             free &= ~self._work
             layers = {
-                "between queued work": self._queued,
+                "between queued work": self._queued(calls),
                 "data loading": self._loading,
-                "allocating": self.painted(*CALLS, beginning=ALLOCATING),
-                "synchronising": self.painted(*CALLS, holding="Synchronize"),
-                "launching": self.painted("cpu_op", *CALLS),
+                "allocating": self.painted(*calls, beginning=frees),
+                "synchronising": self.painted(*calls, holding="Synchronize"),
+                "launching": self.painted("cpu_op", *calls),
             }
         else:
             layers = {"data loading": self._loading}
@@ -147,7 +146,7 @@ class Timeline(Steps):
                     slips[name][words] = number
         waits = [event["dur"] for event in self.of("user_annotation", beginning=LOADER)]
         slips["longest_wait_ms"] = {
-            "a wait that goes on after the steps is taken whole": max(waits[1:-1]) / 1000,
+            "the wait that ends after the steps is not taken whole": max(waits[1:-1]) / 1000,
             "that wait began before the steps": waits[0] / 1000,
         }
         busy = self.share(self._loading | self.painted("cpu_op", *CALLS))
@@ -185,7 +184,8 @@ class Timeline(Steps):
     def _slips_of_a_cpu(self) -> dict[str, dict[str, float]]:
         filled = self._long_gaps(self._work | self._loading)
         cut = self._long_gaps(self.painted("cpu_op"))
-        wait = "your code takes the wait for the loader, or operators in it, for work"
+        inside = ", or operators in it," * (filled == cut)
+        wait = f"your code takes the wait for the loader{inside} for work"
         return {
             "operator_gaps_over_1ms": {
                 wait: filled,
@@ -215,10 +215,13 @@ class Timeline(Steps):
             },
             "launching_percent": {
                 "allocating is a cause of its own": idle["launching"] + idle["allocating"],
+                "cudaFree counts as launching": self._idle(frees="cudaMalloc")["launching"],
+                "calls of cuda_driver are left out": self._idle(CALLS[:1])["launching"],
                 "calls during work, or for another cause, count as well": self.share(
                     self.painted("cpu_op", *CALLS)
                 ),
             },
+            "small_kernels_percent": {"that is the share below 10 ms, not below 10 us": 100.0},
             "data_wait_percent": {
                 "a gpu_user_annotation only repeats the name of a wait": self.share(waits)
             },

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
@@ -99,6 +99,9 @@ def shares_problem(findings: Findings, trace: Trace, *, try_: str) -> Verdict:
     quantity = "gpu_utilization" if has_gpu else "operator_share"
     verdict = profile.agrees(trace, quantity, findings.share, try_=try_)
     if not isinstance(verdict, Passed):
+        busy = trace.figure("host_busy", "steps") or 0.0
+        if not has_gpu and abs(findings.share - busy) <= POINTS:
+            return replace(verdict, why="that is host_busy_percent: the loader counts as well")
         return verdict
     most = 100.0 - findings.share
     least = min(trace.figure("dataloader", "steps") or 0.0, most)
@@ -153,9 +156,9 @@ def misplanned(problem: str, batches: int) -> tuple[str, str]:
     if "no ProfilerStep" in problem:
         return "usually the profiler has no schedule, so it marks no step", PLAN
     if batches < least:
-        needed = f"{least} are needed: {PASSED_OVER} are passed over"
+        needed = f"{least} are needed: {PASSED_OVER} to pass over, then {RECORDED} to record"
         return (
-            f"train ran {batches} batches, and {needed}",
+            f"train ran {batches} batches; {needed}",
             f"train(on_step=prof.step, batches={least})",
         )
     return f"usually active is not {RECORDED}", PLAN

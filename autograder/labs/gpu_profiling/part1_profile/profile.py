@@ -233,6 +233,10 @@ RECORDED_HINTS = {
         "nothing was exported under this name, or the argument folder is ignored",
         "in on_trace_ready, export to Path(folder) / 'baseline_profile.gz'",
     ),
+    "' 0 times": (
+        "nothing of train is in the file: usually no profiler records while train runs",
+        "call train inside of `with profile(...)`, and export what this profiler recorded",
+    ),
     "holds the range": (
         "the file must be a profile of train, the training that the function is given",
         "call train while the profiler records, and write what the profiler exports",
@@ -283,7 +287,8 @@ FOUND: Causes = {
         "usually a moment counts for another cause than its first in the handout's order",
         LARGEST,
     ),
-    "operator_gaps": "take for work only operators that begin outside of the loader's ranges; count gaps over 1000 us",
+    "wait for the loader": "take for work only operators that begin outside of the loader's ranges",
+    "operator_gaps": "count stretches over 1000 us without an operator from outside of the loader's ranges",
     "gaps_over": "count stretches over 1000 us in which no kernel, copy or memset runs",
     "gpu_utilization": "take the share of the window in which a kernel ran, overlaps once",
     "small_": "divide the number of kernels (or operators) below 10 us by that of all in the file",
@@ -292,6 +297,7 @@ FOUND: Causes = {
     "host_to_device": "add up all Memcpy HtoD of the whole file, overlaps once",
     "copy_overlap": "divide the time of copies in which a kernel ran, too, by the time of all copies",
     "data_wait": "take the user_annotations that begin with enumerate(DataLoader), in the window",
+    "cudaFree": "let calls beginning with cudaMalloc, cudaFree or cudaHostAlloc be allocating",
     "launching": (
         "take operators and calls (cuda_runtime and cuda_driver), less the work and the causes "
         "that come before"
@@ -301,7 +307,7 @@ FOUND: Causes = {
         "take the time of loader, operators and calls (cuda_runtime and cuda_driver), "
         "less the time of waiting calls"
     ),
-    "longest_wait": "look at the waits that begin in the window, each in its whole length",
+    "longest_wait": "take the longest of the waits that begin in the window, each in its whole length",
 }
 for _name, (_what, _group) in FINDS.items():
     questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group, hints=FOUND)
@@ -332,7 +338,7 @@ def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
 
 @part.check(basis="artefact", needs=[profile_is_of_the_script])
 def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
-    """The submitted profile holds the work of a GPU. Without a GPU, this is owed."""
+    """The submitted profile holds the work of a GPU. By torch.profiler without a GPU, this is owed."""
     kernels = baseline_profile.figure("busy_kernel", "steps")
     if kernels is not None:
         return Passed(f"kernels ran {kernels:.1f} % of the steps")
@@ -345,7 +351,8 @@ def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
     )
     tools = {"kineto": "add ProfilerActivity.CUDA to the activities"}
     try_ = tools.get(
-        baseline_profile.tool, "check that torch has CUDA, then nsys --trace=cuda,nvtx"
+        baseline_profile.tool,
+        "run nsys --trace=cuda,nvtx with a GPU; without a GPU, submit the profile of torch.profiler",
     )
     return Failed(f"{baseline_profile.tool}, no kernel", why, try_)
 

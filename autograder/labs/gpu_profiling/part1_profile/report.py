@@ -64,7 +64,7 @@ def planted(student: Student, rig: Rig) -> Answer:
 
 REPORT = part.made_by["baseline_analysis.txt"]
 FORM = "baseline_analysis.txt must have a share, numbered bottlenecks and a potential"
-SHARE = "copy the share from the answers.json of the same run"
+SHARE = "copy operators_percent (with a GPU: gpu_utilization_percent) from answers.json"
 FAULT_HINTS = {
     "names no line": "begin each bottleneck with its number and its line, 1. line 12: ...",
     "may be named": "keep only the line that must change",
@@ -99,7 +99,7 @@ def names_planted_faults(baseline_analysis: Text, planted: Pair) -> Verdict:
     problem = judges.faults_problem(findings, faults, FAULTS)
     if not problem:
         return Passed(many(len(findings.entries), "bottleneck"))
-    why = "each bottleneck must name a line that costs time for nothing, of three different faults in all"
+    why = "each bottleneck must name a line that wastes time; together the bottlenecks name three faults"
     judged = Failed(problem, why, "look in the script for what each wait comes from")
     return hinted(judged, FAULT_HINTS)
 

@@ -333,7 +333,7 @@ study.is_measured(
     "measures_each_configuration",
     _measured,
     says="benchmark_dataloader measures each combination once, in order, with a loader that has all three options.",
-    try_="make_loader(batch_size=..., num_workers=..., pin_memory=...)",
+    try_="put what measure_loader(loader, device, warm_up, batches) returns into the row, unchanged",
     shows=["num_workers", "throughput"],
     needs=["counts_what_it_times"],
 )
@@ -347,8 +347,8 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     return each(
         choices.student.values["chosen"],
         asked,
-        lambda row, rows: (f"{dict(row)}"[:200], judges.choice_problem(judges.choice(row), rows)),
-        'return max(rows, key=lambda row: row["throughput"])',
+        lambda row, rows: (judges.chose(row), judges.choice_problem(judges.choice(row), rows)),
+        'return batch_size, num_workers and pin_memory of max(rows, key=lambda row: row["throughput"])',
         f"{len(asked)} tables",
     )
 

@@ -170,6 +170,12 @@ def choice(answer: Mapping[str, Any]) -> Place | None:
     return size, workers, str(pin)
 
 
+def chose(answer: Mapping[str, Any]) -> str:
+    """Say what a student's choice holds."""
+    held = ", ".join(f"{name} {str(it).removesuffix('.0')}" for name, it in answer.items())
+    return f"your code chose {held}"[:200]
+
+
 def optimum_problem(text: str, rows: Sequence[Row]) -> str:
     """Say how a file with the best configuration is not one, or not of the table that it came with."""
     try:

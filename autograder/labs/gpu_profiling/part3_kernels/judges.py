@@ -33,12 +33,12 @@ Counts = Mapping[str, float | None]
 def miscounted(reported: Counts, right: Mapping[str, int]) -> tuple[str, str]:
     """Say how counts by name are not the right ones, and why; or nothing."""
     names = {*reported, *right}
-    odd = sorted(name for name in names if reported.get(name, 0) != right.get(name, 0))
+    odd = [name for name in names if reported.get(name, 0) != right.get(name, 0)]
     if not odd:
         return "", ""
-    name = odd[0]
+    name = min(odd, key=lambda it: ((reported.get(it, 0) or 0) >= right.get(it, 0), it))
     count, expected = reported.get(name, 0) or 0, right.get(name, 0)
-    at = f"{name} is counted {shown(count)} times, and {expected} times is right"
+    at = f"{name} is counted {shown(count)} times; expected {expected}"
     total = sum(count or 0 for count in reported.values())
     measured = f"{shown(total)} launches where there are {sum(right.values())}; {at}"
     return measured, _reason(name, count - expected, *right)
@@ -47,10 +47,10 @@ def miscounted(reported: Counts, right: Mapping[str, int]) -> tuple[str, str]:
 def _reason(name: str, more: float, *launched: str) -> str:
     operator = name.startswith("aten::")
     if more < 0 and operator:
-        return "calls are left out: usually as if inside one that ended, or of another thread"
+        return "operators are left out: usually one of another thread is taken for the caller"
     if more < 0:
-        fused = "events with 'fused' in their names, which the compiler wrote as kernels,"
-        return f"{fused if 'fused' in name else 'events of category kernel'} are left out"
+        compiled = f"your code leaves out {name}, which the compiler wrote"
+        return compiled if "fused" in name else "events of category kernel are left out"
     if name.startswith(("Mem", "cuda")):
         return "your code counts copies, or calls such as cudaLaunchKernel, which are no kernels"
     counts = f"your code counts {name}"
@@ -58,9 +58,8 @@ def _reason(name: str, more: float, *launched: str) -> str:
         return f"{counts}, a range around launches"
     if not any("::" in it or "fused" in it for it in launched):
         return f"{counts}, an operator of the host, although the trace has kernels"
-    return (
-        f"{counts}{', which launches nothing' if name in NO_WORK else ' inside another operator'}"
-    )
+    inside = ", no kernel of the compiler's" if "fused" in name else " inside another operator"
+    return f"{counts}{', which launches nothing' if name in NO_WORK else inside}"
 
 
 def unlike(rows: Sequence[Row], script: Mapping[str, Any], student: Mapping[str, Any]) -> str:
@@ -77,7 +76,9 @@ def unlike(rows: Sequence[Row], script: Mapping[str, Any], student: Mapping[str,
             (launches + FIRST, "your code records the first call, which launches more"),
             *((n * launches, "your code records several calls") for n in (2, 3, 4)),
         ]
-        problem = RESULTS.mismatch(row, "launches", launches, 0.0, slips)
+        counted = f"your count_launches finds {shown(own_count)} in a trace of one call"
+        counted *= own_count is not None
+        problem = RESULTS.mismatch(row, "launches", launches, 0.0, slips, counted)
         if problem and row["launches"] != own_count:
             return problem
         problem = median_problem(RESULTS, row, "ms", seconds, script["repeats"], calls=calls)

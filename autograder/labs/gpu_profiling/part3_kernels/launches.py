@@ -100,11 +100,12 @@ def launched(student: Student, rig: Rig, net: Any, images: Any) -> Any:
 
 
 LAUNCH_HINTS = {
-    "calls are left out": "skip an operator only inside one of its own thread that has not ended",
-    "the compiler wrote": "without kernels, count each cpu_op event with 'fused' in its name",
+    "operators are left out": "skip an operator only inside one of its own thread that has not ended",
+    "the compiler wrote": "count each cpu_op whose name holds 'fused' and does not begin with aten::",
     "kernels": "if the trace has events of category kernel, count these alone",
     "events of category": "count all events of category kernel",
     "launches nothing": "skip operators whose names are in given.NO_WORK",
+    "no kernel of the": "test for 'fused' only names that do not begin with aten::",
     "inside another": "skip operators that lie inside another one of their thread",
     "a range around": "count only events with 'fused' in their names",
 }
@@ -128,6 +129,7 @@ def counts_launches(counted: Pair) -> Verdict:
 COMPARED_HINTS = {
     "records the first call": "call the net once before you record",
     "records several calls": "record a single call",
+    "your count_launches": "record one call, and add up what count_launches returns for the trace",
     "the profiler ran": "time the calls after the profiler has stopped",
     "gradients were recorded": "call the net under torch.no_grad()",
     "one slow call": "take statistics.median",

@@ -33,6 +33,7 @@ WIDTHS = (2, 5)  # channels of the first convolution
 WIDE, LARGE = 4, (4, 3, 96, 96)  # channels of a net; images that are large beside its weights
 # Of the bytes that SimpleNet's operators move; at this size the reference's move 0.78, those in place only 1.
 LESS = 0.95
+INPLACE = "run no in-place operation (add_, clamp_, nn.ReLU(inplace=True)) on the images x"
 WRONG = 'see "What usually goes wrong" in the part 3 handout'
 
 
@@ -144,7 +145,7 @@ def answers_alike(network: Pair) -> Verdict:
         words = DETACHED if cut == CONVOLUTIONS else words
         return Failed(f"no {without[0]}", *words)
     hints = {
-        "change of": "nn.ReLU(inplace=True) only after a layer of your own",
+        "change of": INPLACE,
         "gradient": "give each tensor one new name, and use each layer's result once, as it is",
     }
     judged = hinted(outputs.same(network, SAME, why=why, try_=try_), hints)
@@ -162,7 +163,7 @@ def _misplaced(network: Pair) -> tuple[str, str] | None:
     if any(it.any() for case, it in own.items() if case.startswith("change of")):
         return (
             "forward changes the caller's images in place, and computes from what they became",
-            "run no in-place operation, such as nn.ReLU(inplace=True), before a layer of your own",
+            INPLACE,
         )
     first = next(it for case, it in own.items() if case.startswith("logits of"))
     for words, logits in network.baseline.values["mistaken"].items():

@@ -112,7 +112,7 @@ def reports(student: Student, rig: Rig) -> Answer:
 
 
 COMMAND_HINTS = {
-    "and no text": "make each word a text: str(launches), str(skipped)",
+    "and no text": ("a word is not of type str", "write str(launches) and str(skipped)"),
     "one word of the list": "return a list such as ['ncu', '--set', 'full', ...]",
     "it begins with": 'the first word is "ncu"',
     "it runs": "end the list with python and the script, after all options",
@@ -160,6 +160,7 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
     return hinted(each(lines, asked, problem, EXPRESSION, passed), NAME_HINTS)
 
 
+ANOTHER = "this is the number of another launch: usually IDs are sorted as text, 10 before 2"
 ORDER = "keep the order of the file, and copy Kernel Name"
 UNREAD = {
     True: "usually your code does not know the unit that is printed here",
@@ -173,7 +174,7 @@ def reads_reports(reports: Pair) -> Verdict:
     """read_ncu finds each launch of a report, with durations in microseconds, throughput and occupancy."""
     why = {
         "rows of": "each ID must give one row: it is one launch",
-        "kernel of": "rows must go by IDs as numbers, 2 before 10, with the Kernel Name of each ID",
+        "kernel of": "each row must have the Kernel Name of one ID, in the order of the file",
         "duration_us": "usually your code converts the printed unit by a wrong factor",
         "": "your code reads another metric",
     }
@@ -188,7 +189,7 @@ def reads_reports(reports: Pair) -> Verdict:
     if isinstance(judged, Failed) and "nothing instead" in judged.measured:
         judged = replace(judged, why=UNREAD["duration_us" in judged.measured])
     elif isinstance(judged, Failed) and _is_of_another(reports, judged):
-        return replace(judged, why=why["kernel of"], try_=ORDER)
+        return replace(judged, why=ANOTHER, try_="keep the order of the file")
     return hinted(judged, hints)
 
 

@@ -111,7 +111,7 @@ def test_rows_are_those_that_were_asked_for():
 
     assert "" == judges.RESULTS.problem(rows(), asked)
     assert (
-        "row 1 is 8 0 True; expected from this row on, in that order: 8 0 False, 8 0 True"
+        "row 1 is 8 0 True, expected is 8 0 False (from this row on, in that order: 8 0 False, 8 0 True"
         in judges.RESULTS.problem(rows()[1:], asked)
     )
 
@@ -147,7 +147,7 @@ def paced(*rates):
 PACES = {
     "right": ((1.0, 1.3, 1.6), "a CPU", ""),
     "one forgotten": ((1.0, 1.0, 1.6), "a CPU", "pin_memory True is 2.353 samples/s: that is the figure of batch_size 8, num_workers 0, pin_memory False"),
-    "another device": ((1.0, 1.3, 1.6), "a GPU", "the device is 'a CPU' in the rows, and 'a GPU' is right"),
+    "another device": ((1.0, 1.3, 1.6), "a GPU", "the device is given as 'a CPU' in the column device; expected 'a GPU'"),
 }  # fmt: skip
 
 

@@ -68,7 +68,7 @@ RIGHT = [
         ),
         pytest.param(
             [*RIGHT, "-c", "10"],
-            "it runs python train.py -c 10, not python train.py after",
+            "it runs python train.py with -c: the program gets",
             id="options of the program",
         ),
         pytest.param([*RIGHT[:1], *RIGHT[3:]], "--set is not there", id="no set"),

@@ -190,7 +190,9 @@ def test_seconds_of_another_kind_are_recognised(seconds, words):
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        pytest.param(changed(2, device="a GPU"), "the device is 'a GPU'", id="another device"),
+        pytest.param(
+            changed(2, device="a GPU"), "the device is given as 'a GPU'", id="another device"
+        ),
         pytest.param(changed(2, samples=95), "are not those of its run", id="another run"),
     ],
 )

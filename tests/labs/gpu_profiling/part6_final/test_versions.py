@@ -107,7 +107,7 @@ COPIED = {
         {"busy_percent": 81.0},
         "busy_percent of Baseline is 81, and its profile shows 40",
     ),
-    "another machine": ({"device": "another"}, "and 'a machine' is right"),
+    "another machine": ({"device": "another"}, "expected 'a machine'"),
 }
 
 

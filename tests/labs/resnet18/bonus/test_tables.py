@@ -29,7 +29,7 @@ FILES = {
     "right": ({}, ""),
     "another order": (
         {"model": "resnet18"},
-        "row 2 is resnet18 32; expected from this row on, in that order: resnet50 32",
+        "row 2 is resnet18 32, expected is resnet50 32 (from this row on, in that order: resnet50 32",
     ),
     "another batch": ({"batch_size": 64}, "row 2 is resnet50 64"),
     "no sum": ({"total": 5}, "total of resnet50 is 5, but the six kinds add up to"),

@@ -82,7 +82,7 @@ FIGURES = {
     ),
     "another device": (
         rows({}, {"device": "a GPU"}),
-        "the device is 'a GPU' in the rows, and 'a CPU' is right",
+        "the device is given as 'a GPU' in the column device; expected 'a CPU'",
     ),
 }
 

@@ -66,7 +66,7 @@ WHOLE = {
     "eager": (seen(forward=0, backward=0), False, "no compiled graph ran"),
     "in three pieces": (seen(forward=30, backward=30), False, "in pieces"),
     "one batch short": (seen(forward=9, backward=9), False, "some batches ran no"),
-    "one layer": (seen(parameters=2), False, "only a part of the model"),
+    "one layer": (seen(parameters=2), False, "not the whole model"),
     "half where float32 is asked for": (
         seen(("forward", 0, True)),
         False,
@@ -145,7 +145,7 @@ FIGURES = {
     ),
     "another device": (
         rows({}, {"device": "a GPU"}),
-        "the device is 'a GPU' in the rows, and 'a CPU' is right",
+        "the device is given as 'a GPU' in the column device; expected 'a CPU'",
     ),
 }
 
