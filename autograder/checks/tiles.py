@@ -43,12 +43,15 @@ def one_launch(values: Mapping[str, Any]) -> Verdict:
             "launch your kernel",
         )
     elif len(values["launches"]) != 1:
-        why, try_ = "it must be one launch, of one kernel", "one grid for all numbers"
+        why, try_ = (
+            "a call must launch one kernel, once",
+            "launch once, by a grid of all numbers of the result",
+        )
     elif beside:
         why, try_ = "torch computes beside the kernel", "move this into the kernel"
     elif not values["wrote"]:
         why = "the result is not what the kernel wrote: something else computed it"
-        try_ = "return the tensor that the kernel stores to"
+        try_ = "compute each number in the kernel, and return the tensor that the kernel stores to"
     return verdict(measured, why, try_)
 
 

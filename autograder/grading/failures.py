@@ -116,9 +116,8 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     "apart": (
         "the processes did not make the same collective calls",
         (
-            "let all processes make the same collective calls, in "
-            "one order, with tensors of one size; "
-            "put no such call under an if on the rank"
+            "let all processes of a group make the same collective calls, in "
+            "one order, with tensors of one size"
         ),
     ),
     "left early": (
@@ -194,6 +193,8 @@ EXCEPTIONS: Mapping[str, str] = {
         "train in batches of the size that the options or your search give; an attempt of the search "
         "must train a whole step, with --amp and --compile if they are given"
     ),
+    "left: its process ended with status": "take out what ends this process, such as os._exit()",
+    "requires at least one CUDA device": "give dist.init_process_group 'gloo' where there is no GPU",
     "on the same device": "move the model once, and each batch in its step, by .to(device)",
     "printed more than": "print at most a few lines: nothing for each sample, batch or step",
     "waits for a keyboard": "take it out; to try something by hand, run the file itself",

@@ -48,7 +48,7 @@ FACTS = {
         "restore module.training of each module in a finally clause",
     ),
     "an exception of the loader": (
-        "predict catches the exception, so the caller takes a part of the classes for all",
+        "predict catches the exception, so the caller gets too few classes, and no error",
         "let exceptions out: try and finally, without except",
     ),
 }

@@ -60,7 +60,7 @@ def page_problem(report: Report, _: Report) -> str:
     """Say which row is not on the page as it was returned, or that no verdict is."""
     rows, page = report["rows"], report["page"]
     if not page:
-        return "profile_report.md is missing or empty in folder"
+        return f"profile_report.md is {'missing' if page is None else 'empty'} in folder"
     lines = [line.strip() for line in page.splitlines() if "|" in line][2:]
     if len(lines) != len(rows):
         return f"{len(lines)} rows in profile_report.md, and {len(rows)} were returned"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +26,7 @@ from autograder.lab import (
 from autograder.labs.gpu_profiling.bonus.part import Rig, part
 from autograder.model import verdict
 
+AXES = ("image", "filter", "row", "column")
 SAME = 1e-5  # of the largest number: sums of some dozen products in another order
 
 
@@ -60,7 +60,7 @@ def launched(student: Student, rig: Rig) -> Answer:
     }
 
 
-@part.probe(pair=True, values={**CASES, "strayed": list_of(TEXT)}, arrays=NUMBERS)
+@part.probe(pair=True, values={**CASES, "strayed": list_of(TEXT), "error": TEXT}, arrays=NUMBERS)
 def threads(student: Student, rig: Rig) -> Answer:
     """The CUDA kernel's threads, one after another on the CPU."""
     answers = rig.answers()
@@ -73,11 +73,14 @@ def threads(student: Student, rig: Rig) -> Answer:
         if kernel is None:
             answers.add(case, rig.pooled(*map(rig.exact, inputs)), "float32")
             continue
+        if kernel.error:
+            break
         numbers, outside = kernel(*(tensor.cpu().numpy() for tensor in inputs))
         answers.add(case, rig.tensor(numbers))
         if outside:
             strayed.append(case)
-    return {**answers.values(), "strayed": strayed}
+    error = kernel.error if kernel else ""
+    return {**answers.values(), "strayed": strayed, "error": error}
 
 
 @part.probe(values={"entries": list_of(TEXT), "spilled": INTEGER, "error": TEXT})
@@ -114,7 +117,9 @@ def fused_is_one_launch(launched: Observation) -> Verdict:
 @part.check(basis="outputs")
 def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     """Run on the CPU, one thread at a time, the CUDA kernel gives the right result and writes nothing beside it."""
-    strayed = threads.student.values["strayed"]
+    strayed, error = (threads.student.values[name] for name in ("strayed", "error"))
+    if error:
+        return Failed(error, "the CUDA source does not compile", _correction(error))
     if strayed:
         why = "threads without a number must return, and odd heights and widths are rounded down"
         measured = f'case "{strayed[0]}": numbers were written outside of the result'
@@ -124,6 +129,13 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     try_ = "compute one window of 2 x 2 by hand: products, bias, ReLU, maximum"
     judged = outputs.same(threads, SAME, why=why, try_=try_)
     return tiles.without(tools, "g++") or _placed(threads, judged)
+
+
+def _correction(error: str) -> str:
+    """Say what to try; an error is fatal where a file cannot be included."""
+    if "fatal error" in error:
+        return "leave out #include"
+    return "correct the line that is named, or the end of the line before it"
 
 
 def _placed(run: Pair, judged: Verdict) -> Verdict:
@@ -139,25 +151,39 @@ def _placed(run: Pair, judged: Verdict) -> Verdict:
         if np.allclose(np.sort(got), np.sort(want), rtol=1e-4, atol=1e-6):
             why = "the numbers are right and at other places: the indices of the result are wrong"
             return replace(judged, why=why, try_="compare where your numbers and torch's lie")
-        inside = _inside(got, want, asked["shape"])
-        if inside:
+        if len(asked["shape"]) != 4:
+            continue
+        wrong = (np.abs(got - want) > SAME * np.abs(want).max()).reshape(tuple(asked["shape"]))
+        if _inside(wrong):
             why = "only numbers at a border are wrong: the zeros around the image are not right"
             return replace(
                 judged, why=why, try_="read 0 where a row or column is outside of the image"
             )
+        if axis := _wrong_from(wrong):
+            why = f"numbers are wrong from {axis} on: usually the index of the {axis[:-2]} is wrong"
+            return replace(judged, why=why, try_=f"find by hand what {axis} is computed of")
     return judged
 
 
-def _inside(got: Array, want: Array, shape: Sequence[int]) -> bool:
+def _wrong_from(wrong: Array) -> str:
+    """Name the first image, filter, row or column from which on most numbers are wrong; or nothing."""
+    for number, axis in enumerate(AXES):
+        shares = np.moveaxis(wrong, number, 0).reshape(wrong.shape[number], -1).mean(axis=1)
+        at = int((shares > 0).argmax())
+        if 0 < at < 10 and shares[at:].min() > 0.5:
+            return f"{axis} {at}"
+    return ""
+
+
+def _inside(wrong: Array) -> bool:
     """Whether all numbers are right but those of the first and last rows and columns.
 
     Where only the end of the last row is wrong, numbers may have been left out.
     """
-    if len(shape) != 4 or min(shape[2:]) < 3:
+    if min(wrong.shape[2:]) < 3:
         return False
-    wrong = np.abs(got - want) > SAME * np.abs(want).max()
-    inner = wrong.reshape(tuple(shape))[:, :, 1:-1, 1:-1]
-    return bool(wrong[: -shape[-1]].any() and not inner.any())
+    inner = wrong[:, :, 1:-1, 1:-1]
+    return bool(wrong.ravel()[: -wrong.shape[-1]].any() and not inner.any())
 
 
 @part.check(basis="report")
@@ -167,7 +193,8 @@ def cuda_compiles(cubin: Observation, tools: Pair) -> Verdict:
     if owed:
         return owed
     if values["error"]:
-        return Failed(values["error"], "the source is no CUDA for nvcc", "correct the named line")
+        why = "the CUDA source does not compile"
+        return Failed(values["error"], why, _correction(values["error"]))
     if "conv_relu_pool" not in values["entries"]:
         kernels = f"kernels: {', '.join(values['entries']) or 'none'}; conv_relu_pool is right"
         why = "no kernel has this name: C++ makes names longer without extern C"

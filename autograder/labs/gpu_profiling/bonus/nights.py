@@ -12,6 +12,7 @@ from autograder.lab import (
     NUMBERS,
     TEXT,
     Answer,
+    Failed,
     Observation,
     Pair,
     Student,
@@ -48,7 +49,7 @@ def recorded(student: Student, rig: Rig) -> Answer:
     return {**step.became(file), "steps": steps}
 
 
-REPORT = record(slower=optional(BOOLEAN), page=TEXT, rows=list_of(map_of(CELL)))
+REPORT = record(slower=optional(BOOLEAN), page=optional(TEXT), rows=list_of(map_of(CELL)))
 ALLOWED = ((1.5, 0.05), (1.08, 0.2), (0.6, 0.05))
 """Times as long as before the ranges take, and how much longer a step may be."""
 
@@ -65,13 +66,14 @@ def nights(student: Student, rig: Rig) -> Answer:
         for file, made in zip(files, (before, after), strict=True):
             file.write_bytes(made.data())
         report: Answer = before.beside(after, allowed)
-        page = ""
+        page = None
         if rig.side == "student":
             returned = student.compare_profiles(
                 *map(str, files), folder=str(folder), allowed=allowed
             )
             report = rig.returned("compare_profiles", returned)
-            page = rig.file_text(folder / "profile_report.md")
+            file = folder / "profile_report.md"
+            page = rig.file_text(file) if file.is_file() else None
         slower = report["slower"] if isinstance(report["slower"], bool) else None
         for name in ("before_ms", "after_ms"):
             answers.add(f"profiles {number}: {name}", rig.number(report[name]))
@@ -86,20 +88,17 @@ def nights(student: Student, rig: Rig) -> Answer:
 def records_the_steps(recorded: Observation) -> Verdict:
     """record_profile calls step *steps* + 2 times, and records all but the first two, each with its ranges."""
     values, steps = recorded.values, recorded.values["steps"]
-    counts = ", ".join(f"{count} of '{name}'" for name, count in values["ranges"].items())
-    calls = f"{many(values['calls'], 'call')} of step"
-    early = f"{values['early']} of the first two"
-    measured = f"{calls}; the trace has {early}, and {counts or 'no range'}"
+    ranges = {name: count for name, count in values["ranges"].items() if count != steps}
+    odd = [f"{many(count, 'range')} named '{name}'" for name, count in ranges.items()]
+    measured = f"the trace has {', '.join(odd) or f'{steps} of each range'}"
     if not values["file"]:
-        return verdict(
-            measured, "your code writes no Chrome trace to file", "prof.export_chrome_trace(file)"
-        )
+        why = "your code writes no Chrome trace to file"
+        return Failed("no trace in file", why, "prof.export_chrome_trace(file)")
     if values["calls"] != steps + 2:
-        why = (
-            f"step must be called {steps + 2} times: twice before the recording, then {steps} times"
-        )
-        return verdict(measured, why, "call step() steps + 2 times")
-    wrong = values["early"] or any(count != steps for count in values["ranges"].values())
+        calls = f"{many(values['calls'], 'call')} of step, and {steps + 2} are right"
+        why = f"step must run {steps + 2} times: twice before the recording, then {steps} times"
+        return Failed(calls, why, "call step() steps + 2 times")
+    wrong = values["early"] or ranges
     why = (
         f"the recording begins {many(values['early'], 'call')} too early"
         if values["early"]
@@ -153,7 +152,8 @@ def says_whether_slower(nights: Pair) -> Verdict:
 def page_holds_the_rows(nights: Pair) -> Verdict:
     """compare_profiles writes profile_report.md: a verdict, and each range with its milliseconds, in order."""
     hints = {
-        "missing or": "write the page to Path(folder) / 'profile_report.md'",
+        "is missing": "write the page to Path(folder) / 'profile_report.md'",
+        "is empty": "write the verdict and the table of the rows into profile_report.md",
         "were returned": "write a line for each row, after a header and a line of dashes",
         "the page has": "write the four columns in order, with two decimals or more",
         "slower": "write 'slower' or 'not slower', as the dict says",

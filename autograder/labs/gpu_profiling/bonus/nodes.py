@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.checks import outputs
-from autograder.checks.hints import hinted
+from autograder.checks.hints import Causes, hinted
 from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
@@ -64,8 +64,11 @@ def means(student: Student, rig: Rig) -> Answer:
     return rig.nodes().together(student) if rig.side == "student" else rig.nodes().alone()
 
 
-START_HINTS = {
-    "and no text": "make each word a text: str(port), str(nodes)",
+START_HINTS: Causes = {
+    "and no text": (
+        "each word of a command line must be a str",
+        "make each number a str: str(port), str(nodes)",
+    ),
     "it begins with": 'the first word is "torchrun"',
     "it runs": "end each line with the script, after all options",
     "--nnodes is": "write --nnodes and the number in nodes",
@@ -123,11 +126,11 @@ def one_of_a_node_talks(means: Pair) -> Verdict:
     why = torchrun.talk_problem(across, TURNS, means.baseline.values["numbers"])
     hints = {
         "no collective call": "call dist.all_reduce in the group between",
-        "ranks 0 and 2": "use between only if LOCAL_RANK is 0, and node for the other calls",
+        "ranks 0 and 2": "call in between only if dist.get_rank() is dist.get_process_group_ranks(node)[0]",
         "waits for the network": "torch.cat all tensors before anything leaves the node",
         "a call takes": "send each number once",
     }
-    judged = verdict(f"calls between nodes: {counts}", why, NODE)
+    judged = verdict(f"calls between nodes in {TURNS} averages: {counts}", why, NODE)
     return hinted(judged, hints)
 
 

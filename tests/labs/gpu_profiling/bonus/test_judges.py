@@ -71,7 +71,8 @@ def test_rows(told, words):
             "says slower, and slower is False",
             id="another verdict",
         ),
-        pytest.param("", "profile_report.md is missing", id="no page"),
+        pytest.param(None, "profile_report.md is missing", id="no page"),
+        pytest.param("", "profile_report.md is empty", id="nothing on it"),
         pytest.param(
             PAGE.replace("Not slower", "A comparison"), "does not say whether", id="no verdict"
         ),
@@ -133,6 +134,7 @@ def numbers(array):
     [
         pytest.param(np.s_[:, :, -1, :], "only numbers at a border are wrong", id="a border"),
         pytest.param(np.s_[-1:, :, -1, 1:], "an index is wrong", id="the last block is left out"),
+        pytest.param(np.s_[2:], "from image 2 on", id="a later image"),
         pytest.param(np.s_[:, :, 3:5, :], "an index is wrong", id="inside"),
     ],
 )
