@@ -168,6 +168,9 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     if math.isfinite(away) and apart[nearest] <= NEARER * away:
         return Passed(measured, evidence)
     if away < apart[nearest] / 20:
+        measured = (
+            f"the losses are FP32's; autocast in {nearest} moves losses by {apart[nearest]:.1e}"
+        )
         why = "that is FP32: autocast was not on"
         try_ = f"{try_}; torch.cuda.amp.autocast switches itself off without a GPU"
     elif min(away, apart[nearest]) > max(OTHER * norm(plain - halves[nearest]), 0.01 * norm(plain)):
@@ -196,8 +199,10 @@ def scaler_in_order(events: Sequence[str], batches: int) -> Verdict:
         return Passed(f"{steps} steps: scale, backward, step, update")
     rest = events[at : at + 6]
     wrong = rest[: next((n for n, it in enumerate(rest) if it in rest[:n]), 4)]
-    came = f"then came {', '.join(wrong)}" if wrong else "then nothing came"
-    measured = f"{steps} of {batches} steps are right; {came}"
+    measured = f"{many(steps, 'step')} came for {many(batches, 'batch', 'batches')}"
+    if wrong:
+        came = f"the first wrong step is {', '.join(wrong)}"
+        measured = f"{steps} of {batches} steps are right; {came}"
     used = set(events) & {"scale", "unscale_", "step", "update"}
     why, try_ = _disorder(rest) if used else NEVER
     if steps and not rest and steps < batches:
@@ -225,7 +230,8 @@ def _disorder(events: Sequence[str]) -> tuple[str, str]:
         return why, "scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update()"
     if "optimizer.step" in events:
         why = "optimizer.step() moves the weights by scaled gradients, infinite ones included"
-        return why, "scaler.step(optimizer) in its place"
+        after = "" if "update" in events else ", then scaler.update()"
+        return why, f"scaler.step(optimizer){after}, in place of optimizer.step()"
     missing = [name for name in STEP if name not in (*events, "unscale_")]
     if missing:
         return f"scaler.{missing[0]} is missing", f"call scaler.{missing[0]} for each batch"

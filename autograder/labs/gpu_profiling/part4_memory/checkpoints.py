@@ -168,7 +168,7 @@ def gradients_match(network: Pair) -> Verdict:
         if case["case"] in without:
             return Failed(f"no {case['case']}", *_unused(without))
     why = {
-        "logits": "a different function: usually a layer is missing, used twice or out of order",
+        "logits": "a different function: usually a layer is missing, too many or out of order",
         "gradient": "the logits are right, but the backward pass is another",
     }
     hints = {
@@ -235,7 +235,7 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     """The peak of a step with a large batch, as the grader measures it, is at most 68 % of SimpleNet's."""
     both = (large_step.student, large_step.baseline)
     apart = outputs.furthest(*(side.arrays["numbers"] for side in both))
-    why = "usually the step holds what is inside of several blocks at once"
+    why = "usually the step holds what is inside of several blocks at once, as without checkpoints"
     return memory.leaner(
         large_step,
         idle,

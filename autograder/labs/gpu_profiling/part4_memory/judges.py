@@ -59,12 +59,13 @@ def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
     if missing or len(measured) < sizes:
         lacks = f"{' '.join(map(_plain, missing[0]))} is missing; " if missing else ""
         held = f"{lacks}the table has {len(measured)} batch sizes"
-        return f"{held}; {sizes} are needed, each with both nets and precisions"
+        return f"{held}; {sizes} are needed, as in the template, each with both nets and precisions"
     for net, mode in product(nets, PRECISIONS):
         series = [kept[net, size, mode] for size in measured]
-        if sorted(set(series)) != series:
-            listed = ", ".join(map(_plain, series))
-            return f"saved_mb of {net} in {mode} does not grow with the batch: {listed}"
+        for at in range(1, len(series)):
+            less, more = (f"{series[n]:g} MB at {measured[n]:g} images" for n in (at - 1, at))
+            if series[at] <= series[at - 1]:
+                return f"saved_mb of {net} in {mode} does not grow with the batch: {less}, {more}"
     return next(filter(None, (_size_problem(kept, nets, size) for size in measured)), "")
 
 

@@ -215,6 +215,6 @@ study.is_consistent(
     ),
     says="The submitted memory_results.csv has both nets at four batch sizes in FP32 and AMP; "
     "MemoryEfficientNet keeps less memory than SimpleNet.",
-    try_="fix measures_training_steps first if it fails; then run part4_memory.py with the "
-    "template's sizes, and submit its table",
+    try_="fix measures_training_steps first if it fails; then run part4_memory.py, and "
+    "submit the table that part4_memory.py writes, unchanged",
 )
