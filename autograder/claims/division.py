@@ -15,9 +15,10 @@ def division_problem(read: Orders, samples: int, epochs: int) -> str:
     each = -(-samples // len(read))
     if any(len(own) != each * epochs for own in read):
         must = f"each process must read {each} samples in each of {epochs} epochs"
-        least = min(len(own) // epochs for own in read)
-        left = f"one reads only {least}, usually because drop_last is on"
-        return f"{must}; {left}" if least < each else must
+        counts = [len(own) // epochs for own in read]
+        least = min(counts)
+        left = f"{counts.count(least)} of {len(read)} read only {least}: usually drop_last is on"
+        return f"{must}, and {left}" if least < each else must
     for number, order in enumerate(_by_epoch(read, epochs), 1):
         missing = samples - len({index for own in order for index in own})
         if missing > 0:

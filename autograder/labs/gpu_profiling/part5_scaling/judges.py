@@ -178,7 +178,9 @@ def time_problem(rows: Sequence[Row], script: Mapping[str, Any]) -> str:
         # A run of one process is there twice.
         medians = [median(own[1:]) for other, own in took if other == run]
         expected = min(medians, key=lambda seconds: abs(seconds - row["seconds"]))
-        if problem := RESULTS.mismatch(row, "seconds", expected, EXACT, _slips(epochs)):
+        times = f"that is {row['seconds'] / expected:.3g} times the median"
+        slips = [*_slips(epochs), (row["seconds"], times)]
+        if problem := RESULTS.mismatch(row, "seconds", expected, EXACT, slips):
             return problem
         if (row["processes"], row["samples"], row["batch_size"]) != run:
             return f"samples or batch_size of {RESULTS.name(row)} are not those of its run"
