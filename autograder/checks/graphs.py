@@ -11,7 +11,7 @@ from autograder.traces.words import many
 GRAPHS: Hints = {
     "Python has to look": "leave the value in a tensor: no .item(), float() or `if` on it",
     "its default backend": "torch.compile(model, backend=backend, ...)",
-    "no compiled graph ran": "call what torch.compile(..., backend=backend) returns",
+    "no compiled graph ran": "use the model that torch.compile(..., backend=backend) returns, in each call",
     "built again": "put a number that changes into a tensor",
     "in pieces": "torch.compile(model, ..., fullgraph=True) of the whole model, and not of its layers",
     "some batches ran no": "call the compiled model for every batch, the first and the last too",

@@ -74,6 +74,7 @@ class Compiler:
         self._runs: Counter[str] = Counter()
         self._defaults = 0
         self._parameters = 0
+        self.first = 0  # samples of the first batch that ran
         self.operations = 0  # of all graphs that were captured
         self.names: set[str] = set()  # of what they call
         self._breaks.clear()
@@ -135,6 +136,7 @@ class Compiler:
             (len(it) for it in arguments if getattr(it, "ndim", 0) == 4 and it.shape[-1] > 3),
             default=0,
         )
+        self.first = self.first or most
         if kind != "inference" and most > self._room * (2 if kind == "forward" else 1):
             why = f"in this test {most} samples do not fit (compiled {kind} pass)"
             raise torch.OutOfMemoryError(f"CUDA out of memory: {why}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from autograder.checks import trace as profile
 from autograder.checks.hints import hinted
 from autograder.claims.questions import idle
@@ -12,8 +14,10 @@ from autograder.labs.gpu_profiling.part6_final.part import BEFORE_AFTER, PICTURE
 from autograder.labs.gpu_profiling.part6_final.versions import VERSIONS
 from autograder.model import verdict
 from autograder.traces import Trace
+from autograder.traces.figures_claimed import DEFINED
 
 AGAIN = "run part6_final.py again and submit the files that it wrote, unchanged"
+TWO_RUNS = "usually the table and the profile are of two runs"
 GPU_TIMES, GPU_BUSY = 3.0, 80.0  # x of the baseline; percent of the steps with a kernel
 
 
@@ -33,7 +37,11 @@ def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> V
         lacks = f"{final_profile.file} has no {'wait for a DataLoader' if steps else 'steps'}"
         return Failed(lacks, "the file must be a profile of a training", AGAIN)
     quantity = "gpu_utilization" if profile.has_gpu(final_profile) else "operator_share"
-    return profile.agrees(final_profile, quantity, last["busy_percent"], try_=AGAIN)
+    judged = profile.agrees(final_profile, quantity, last["busy_percent"], try_=AGAIN)
+    if isinstance(judged, Failed):
+        name = f"busy_percent of Final is {last['busy_percent']:.4g} in the table"
+        judged = replace(judged, measured=f"{name}: {judged.measured}")
+    return hinted(judged, {DEFINED: (TWO_RUNS, AGAIN)})
 
 
 @part.check(basis="artefact", needs=[profile_bears_out_the_table])

@@ -40,7 +40,8 @@ def fits(searches: Sequence[Mapping[str, Any]], other: str) -> Finding:
             return f"{gave} where {limit} samples fit, and {right} is right", why
     if other != "RuntimeError":
         why = "an error that is not about memory must go through: a smaller batch does not fix it"
-        return f"attempt raised RuntimeError, and largest_batch {other or 'nothing'}", why
+        came = f"raised {other}" if other else "did not raise this error at once"
+        return f"attempt raised RuntimeError; largest_batch {came}", why
     return f"{len(searches)} limits of memory", "" if searches else "none was searched"
 
 
@@ -90,6 +91,12 @@ def worked(pair: Pair, epochs: int, within: float) -> Finding:
     batches = epochs * pair.student.values["script"]["batches"]
     for name, expected in (("samples", samples), ("steps", steps)):
         if reported[name] != expected:
+            photos = pair.student.values["photos"]
+            if photos not in (None, script["samples"]):
+                told = (
+                    f"make_photos({shown(photos)}) was called, and --samples is {script['samples']}"
+                )
+                return told, "the data set must be as large as --samples says"
             why = f"{name} must be those of all {epochs} timed epochs, and no others"
             if name == "steps" and reported[name] == batches:
                 why = "your code counts batches as steps; each group of batches is one step"

@@ -162,7 +162,7 @@ def clock(student: Student, rig: Rig) -> Answer:
 def finds_the_largest_batch(searches: Observation) -> Verdict:
     """Point 1: largest_batch halves the step until it fits into memory, and hides no other error."""
     values = searches.values
-    other = values["other"] if values["tries"] == 1 else "nothing at once"
+    other = values["other"] if values["tries"] == 1 else ""
     problem = judges.fits(values["searches"], other)
     hints = {
         "is odd": "raise the error again if the size is odd",
@@ -189,7 +189,8 @@ def accumulates(grouped: Pair) -> Verdict:
         ),
     }
     try_ = "clear the gradients after each step, with optimizer.zero_grad()"
-    return hinted(verdict(*judges.grouped(grouped), try_), hints)
+    measured, why = judges.grouped(grouped)
+    return hinted(verdict(f"with accumulate={GROUP}, {measured}", why, try_), hints)
 
 
 half = HalfPrecision(part, lambda student, window: train(student, window, True), POINTS)

@@ -25,6 +25,7 @@ from autograder.labs.gpu_profiling.part6_final.part import (
 )
 from autograder.labs.gpu_profiling.part6_final.points import accumulates, is_one_graph
 from autograder.model import verdict
+from autograder.traces.words import many
 
 BUILDS = {"forward": 25.0, "backward": 20.0}  # scripted seconds
 EPOCHS = 3
@@ -37,6 +38,7 @@ WHOLE = {
     "size": INTEGER,
     "after": TEXT,
     "recorded": INTEGER,
+    "photos": optional(NUMBER),
     "marked": INTEGER,
 }
 
@@ -53,7 +55,13 @@ def whole(student: Student, rig: Rig) -> Answer:
 
 @part.probe(
     pair=True,
-    values={**WHOLE, "half": INTEGER, "runs": INTEGER, "largest": optional(NUMBER)},
+    values={
+        **WHOLE,
+        "half": INTEGER,
+        "runs": INTEGER,
+        "first": INTEGER,
+        "largest": optional(NUMBER),
+    },
     arrays={"losses": ("float64", 1)},
 )
 def together(student: Student, rig: Rig) -> Answer:
@@ -69,6 +77,7 @@ def together(student: Student, rig: Rig) -> Answer:
     run = rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size)
     built = compiler.values()
     run["script"] |= {"work": work, "once": sum(BUILDS.values())}
+    compiler.forget()
     compiler.room = rig.integer(size, 2 * size - 1)
     again = rig.matched.run(code, 2 * size, size, 1, ["--batch-size", 0, *options[2:]], 2 * size)
     run["largest"] = again["reported"]["batch_size"]
@@ -76,6 +85,7 @@ def together(student: Student, rig: Rig) -> Answer:
         **run,
         "half": sum(graph["half"] for graph in built["built"]),
         "runs": sum(built["runs"].values()),
+        "first": compiler.first,
     }
 
 
@@ -84,17 +94,18 @@ HINTS = {
     "after the figures": "print nothing after the JSON object",
     "loops over the loader": "for images, labels in spanned(loader), which is imported from given",
     "of workers": "make one loader, and use it for the warm-up and for all epochs",
-    "were recorded with": "call given.record after the timed epochs, with the number of an epoch's batches",
+    "given.record was": "call given.record after the timed epochs, with the number of an epoch's batches",
     "a different training": (
         "copy.deepcopy the state_dict() of model and optimizer before the warm-up, "
         "and load both back after it, with and without --compile; the loss of an epoch is the mean "
         "over its steps"
     ),
-    "is timed": "train once with the same modules and shapes, compiled alike, before timed epochs",
+    "is timed": "before the timed epochs, train one epoch by the model and the loader that are timed",
     "is profiled": "call given.record on one more epoch, after the timed ones",
     "is of one epoch": "add up the seconds of all timed epochs",
     "as steps": "count a step of the optimizer for each group of `accumulate` batches",
     "steps is": "add 1 to steps at each optimizer.step() of a timed epoch",
+    "as --samples says": "give make_photos the number of --samples",
     "samples is": "train on all samples of each epoch, and add up len(labels) of each batch",
     "throughput is": "divide the samples of all timed epochs by all of their seconds",
     "the largest that fits": "take what largest_batch returns, and print it as batch_size",
@@ -104,7 +115,8 @@ HINTS = {
     "data_wait": "add up the data_wait of all timed epochs, and of nothing else",
     "only once took": "print the seconds from the start of the warm-up to its end as warm_up_s",
     "with --amp": "fix computes_in_half_precision first if it fails; then look at both together",
-    "attempt must": "begin with the whole step, compiled, under autocast, with its backward pass",
+    "attempt must": "let attempt train a step as an epoch does: compiled, under autocast, backward",
+    "begin at the whole": "call largest_batch(attempt, options.step), whatever the other options are",
 }
 
 
@@ -118,8 +130,9 @@ def does_the_same_work(whole: Pair) -> Verdict:
         why = "the last line of the output must be the JSON object"
     elif not why and values["recorded"] != values["script"]["batches"]:
         batches = values["script"]["batches"]
-        measured = f"{values['recorded']} of {batches} batches were recorded with --profile"
-        why = "--profile must record one more epoch, after the timed ones"
+        told = f"{values['recorded']} batches, and an epoch has {batches}"
+        measured = f"with --profile, given.record was told {told}"
+        why = "after the timed epochs, one whole epoch more must be recorded"
     elif not why and values["marked"] < EPOCHS * values["script"]["batches"]:
         batches = EPOCHS * values["script"]["batches"]
         measured = f"{values['marked']} of {batches} batches came from spanned(loader)"
@@ -141,7 +154,11 @@ def points_work_together(together: Pair) -> Verdict:
     if not why and values["largest"] != values["size"]:
         taken = f"{shown(values['largest'])}, and {values['size']} is right"
         measured = f"with --batch-size 0, --amp and --compile batch_size is {taken}"
-        why = "the search must begin at the whole step, and attempt must train as the epochs do"
+        why = "attempt must train as the epochs do"
+        if values["first"] not in (0, 2 * values["size"]):
+            measured = "with --batch-size 0 and --compile the first batch that is compiled has "
+            measured += f"{many(values['first'], 'sample')}, and {2 * values['size']} are right"
+            why = "the search must begin at the whole step"
     if not why:
         measured, why = judges.built_before(together, EPOCHS, BUILDS.values())
     return hinted(verdict(measured, why, SAME_WORK), HINTS)

@@ -111,8 +111,9 @@ FIGURES = {
 TOLD = {**FIGURES, "batch_size": 10, "loss": 1.0}
 
 
-def whole(losses=(2.0, 1.0), device="a machine", **told):
+def whole(losses=(2.0, 1.0), device="a machine", photos=40, **told):
     values = {"reported": {**TOLD, **told}, "device": device, "script": SCRIPT, "size": 10}
+    values["photos"] = photos
     return Pair(Observation("whole", "ok", values, {"losses": np.array(losses)}), KNOWN)
 
 
@@ -128,6 +129,10 @@ WORKED = {
     "samples of one epoch": (
         whole(samples=40),
         "80 is right samples must be those of all 2 timed epochs",
+    ),
+    "photos of another number": (
+        whole(samples=160, photos=80),
+        "make_photos(80) was called, and --samples is 40",
     ),
     "steps of batches": (
         whole(steps=8),

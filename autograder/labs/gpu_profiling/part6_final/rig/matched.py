@@ -63,7 +63,7 @@ class Matched(matched.Matched):
         if rig.side != "student":
             size, limit, options = step, step, ["--batch-size", step]
         rig.clock.freeze()
-        recorded = 0  # batches
+        recorded, photos = 0, None  # batches; how many were asked for
 
         def make() -> Any:
             net = rig.given("SimpleNet")(WIDTH)
@@ -73,6 +73,8 @@ class Matched(matched.Matched):
 
         def make_photos(asked: int) -> Any:
             """Return the photos, and all of them twice where another number is asked for."""
+            nonlocal photos
+            photos = rig.number(asked)
             times = 1 if asked == samples else 2
             return rig.sizes.pictures(images.repeat(times, 1, 1, 1), labels * times, wait)
 
@@ -84,14 +86,13 @@ class Matched(matched.Matched):
         words = map(str, ["--epochs", epochs, "--samples", samples, "--step", step, *options])
         training = rig.sizes.trainings(make, limit=limit, seconds=work, cold=COLD)
         marked = Marked()
-        with rig.sizes.slow_starts():
-            ran = program.run(
-                *words,
-                make_photos=make_photos,
-                make_training=training,
-                record=record,
-                spanned=marked,
-            )
+        stand_ins = {"make_photos": make_photos, "make_training": training, "record": record}
+        try:
+            with rig.sizes.slow_starts():
+                ran = program.run(*words, spanned=marked, **stand_ins)
+        except torch.OutOfMemoryError as error:
+            error.args = (f"{error}, with {' '.join(map(str, options))}",)
+            raise
         figures = ran.figures()
         return {
             "reported": {name: rig.number(figures[name]) for name in TOLD},
@@ -106,6 +107,7 @@ class Matched(matched.Matched):
             "size": size,
             "after": ran.after(),
             "recorded": recorded,
+            "photos": photos,
             "marked": marked.batches,
             "losses": rig.series(figures["losses"], "losses"),
         }
