@@ -10,7 +10,7 @@ from typing import Any
 
 from autograder.checks import outputs
 from autograder.checks.answer_lists import each
-from autograder.checks.hints import hinted
+from autograder.checks.hints import Causes, hinted
 from autograder.checks.numerics import close
 from autograder.checks.result_form import named
 from autograder.checks.slips import SLIPPED, told
@@ -111,7 +111,7 @@ def reports(student: Student, rig: Rig) -> Answer:
     return {**answers.values(), "slips": slips}
 
 
-COMMAND_HINTS = {
+COMMAND_HINTS: Causes = {
     "and no text": ("a word is not of type str", "write str(launches) and str(skipped)"),
     "one word of the list": "return a list such as ['ncu', '--set', 'full', ...]",
     "it begins with": 'the first word is "ncu"',
