@@ -144,8 +144,9 @@ def _stepped(pair: Pair, within: Tolerance, moved: float) -> str:
         return "by hand" if moved else "cleared" if steps else "still"
     if moved >= SHORT and first:
         return _first(own, apart, pair.baseline.values["first"], within)
-    counted = "later" if steps == batches else "counted"
-    return counted if moved >= SHORT else "short"
+    if moved < SHORT and (first or steps == batches):
+        return "short"
+    return "later" if steps == batches else "counted"
 
 
 def _listed(losses: Array, expected: Array) -> str:

@@ -29,3 +29,19 @@ def test_losses_that_are_not_those_of_right_steps_are_named(losses, name):
     sides = (Observation("it", "ok", {}, {**WEIGHTS, "losses": it}) for it in (losses, LOSSES))
 
     assert apart.how_apart(Pair(*sides), WITHIN) == name
+
+
+@pytest.mark.parametrize(
+    ("steps", "losses", "name"),
+    [
+        (3, LOSSES, "short"),
+        (1, LOSSES, "counted"),
+        (1, LOSSES + 0.1, "short"),
+    ],
+)
+def test_weights_that_moved_little_were_clipped_or_stepped_too_seldom(steps, losses, name):
+    little = {**WEIGHTS, "weights": np.full(4, 0.3, "f4"), "losses": losses}
+    own = Observation("it", "ok", {"steps": steps, "finite": True}, little)
+    right = Observation("it", "ok", {}, {**WEIGHTS, "losses": LOSSES})
+
+    assert apart.how_apart(Pair(own, right), WITHIN) == name

@@ -338,7 +338,7 @@ def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
 
 @part.check(basis="artefact", needs=[profile_is_of_the_script])
 def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
-    """The submitted profile holds the work of a GPU. By torch.profiler without a GPU, this is owed."""
+    """The submitted profile holds the work of a GPU; the check is owed where torch.profiler found no GPU."""
     kernels = baseline_profile.figure("busy_kernel", "steps")
     if kernels is not None:
         return Passed(f"kernels ran {kernels:.1f} % of the steps")
