@@ -202,7 +202,8 @@ class Group:
             epochs = _epochs(ranks)
             why = division_problem(read, samples, epochs)
             if why and set(read[0]) == set(read[1]):
-                whole = all(len(own) == samples * epochs for own in read)
+                each = [len(own) == samples * epochs for own in read]
+                whole = all(each) and len({*read[0]}) == samples
                 half = f"each must read {-(-samples // WORLD)} of the {samples} samples in an epoch"
                 why = f"both processes read the whole set; {half}" if whole else f"{SAME}; {why}"
             if new_order:

@@ -140,6 +140,10 @@ SHARES = {
         [[0, 2, 1, 0], [0, 2, 1, 0]],
         "both processes read the same samples; in epoch 1, 1 sample read by no process",
     ),
+    "the same half twice": (
+        [[0, 2, 0, 2, 0, 2], [0, 2, 0, 2, 0, 2]],
+        "both processes read the same samples; each process must read 2",
+    ),
     "the whole set": (
         [[0, 1, 2, 0, 1, 2], [0, 1, 2, 2, 1, 0]],
         "both processes read the whole set; each must read 2 of the",
