@@ -90,7 +90,7 @@ def cuda_source() -> str:
 def record_profile(step, file, steps=5) -> None:
     """Call step() *steps* + 2 times under one profiler, and export all calls but the first two as a Chrome trace.
 
-    Call prof.step() after each call. The profiler's schedule skips the first two calls, and makes each other call a
+    Call prof.step() after each call. The profiler's schedule skips the first two calls, and makes every later call a
     ProfilerStep range. The trace goes to *file*.
     """
     # TODO: torch.profiler.schedule with wait, warmup and active; prof.step() after each call; export in on_trace_ready.
