@@ -56,8 +56,8 @@ def benchmark(name, fn, meter, iterations=100, warmup=10):
 def speedup(baseline, candidate):
     """Compare two BenchmarkResults: (ratio, low, high, verdict).
 
-    ratio: baseline's mean_time / candidate's. low and high: ratio * exp(-1.96 s) and ratio * exp(1.96 s). For each of
-    the two results, compute (std_time / mean_time) ** 2 / iterations; s ** 2 is the sum of these two numbers.
+    ratio: baseline's mean_time / candidate's. low and high: ratio * exp(-1.96 * s) and ratio * exp(1.96 * s). For each
+    of the two results, compute (std_time / mean_time) ** 2 / iterations; s ** 2 is the sum of these two numbers.
     verdict: "faster" if low is above 1, "slower" if high is below 1, else "cannot tell".
     """
     # TODO: each result has its own number of iterations.

@@ -47,7 +47,7 @@ def fold_model(model: nn.Module) -> nn.Module:
 
 # %%
 def compile_for(purpose: str, model: nn.Module) -> nn.Module:
-    """Return what torch.compile returns for *model* with options for this purpose; do not call the result.
+    """Return what torch.compile returns for *model*, with arguments for this purpose; do not call the result.
 
     "is it captured":                one graph or an error; a backend that runs it as eager code; no code is generated
     "many batch sizes":              one build for all of them, in the default mode

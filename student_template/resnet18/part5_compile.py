@@ -10,7 +10,7 @@
 # | recording and building: seconds to minutes | the first time, again for a second shape, again under autocast |
 # | running what was built | at every step |
 #
-# A measured epoch must contain only the second. That is what a warm-up is for, and where most comparisons go wrong.
+# A measured epoch must only run what was built. That is what a warm-up is for, and where most comparisons go wrong.
 
 # %%
 from __future__ import annotations
@@ -96,8 +96,8 @@ def warm_up(model, loader, criterion, optimizer, device, use_amp=False) -> None:
     loader is a DataLoader; its last batch may be smaller than the others.
     """
     # TODO: complete steps (forward, loss, backward, optimizer) in the modes of the epoch, for each size of a batch.
-    # TODO: put back what they changed: parameters, running statistics, the optimizer's state. Random numbers and the
-    # order of a loader that shuffles may have advanced.
+    # TODO: put back what they changed: parameters, running statistics, the optimizer's state. You need not put back
+    # the generator of random numbers, or the order of a loader that shuffles.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -355,8 +355,8 @@ study = Study(part, COSTS, "measure_kernel", by=scripted_versions)
 study.is_measured(
     "measures_each_version",
     _measured,
-    says="For each version and shape, measure_kernel counts launches and bytes of one call, takes the median of "
-    "five times, and writes a row.",
+    says="For each version and shape, measure_kernel counts launches and bytes of one call, takes the median time of "
+    "five calls, and writes a row.",
     try_="warm up, count one call, and time five calls one by one without given.Launches; statistics.median",
     shows=["launches", "bytes", "ms"],
 )

@@ -283,7 +283,7 @@ def nothing_is_built_later(training: Pair) -> Verdict:
 
 @part.check(basis="report")
 def one_graph_a_batch(training: Pair) -> Verdict:
-    """Each batch runs one forward and one backward graph, of the whole model, in the precision of use_amp."""
+    """Each batch runs one forward and one backward graph of the whole model, under autocast only with use_amp."""
     batches = training.baseline.values["batches"]
     parameters = training.baseline.values["parameters"]
     for mode, half in PRECISIONS.items():
