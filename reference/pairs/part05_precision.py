@@ -94,11 +94,12 @@ def kept_bytes(model: nn.Module, inputs: Tensor, dtype: torch.dtype | None = Non
 def fp8_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return x @ weight.T + bias, with a product that is computed in float8_e4m3fn.
 
-    x: (..., k) of any number of rows, weight: (n, k), bias: (n,); all float32 or all bfloat16, any views. k and n
-    are multiples of 16.
+    x: (..., k) of any number of rows, weight: (n, k), bias: (n,); all float32 or all bfloat16, not always
+    contiguous. k and n are multiples of 16.
     Each operand is divided by its scale, such as its largest absolute value / 448. The scaled product multiplies its
     result by both scales, which you pass. The second operand is column-major. The result has the dtype of x. x, weight
-    and bias get gradients. For the backward pass, keep x in FP8, and weight itself, which does not count.
+    and bias get gradients. For the backward pass, keep x in FP8, and weight as it is: it is
+    not counted.
     """
     # TODO: write _Product below; for zeros, or for no numbers at all, the scale must not be 0.
     ### BEGIN SOLUTION

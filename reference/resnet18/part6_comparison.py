@@ -91,7 +91,7 @@ def compare_all(configurations, script="optimized_training.py", folder=".") -> l
 
 
 def summarize(rows) -> dict[str, Any]:
-    """Return what the summary of a report says. The three numbers compare with the first row.
+    """Return a dict of these five entries. The three numbers compare a row with the first one.
 
     fastest               the configuration with the highest throughput
     speedup               its throughput / the first row's

@@ -55,7 +55,7 @@ def read_options(argv=None) -> argparse.Namespace:
 
 
 def prepare(model, options) -> Any:
-    """Return what is trained in the model's place, with the model's own weights: compiled, checkpointed, or itself."""
+    """Return the module to train, with the model's own weights: the compiled or checkpointed model, or the model."""
     # TODO: for --compile the model built by options.backend, for --checkpoint the model in five segments.
     # YOUR CODE HERE
     raise NotImplementedError()
@@ -78,7 +78,7 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
 
 
 def warm_up(model, loader, criterion, optimizer, scaler, options) -> None:
-    """Do one-time work, such as builds, before it is timed; leave model, optimizer and scaler as they were."""
+    """Do one-time work, such as builds, before epochs are timed; leave model, optimizer and scaler as they were."""
     # TODO: a few complete steps in the modes of the training, and put back what they changed.
     # YOUR CODE HERE
     raise NotImplementedError()

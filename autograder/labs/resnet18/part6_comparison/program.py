@@ -90,7 +90,7 @@ def _not_handed_on(asked: Sequence[Mapping[str, Any]], options: Mapping[str, Any
 
 @part.check(basis="scripted")
 def figures_are_honest(plain: Pair) -> Verdict:
-    """Its throughput, epoch_time and data_wait are those of whole epochs after a warm-up; memory is in MB."""
+    """The program's throughput, epoch_time and data_wait are of whole epochs after a warm-up; memory is in MB."""
     observed = plain.student.values
     figures = observed["reported"]
     if why := configurations.pace_problem(figures, _script(plain)):
