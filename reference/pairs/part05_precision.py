@@ -98,7 +98,7 @@ def fp8_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     contiguous. k and n are multiples of 16.
     Each operand is divided by its scale, such as its largest absolute value / 448. The scaled product multiplies its
     result by both scales, which you pass. The second operand is column-major. The result has the dtype of x. x, weight
-    and bias get gradients. For the backward pass, keep x in FP8, and weight as it is: it is
+    and bias get gradients. For the backward pass, keep x in FP8, and weight as it is: weight is
     not counted.
     """
     # TODO: write _Product below; for zeros, or for no numbers at all, the scale must not be 0.

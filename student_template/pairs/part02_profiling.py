@@ -42,8 +42,8 @@ def profile_steps(step, batches, folder: str, active: int = 3) -> list[dict]:
     """Call step(batch) once for each batch, in order, and record *active* of these calls; return the top ten operators.
 
     The profiler ignores the first call, warms up in the second, records the next *active*, and ignores the rest.
-    There are enough batches for that. Record shapes and memory, and write step_trace.json into *folder*. There the third
-    call is called ProfilerStep#2, the fourth ProfilerStep#3.
+    There are enough batches for that. Record shapes and memory, and write step_trace.json into *folder*. There the
+    third call is called ProfilerStep#2, the fourth ProfilerStep#3.
     """
     # TODO: a schedule without repeat=1 begins again, and writes the file again.
     # YOUR CODE HERE
