@@ -115,7 +115,8 @@ def time_lines(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
     """Return function(*args, **kwargs) and a row for each of its lines that ran at least once, sorted by line number.
 
     A row: line (its number in the file), hits, seconds (until the next line began, with the functions it called).
-    *function* never calls itself. Other functions are not traced. A trace that was on before goes on, whatever happens.
+    *function* never calls itself. Other functions are not traced. Afterwards sys.gettrace() is as before, even after
+    an exception of *function*.
     """
     # TODO: sys.settrace gets a function that is called when a function is entered, and returns one for its lines.
     # TODO: time.perf_counter() at each "line" and at "return"; the time since the last one belongs to the line before.

@@ -119,7 +119,7 @@ NOTICED: Causes = {  # words of a fact -> why it is different, and what to try
 
 @part.check(basis="report")
 def decorator_is_not_noticed(decorated: Pair) -> Verdict:
-    """timed leaves name, docstring, signature, results, exceptions, methods and generators as they are."""
+    """timed keeps name, docstring, signature, results and exceptions, also of methods; a generator stays as it is."""
     facts, expected = decorated.student.values["facts"], decorated.baseline.values["facts"]
     for fact, right in expected.items():
         if facts.get(fact) == right:
