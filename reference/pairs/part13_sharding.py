@@ -24,7 +24,8 @@ def shard(model, mesh, dtype=None, offload=False):
     """Shard a TinyLM over the processes of the mesh: each block by itself, then what is left; return the model.
 
     Parameters stay float32. With a dtype, every fully_shard gets the same MixedPrecisionPolicy: the model computes in
-    dtype, and gradients are reduced in float32. With offload, parameters, gradients and the optimizer's state are in the memory of the CPU.
+    dtype, and gradients are reduced in float32. With offload, parameters, gradients and the optimizer's state are in
+    the memory of the CPU.
     """
     # TODO: fully_shard each block, then the model itself. Pinned memory needs a GPU.
     ### BEGIN SOLUTION
