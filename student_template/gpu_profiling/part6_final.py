@@ -114,7 +114,7 @@ def draw_comparison(rows, folder=".") -> None:
 #     nsys stats --report cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum --format csv before.nsys-rep
 #
 # prints three tables in one text, with other words between them. Redirect this output to `stats_before.txt`, and the
-# output for after.nsys-rep to `stats_after.txt`. `Time (%)` in a header is a share of the rows below it, not a
+# output for after.nsys-rep to `stats_after.txt`. `Time (%)` is a row's share of the time of its table, not a
 # utilization.
 
 # %%

@@ -211,7 +211,7 @@ attention.leaves_inputs_alone(
     {},
     {"causal": True},
     name="leaves_inputs_alone",
-    says="q, k and v are not changed, forward or backward, and float32 is not multiplied in fewer bits.",
+    says="q, k and v are not changed, forward or backward; products of float32 inputs are not computed in fewer bits.",
     needs=["matches_by_hand"],
     try_="q = q * scale makes a new tensor, q *= scale does not",
 )
