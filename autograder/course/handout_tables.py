@@ -23,7 +23,7 @@ RESTS: Mapping[Basis, str] = {
     "outputs": "*outputs* compares your results with right ones on fresh inputs, "
     "or measures time and memory from outside.",
     "scripted": "*scripted* gives your code what the grader makes up, "
-    "such as a clock, a profile or the numbers of a program.",
+    "such as a clock or a profile.",
     "report": "*report* observes how your code works.",
     "artefact": "*artefact* reads a file that you submit.",
 }
