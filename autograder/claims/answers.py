@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -52,9 +53,11 @@ __all__ = [
     "percent",
 ]
 
+CONSTANT = "your code returns the same answers for every profile"
 Made = Callable[[Any], Iterable[tuple[bytes, Values, Slips]]]
 """Draws made profiles from the rig, or from the part's own: file, right answers, what usual mistakes give."""
 SLIPPED: Hints = {
+    CONSTANT: "compute each answer from the events of the file",
     "that is the fraction": "multiply by 100: shares are in percent",
     "that is the rest": "return the share that is asked for, and not the rest of the window",
     "in another unit": "convert to the unit in which the name of the answer ends",
@@ -173,7 +176,7 @@ class Answers:
                     figure, cause = parted(why)
                     if " where [" in why:
                         figure, cause = why.replace(" where [", ", and ["), WRONG
-                    if cause:
+                    if cause := CONSTANT if _is_constant(reported) else cause:
                         measured, why = f"in {measured}: {figure}", cause
                     judged = Failed(measured, why, try_ or self.see)
                     return hinted(judged, {**SLIPPED, **hints})
@@ -190,11 +193,12 @@ class Answers:
         file: str = "answers",
         try_: str = "",
         needs: Sequence[str] = (),
+        source: str = "",
     ) -> None:
         """Claim that a *file* of answers has its form, and that those of some groups are right.
 
         They are *about* another file: a profile, or whatever the questions compute their answers from. Let the check
-        *needs* the one that says that this file is in order.
+        *needs* the one that says that this file is in order, or name that one as its *source*.
         """
 
         def judge(answers: Text, *others: Any) -> Verdict:
@@ -210,7 +214,10 @@ class Answers:
             )
             if verdict == Passed(""):
                 return Passed(f"{len(self.form(values))} answers")
-            return hinted(verdict, FILED)
+            judged = hinted(verdict, FILED)
+            if source and isinstance(judged, Failed):
+                return replace(judged, try_=f"fix {source} first if it fails; else {judged.try_}")
+            return judged
 
         reads = [file, *filter(None, [about])]
         self.part.add_check(name, says, "artefact", judge, reads, needs)
@@ -298,6 +305,11 @@ class Answers:
                     return verdict
                 passed.append(verdict.measured)
         return Passed("; ".join(passed))
+
+
+def _is_constant(reported: Sequence[Values]) -> bool:
+    same = all(it == reported[0] for it in reported)
+    return same and len(reported) > 1 and any(reported[0].values())
 
 
 def _reason_problem(answers: Values) -> str:

@@ -169,7 +169,7 @@ class Timeline(Steps):
     def _windows(self) -> dict[str, slice]:
         """Return what is taken for the steps by mistake."""
         words = "that is the share of the whole recording, and the steps are the window"
-        repeats = "a gpu_user_annotation only repeats the name of a step, and is none"
+        repeats = "an event of category gpu_user_annotation has the name of a step, but is no step"
         windows = {words: self.whole}
         return {**windows, repeats: slice(MARGIN, self.length)} if self.gpu else windows
 
@@ -223,7 +223,7 @@ class Timeline(Steps):
             },
             "small_kernels_percent": {"that is the share below 10 ms, not below 10 us": 100.0},
             "data_wait_percent": {
-                "a gpu_user_annotation only repeats the name of a wait": self.share(waits)
+                "a gpu_user_annotation has the name of a wait, but is no wait": self.share(waits)
             },
             "host_to_device_ms": {
                 "those of the steps alone, and the whole file counts": self.milliseconds(

@@ -61,10 +61,10 @@ def parsed(text: Text) -> tuple[Findings | None, str]:
     body = text.text[:MOST_TEXT]
     share, potential = SHARE.search(body), POTENTIAL.search(body)
     if share is None:
-        lines = '"GPU utilization: ... %", nor "Operators: ... %" without a GPU'
-        return None, f"there is no line {lines}, with one number"
+        lines = '"GPU utilization: <number> %" (without a GPU: "Operators: <number> %")'
+        return None, f"there is no line {lines}"
     if potential is None:
-        return None, 'there is no line "Estimated improvement potential: ... %" with one number'
+        return None, 'there is no line "Estimated improvement potential: <number> %"'
     entries = ENTRY.split(body[: potential.start()])[1:]
     if len(entries) < 3:  # else what is numbered behind the potential is advice
         entries = ENTRY.split(body)[1:]

@@ -279,8 +279,11 @@ WORK = "kernels and copies are work, and no cause of idle time"
 LARGEST = "give each moment to its first cause; leave out kernels and copies; return the largest"
 FOUND: Causes = {
     "whole recording": "take the time from the start of the first ProfilerStep# to the end of the last",
-    "only repeats": "take events of category user_annotation, and none of gpu_user_annotation",
-    "' is missing": "return every name of the table: with a kernel those of a GPU, else those of a CPU",
+    "gpu_user_annotation has": "take events of category user_annotation, and none of gpu_user_annotation",
+    "' is missing": (
+        "return the names of a GPU if there is an event of category kernel (a copy alone is not "
+        "enough), else the names of a CPU"
+    ),
     "None is right": "return None where the file has nothing of this kind, and say in reason why",
     **dict.fromkeys(("gap_cause is 'kernels'", "gap_cause is 'copies'"), (WORK, LARGEST)),
     "gap_cause": (
@@ -391,4 +394,5 @@ for _name, (_says, _group) in ANSWERED.items():
         about="baseline_profile",
         try_=READ,
         needs=[COMPLETE],
+        source=profile_is_of_the_script.__name__,
     )

@@ -10,7 +10,7 @@ from autograder.checks import loaders
 from autograder.checks import trace as profile
 from autograder.checks.answer_lists import each
 from autograder.checks.hints import caused, hinted
-from autograder.checks.table_form import parted
+from autograder.checks.table_form import UNUSUAL, parted
 from autograder.claims.loaders import Loader
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.claims.training_loop import TrainingLoop
@@ -185,7 +185,7 @@ GRID = {
 ONCE = {"warm_up": INTEGER, "batches": INTEGER, "samples": INTEGER, "start": NUMBER, "device": TEXT}
 
 
-@part.probe(pair=True, values={**GRID, **ONCE, **WRITTEN, "begun": INTEGER})
+@part.probe(pair=True, values={**GRID, **ONCE, **WRITTEN, "begun": INTEGER, "pinned": INTEGER})
 def benchmark(student: Student, rig: Rig) -> Answer:
     """Twelve configurations, each with a pace of its own."""
     sizes = [rig.integer(3, 5), rig.integer(6, 9)]
@@ -214,6 +214,7 @@ def benchmark(student: Student, rig: Rig) -> Answer:
         "workers": workers,
         "pace": pace,
         "begun": sum(loader["epochs"] for loader in make_loader.made),
+        "pinned": sum(loader["pins"] for loader in make_loader.made),
         "device": rig.text(rig.given("device_name")(rig.device)),
     }
 
@@ -273,6 +274,7 @@ COUNTED_HINTS = {
     "counts batches": "add up len(labels)",
     "the warm-up is timed": "start the clock after the warm-up",
     "there is no warm-up": "take warm_up batches before the clock starts",
+    "the defaults": "keep warm_up=8, batches=24 in the first line of measure_loader",
     "in milliseconds": "return the difference of two time.perf_counter(), in seconds",
 }
 
@@ -285,8 +287,12 @@ def counts_what_it_times(counted: Pair) -> Verdict:
     def problem(case: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[str, str]:
         stream = judges.Stream(**{name: right[name] for name in CASE}, batch_size=BATCH, cold=COLD)
         asked = f"warm_up={right['warm_up']}, batches={right['batches']}"
+        default = right["warm_up"] == DEFAULTS["warm_up"]  # no drawn one is as large
+        asked = f"the defaults {asked}" if default else asked
         measured = f"a loader of {-(-right['samples'] // BATCH)} batches, {asked}"
         figure, why = parted(judges.figure_problem(case["reported"], stream))
+        if default and why == UNUSUAL:
+            why = "usually the defaults are not the template's"
         return f"{measured}: {figure}", why or figure
 
     try_ = "one iter(loader), and islice twice"
@@ -318,6 +324,9 @@ def _measured(benchmark: Pair) -> str | tuple[str, ...]:
         why = "your code measures a row more than once: the best of several is no fair figure"
         return why, "call measure_loader once a row", f"{begun} measurements for {len(rows)} rows"
     problem = judges.paces_problem(rows, _streams(script), script["device"])
+    if problem and not benchmark.student.values["pinned"]:
+        why = "make_loader was never called with pin_memory=True"
+        return why, "pass all three options of the row to make_loader", parted(problem)[0]
     hints = {**COUNTED_HINTS, "the figure of": "make a new loader, with the row's own options"}
     return caused(problem, hints)
 

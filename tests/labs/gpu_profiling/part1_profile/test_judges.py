@@ -110,15 +110,15 @@ def test_what_is_numbered_behind_the_potential_is_no_bottleneck():
 MISSING = {
     "no share": (
         report("busy: 20 %"),
-        'there is no line "GPU utilization: ... %", nor "Operators: ... %" without a GPU, with one number',
+        'there is no line "GPU utilization: <number> %" (without a GPU: "Operators: <number> %")',
     ),
     "no potential": (
         report(ends="much"),
-        'there is no line "Estimated improvement potential: ... %" with one number',
+        'there is no line "Estimated improvement potential: <number> %"',
     ),
     "a range": (
         report(ends="Estimated improvement potential: 60-70 %"),
-        'there is no line "Estimated improvement potential: ... %" with one number',
+        'there is no line "Estimated improvement potential: <number> %"',
     ),
     "two bottlenecks": (report(entries="1. a\n2. b\n"), "2 numbered bottlenecks, not three to 8"),
     "nine of them": (report(entries=THREE * 3), "9 numbered bottlenecks, not three to 8"),
