@@ -31,4 +31,4 @@ def no_wait_per_step(
         "each brings a value to the host, so the next step cannot be queued before this one is done"
     )
     often = f"the host waited in {len(waited)} of {batches} batches ({where})"
-    return Failed(f"{often}; at most every tenth may", why, try_)
+    return Failed(f"{often}; at most {(batches + 9) // 10} are allowed", why, try_)

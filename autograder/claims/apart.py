@@ -28,6 +28,17 @@ WHY_APART = {
         STEP,
     ),
     "still": ("no weight moved: step() of the optimizer was never called", STEP),
+    "made up": (
+        (
+            "no weight moved: step() of the optimizer was never called; "
+            "and the first returned loss is not criterion(model(images), labels)"
+        ),
+        f"{STEP}, and losses.append(loss.detach())",
+    ),
+    "uncalled": (
+        "the criterion that was passed in was never called",
+        "loss = criterion(outputs, labels), with the argument criterion",
+    ),
     "cleared": (
         (
             "no weight moved in {steps} steps: usually zero_grad() "
@@ -91,7 +102,7 @@ WHY_APART = {
     ),
 }
 """How a training left the baseline's -> why, and what to try; `counts` has the numbers in braces."""
-CERTAIN = ("eval", "still", "cleared", "by hand", "counted")
+CERTAIN = ("eval", "still", "made up", "uncalled", "cleared", "by hand", "counted")
 """Those that hold in any precision."""
 
 
@@ -141,7 +152,9 @@ def _stepped(pair: Pair, within: Tolerance, moved: float) -> str:
     if not moved and not pair.student.values["finite"]:
         return "infinite"
     if not moved or (not steps and not first):
-        return "by hand" if moved else "cleared" if steps else "still"
+        return "by hand" if moved else "cleared" if steps else "made up" if first else "still"
+    if not pair.student.values["called"]:
+        return "uncalled"
     if moved >= SHORT and first:
         return _first(own, apart, pair.baseline.values["first"], within)
     if moved < SHORT and (first or steps == batches):

@@ -16,7 +16,7 @@ import numpy as np
 
 from autograder.checks import numerics, outputs
 from autograder.checks.hints import Causes, hinted
-from autograder.claims.division import division_problem, order_problem
+from autograder.claims.division import division_problem, order_cause, order_problem
 from autograder.claims.group_words import OPEN, READ, REASONS, SENDS, UNCOUNTED, UNSEEN, WRITES
 from autograder.lab import (
     BOOLEAN,
@@ -220,13 +220,15 @@ class Group:
         """Claim that epochs differ."""
 
         def problem(ranks: Pair) -> tuple[str, str]:
-            why = order_problem(_read(ranks), _epochs(ranks))
-            orders = "the samples come in one order" if why else "each in a new order"
-            return f"{_epochs(ranks)} epochs: {orders}", why
+            asked = _read(ranks), _epochs(ranks)
+            same = order_problem(*asked)
+            why = order_cause(*asked) if same else ""
+            return f"{_epochs(ranks)} epochs: {same or 'each in a new order'}", why
 
         says = "The order is new in each epoch."
         try_ = "shuffle=True, and sampler.set_epoch(epoch) before each"
-        self._claim(name, says, "report", problem, try_, ["divides_the_samples"])
+        hints = {"not told the epoch": "sampler.set_epoch(epoch) before each epoch"}
+        self._claim(name, says, "report", problem, try_, ["divides_the_samples"], hints=hints)
 
     def one_writes(self, name: str, says: str) -> None:
         """Claim that the first process alone writes its weights, under the names of a model without a wrapper."""

@@ -9,8 +9,9 @@ half.skips_overflow()                          a batch that overflows moves noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from autograder.checks import precision
@@ -24,9 +25,11 @@ from autograder.lab import (
     Rig,
     Student,
     Window,
+    exactly,
     list_of,
     map_of,
     optional,
+    record,
 )
 from autograder.model import Device, Failed, Observation, Pair, Verdict
 
@@ -143,27 +146,30 @@ class HalfPrecision:
         self,
         says: str = "Once for each batch, in this order: scale, backward, step, update. "
         "If you clip gradients, unscale_ before that.",
-        also: Sequence[Callable[[Student, Window], Any]] = (),
+        also: Mapping[str, Callable[[Student, Window], Any]] = MappingProxyType({}),
     ) -> None:
         """Claim the order of the calls on the scaler that is handed in, in this training and in *also* others."""
+        runs = {"": self.train, **also}
 
         @self.part.probe(
-            values={"events": list_of(TEXT), "batches": INTEGER},
+            values={"runs": exactly(len(runs), record(events=list_of(TEXT), batches=INTEGER))},
             takes=self.takes,
         )
         def scaler_calls(student: Student, rig: Rig) -> Any:
-            events, batches = list[str](), 0
-            for train in (self.train, *also):
+            noted = []
+            for train in runs.values():
                 window = rig.window()
                 calls = rig.scaler_calls(window)
                 train(student, window)
-                events += calls.events
-                batches += len(window.loader)
-            return {"events": events, "batches": batches}
+                noted.append({"events": calls.events, "batches": len(window.loader)})
+            return {"runs": noted}
 
         def judge(observation: Observation) -> Verdict:
-            events, batches = observation.values["events"], observation.values["batches"]
-            return precision.scaler_in_order(events, batches)
+            for case, noted in zip(runs, observation.values["runs"], strict=True):
+                judged = precision.scaler_in_order(**noted)
+                if isinstance(judged, Failed):
+                    return replace(judged, measured=case + judged.measured)
+            return judged
 
         self.part.add_check("scaler_in_order", says, "report", judge, ["scaler_calls"])
 

@@ -119,12 +119,15 @@ class TrainingLoop:
             epoch.criterion.label_smoothing = 0.1
             epoch.model.eval()
             steepen(epoch)
-            first, start, steps = apart.first_losses(rig, epoch), epoch.weights(), list[int]()
+            first, start = apart.first_losses(rig, epoch), epoch.weights()
+            steps, called = list[int](), list[int]()
             epoch.optimizer.register_step_post_hook(lambda *_: steps.append(1))
+            epoch.criterion.register_forward_hook(lambda *_: called.append(1))
             metrics = self.call(student, epoch)
             return {
                 "first": first,
                 "steps": len(steps),
+                "called": len(called),
                 "finite": apart.has_finite_gradients(epoch),
                 "counted": metrics[counts] if counts else 0,
                 "start": start,
@@ -145,7 +148,7 @@ class TrainingLoop:
             reason = reason.format(**apart.counts(pair))
             return numerics.same_trajectory(pair, within, why=reason, try_=try_ or see)
 
-        forms = {**dict.fromkeys(("counted", "steps"), INTEGER), "finite": BOOLEAN}
+        forms = {**dict.fromkeys(("counted", "steps", "called"), INTEGER), "finite": BOOLEAN}
         forms["first"] = map_of(NUMBER)
         probe = self._probe(trained, pair=True, values=forms, arrays=TRAINED)
         of = "losses and weights"

@@ -32,16 +32,17 @@ def test_losses_that_are_not_those_of_right_steps_are_named(losses, name):
 
 
 @pytest.mark.parametrize(
-    ("steps", "losses", "name"),
+    ("steps", "losses", "called", "name"),
     [
-        (3, LOSSES, "short"),
-        (1, LOSSES, "counted"),
-        (1, LOSSES + 0.1, "short"),
+        (3, LOSSES, 3, "short"),
+        (3, LOSSES, 0, "uncalled"),
+        (1, LOSSES, 3, "counted"),
+        (1, LOSSES + 0.1, 3, "short"),
     ],
 )
-def test_weights_that_moved_little_were_clipped_or_stepped_too_seldom(steps, losses, name):
+def test_weights_that_moved_little_were_clipped_or_stepped_too_seldom(steps, losses, called, name):
     little = {**WEIGHTS, "weights": np.full(4, 0.3, "f4"), "losses": losses}
-    own = Observation("it", "ok", {"steps": steps, "finite": True}, little)
+    own = Observation("it", "ok", {"steps": steps, "finite": True, "called": called}, little)
     right = Observation("it", "ok", {}, {**WEIGHTS, "losses": LOSSES})
 
     assert apart.how_apart(Pair(own, right), WITHIN) == name

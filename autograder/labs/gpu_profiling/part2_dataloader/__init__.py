@@ -288,7 +288,7 @@ def counts_what_it_times(counted: Pair) -> Verdict:
         stream = judges.Stream(**{name: right[name] for name in CASE}, batch_size=BATCH, cold=COLD)
         asked = f"warm_up={right['warm_up']}, batches={right['batches']}"
         default = right["warm_up"] == DEFAULTS["warm_up"]  # no drawn one is as large
-        asked = f"the defaults {asked}" if default else asked
+        asked = f"with the defaults {asked}" if default else asked
         measured = f"a loader of {-(-right['samples'] // BATCH)} batches, {asked}"
         figure, why = parted(judges.figure_problem(case["reported"], stream))
         if default and why == UNUSUAL:
@@ -307,23 +307,12 @@ def times_the_copies(copies: Observation) -> Verdict:
     return loaders.each_copied(copies)
 
 
-def _streams(script: Mapping[str, Any]) -> list[judges.Stream]:
-    places = product(script["sizes"], script["workers"], judges.PINS)
-    once = {name: script[name] for name in ("samples", "start", "warm_up", "batches")}
-    return [
-        judges.Stream(
-            **once, batch_size=size, waits=[pace * wait for wait in script["waits"]], cold=COLD
-        )
-        for (size, _, _), pace in zip(places, script["pace"], strict=True)
-    ]
-
-
 def _measured(benchmark: Pair) -> str | tuple[str, ...]:
     rows, script = benchmark.student.values["rows"], benchmark.baseline.values
     if (begun := benchmark.student.values["begun"]) > len(rows):
         why = "your code measures a row more than once: the best of several is no fair figure"
         return why, "call measure_loader once a row", f"{begun} measurements for {len(rows)} rows"
-    problem = judges.paces_problem(rows, _streams(script), script["device"])
+    problem = judges.paces_problem(rows, judges.streams(script, COLD), script["device"])
     if problem and not benchmark.student.values["pinned"]:
         why = "make_loader was never called with pin_memory=True"
         return why, "pass all three options of the row to make_loader", parted(problem)[0]

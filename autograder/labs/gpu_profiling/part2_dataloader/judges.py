@@ -143,6 +143,16 @@ def whole_problem(rows: Sequence[Row]) -> str:
     return ""
 
 
+def streams(script: Mapping[str, Any], cold: float) -> list[Stream]:
+    """Return the batches of each configuration, as they were scripted."""
+    places = product(script["sizes"], script["workers"], PINS)
+    once = {name: script[name] for name in ("samples", "start", "warm_up", "batches")}
+    return [
+        Stream(**once, batch_size=size, waits=[pace * wait for wait in script["waits"]], cold=cold)
+        for (size, _, _), pace in zip(places, script["pace"], strict=True)
+    ]
+
+
 def paces_problem(rows: Sequence[Row], streams: Sequence[Stream], device: str) -> str:
     """Say how a row differs from what was scripted for its configuration; the rows are all there, in order."""
     others = [

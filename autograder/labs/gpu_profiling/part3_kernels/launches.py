@@ -99,7 +99,9 @@ def launched(student: Student, rig: Rig, net: Any, images: Any) -> Any:
     return None
 
 
+CONSTANT = "your code returns the same counts for every trace"
 LAUNCH_HINTS = {
+    CONSTANT: "count the events of the file",
     "operators are left out": "skip an operator only inside one of its own thread that has not ended",
     "the compiler wrote": "count each cpu_op whose name holds 'fused' and does not begin with aten::",
     "kernels": "if the trace has events of category kernel, count these alone",
@@ -107,7 +109,7 @@ LAUNCH_HINTS = {
     "launches nothing": "skip operators whose names are in given.NO_WORK",
     "no kernel of the": "test for 'fused' only names that do not begin with aten::",
     "inside another": "skip operators that lie inside another one of their thread",
-    "a range around": "count only events with 'fused' in their names",
+    "a range around": "besides aten:: operators, count only events with 'fused' in their names",
 }
 
 
@@ -115,14 +117,17 @@ LAUNCH_HINTS = {
 def counts_launches(counted: Pair) -> Verdict:
     """count_launches counts the launches in a trace, from a GPU, a CPU, or compiled code on a CPU."""
     expected = list(zip(KINDS, counted.baseline.values["expected"], strict=True))
+    first, *others = counted.student.values["reported"] or [{}]
+    constant = first and others and all(it == first for it in others)
 
     def problem(reported: judges.Counts, case: tuple[str, Mapping[str, int]]) -> tuple[str, str]:
         kind, counts = case
         measured, why = judges.miscounted(reported, counts)
+        why = why and CONSTANT if constant else why
         return f"a made trace ({kind.replace('_', ' a ')}): {measured}", why
 
     passed = ", ".join(f"{sum(counts.values())} launches ({kind})" for kind, counts in expected)
-    judged = each(counted.student.values["reported"], expected, problem, LAUNCH, passed)
+    judged = each([first, *others], expected, problem, LAUNCH, passed)
     return hinted(judged, LAUNCH_HINTS)
 
 

@@ -84,7 +84,7 @@ def command_problem(words: Sequence[str], wanted: Wanted) -> str:
     if problem := line.problem or _program_problem(line, wanted):
         return problem
     if other := line.other("--set", *SETS):
-        return f"{other}, or occupancy may be missing"
+        return other
     report = line.value("--export").removesuffix(".ncu-rep")
     if report != wanted.report:
         return f"the report goes to {report[:60] or 'nowhere'}, not to {wanted.report}"
@@ -150,7 +150,8 @@ def holds_kernels(report: Text, *, try_: str) -> Verdict:
     except SubmissionError as error:
         denied = "ERR_NVGPUCTRPERM" in str(error)
         instead = "ask for access to the counters, or write 'no ncu: ' and why into the file"
-        return Failed(f"{report.file} cannot be read", str(error), instead if denied else try_)
+        held = "holds an error of ncu, and no kernels" if denied else "cannot be read"
+        return Failed(f"{report.file} {held}", str(error), instead if denied else try_)
     throughputs = (trace.figure("sm_throughput"), trace.figure("memory_throughput"))
     if trace.tool != "ncu" or None in throughputs:
         measured = f"{report.file} is of {trace.tool}, without throughput of SMs and memory"

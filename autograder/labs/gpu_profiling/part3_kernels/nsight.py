@@ -12,7 +12,7 @@ from autograder.checks import outputs
 from autograder.checks.answer_lists import each
 from autograder.checks.hints import Causes, hinted
 from autograder.checks.numerics import close
-from autograder.checks.result_form import named
+from autograder.checks.result_form import NOTHING, named
 from autograder.checks.slips import SLIPPED, told
 from autograder.lab import (
     INTEGER,
@@ -221,4 +221,7 @@ def says_what_limits(reports: Pair) -> Verdict:
     why = "bound must be latency if both shares are below 60, else the higher; compute if equal"
     try_ = "compare both throughputs with 60, then with each other"
     without = [f"{name} " for name in ("rows", *FIGURES)]
+    cases = reports.student.values["cases"]
+    if all(it["dtype"] == NOTHING for it in cases if it["case"].startswith("bound ")):
+        why, try_ = "no row has a value under 'bound'", "write the word into row['bound']"
     return outputs.same(reports, EXACT, why=why, try_=try_, without=without)

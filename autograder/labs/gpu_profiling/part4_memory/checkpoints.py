@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.checks import memory, numerics, outputs
-from autograder.checks.hints import hinted
+from autograder.checks.hints import Causes, hinted
 from autograder.lab import (
     INTEGER,
     NUMBERS,
@@ -169,10 +169,17 @@ def gradients_match(network: Pair) -> Verdict:
             return Failed(f"no {case['case']}", *_unused(without))
     why = {
         "logits": "a different function: usually a layer is missing, too many or out of order",
-        "gradient": "the logits are right, but the backward pass is another",
+        "gradient": "the logits are right: usually code beside the layers changes numbers "
+        "for the backward pass",
     }
-    hints = {
-        "gradient of": "call checkpoint(block, x, use_reentrant=False) once for each block",
+    hints: Causes = {
+        "all numbers are 0; a different": (
+            "the logits are multiplied by 0, or are not what fc2 gives",
+            "return what fc2 gives, unchanged",
+        ),
+        "gradient of": (
+            "call checkpoint(block, x, use_reentrant=False) once for each block, and nothing around"
+        ),
         "logits": ORDER,
     }
     judged = hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints)

@@ -111,7 +111,7 @@ def _pace_problem(row: Row, partner: Row, script: Mapping[str, float], steps: in
     swapped = close(partner["throughput"], size / whole, PACE)
     took_other = "the rows of both precisions are swapped" if swapped else f"both ran as {another}"
     forward_only = "the backward pass is left out"
-    again = "your code used the model before, at another size or precision"
+    again = "your code trained this model already, at another size or precision"
     late = "the time includes a slow first step"
     slips = [
         *((size / took, forward_only) for took in (forward, forward + step, other, other + step)),

@@ -147,7 +147,7 @@ HINTS = {
     "the pace of": "use autocast if use_amp, and only then",
     "counts steps": "throughput is batch_size * steps / seconds",
     "slow first step": "take two complete steps before the clock starts",
-    "used the model": "call make_training for each measurement",
+    "this model already": "call make_training for each measurement",
     "saved_mb of": "put the number that given.saved_mb(model, images) returns into the row",
     "throughput of": "time the steps of each row, and divide batch_size * steps by their seconds",
 }

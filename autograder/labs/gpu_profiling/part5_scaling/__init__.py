@@ -207,7 +207,7 @@ def refused(student: Student, rig: Rig) -> Answer:
         except ValueError:
             taken[case] = "" if epochs or not runs else LATE
         except ArithmeticError as error:
-            taken[case] = type(error).__name__[:60]
+            taken[case] = f"{type(error).__name__[:60]} was raised"
     return {"taken": taken}
 
 

@@ -55,11 +55,14 @@ NO_SHARES = (
     "raise ValueError before the first run if batch_size % n is not 0 for an n in processes",
 )
 
+KEEPS = "your code keeps batch_size and samples, so the whole batch grows with the processes"
+STRONG = "strong: call run(n, samples, batch_size // n)"
 PLAN_HINTS = {
+    "in strong scaling your code": STRONG,
+    "weak scaling your code": "weak: call run(n, n * samples, batch_size)",
     "the whole batch grows": "strong: divide batch_size by n; weak: multiply samples by n",
     "of all processes as": "give run the batch of one process",
-    "weak scaling your code": "weak: call run(n, n * samples, batch_size)",
-    "samples of one process": "strong: call run(n, samples, batch_size // n)",
+    "samples of one process": STRONG,
     "must make this run": "call run for each number in processes, in both kinds",
 }
 ROW_HINTS = {
@@ -90,8 +93,11 @@ def plan_problem(runs: Sequence[Sequence[float]], script: Mapping[str, Any]) -> 
     for run in requested:
         if run not in planned_runs:
             reason = _plan_reason(run, script["samples"], script["batch_size"])
-            same = (f"{_named(it)} in {kind} scaling" for kind, it in plan if it[0] == run[0])
-            return f"{_named(run)}; right: {' and '.join(same) or 'no such run'}", reason
+            same = [it for it in plan if it[1][0] == run[0] and it[1] not in requested]
+            right = " and ".join(f"{_named(it)} in {kind} scaling" for kind, it in same)
+            if len({kind for kind, _ in same}) == 1 and reason == KEEPS:
+                reason = f"in {same[0][0]} scaling {KEEPS}"
+            return f"{_named(run)}; right: {right or 'no such run'}", reason
     left = Counter(requested)
     for kind, run in plan:
         if not left[run]:
@@ -111,12 +117,11 @@ def _plan_reason(run: Sequence[float], samples: int, batch: int) -> str:
     otherwise = "the run belongs to neither kind of scaling"
     if not 1 <= count <= batch:
         return otherwise
-    keeps = "your code keeps batch_size and samples, so the whole batch grows with the processes"
     square = "your code gives run the batch of all processes as that of each"
     stays = "in weak scaling your code changes the batch of each process"
     all_of_them = "your code gives run the samples of one process, not those of all"
     stories = {
-        (samples, batch): keeps,
+        (samples, batch): KEEPS,
         (samples, batch * count): square,
         (samples * count, batch * count): stays,
         (samples * count, batch // count): stays,
@@ -236,10 +241,14 @@ def time_cause(ranks: Pair, loading: float, within: float) -> tuple[str, str]:
     for seconds, why, try_ in stories:
         if len(own) == len(slowest) and np.allclose(own, seconds, rtol=within):
             return why, try_
-    return (
-        f"the processes agree, but not on the slowest{_combined(ranks, own, within)}",
-        "measure by time.perf_counter(), then dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
-    )
+    made = _combined(ranks, own, within)
+    try_ = "measure by time.perf_counter(), then dist.all_reduce(seconds, op=dist.ReduceOp.MAX)"
+    if CLOCK in made:
+        try_ = "take the difference of two time.perf_counter() as it is, and replace no clock"
+    return f"the processes agree, but not on the slowest: {made}".removesuffix(": "), try_
+
+
+CLOCK = ", so time.perf_counter() is not taken as it is"
 
 
 def _combined(ranks: Pair, own: Array, within: float) -> str:
@@ -247,17 +256,17 @@ def _combined(ranks: Pair, own: Array, within: float) -> str:
     slowest, each = ranks.baseline.arrays["seconds0"], np.array(ranks.baseline.values["own"])
     times = outputs.multiple(own, slowest, within)
     made = {
-        ": they return the mean of their times": each.mean(axis=0),
-        ": they return the sum of their times": each.sum(axis=0),
-        ": they return the time of the fastest": each.min(axis=0),
+        "they return the mean of their times": each.mean(axis=0),
+        "they return the sum of their times": each.sum(axis=0),
+        "they return the time of the fastest": each.min(axis=0),
     }
     fits = (
         words
         for words, right in made.items()
         if len(own) == len(right) and np.allclose(own, right, rtol=within)
     )
-    other = f": each time is {times:.3g} times its" if times else ""
-    return next(fits, other)
+    other = f"each time is {times or 0:.3g} times the slowest process's{CLOCK}"
+    return next(fits, other if times else "")
 
 
 def _differ(ranks: Pair, figure: str) -> bool:

@@ -55,8 +55,10 @@ def three_times_as_fast(final_results: Table, final_profile: Trace, device: Devi
         return Unavailable(f"{measured}: without a GPU")
     if speedup < GPU_TIMES:
         wait, whole = rows[-1]["data_wait"], rows[-1]["seconds"]
-        why = f"Final waits {wait:.3g} s for data, and {whole - wait:.3g} s are left for its steps"
-        try_ = "find the row that gains least over the row before it, and profile this version"
+        part, try_ = "its steps", "perflab trace final_profile.gz: make the longest part shorter"
+        if wait > whole - wait:
+            part, try_ = "the wait for data", "give the loader of Final more workers"
+        why = f"of Final's {whole:.3g} s, {max(wait, whole - wait):.3g} s are {part}"
         return Failed(f"{measured}, and {GPU_TIMES:g} times is right", why, try_)
     if not device.name.startswith(name):
         return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
@@ -71,8 +73,8 @@ def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
         return Unavailable("the profile was recorded without a GPU")
     parts = idle(final_profile)
     most = f"{parts[0][0].name}, {parts[0][1]:.1f} %" if parts else "not known"
-    why = f"the largest part of the rest is {most}" * (busy <= GPU_BUSY)
-    try_ = "perflab trace final_profile.gz shows where it comes from: make this part smaller"
+    why = f"the largest part of the rest in this profile is {most}" * (busy <= GPU_BUSY)
+    try_ = "perflab trace final_profile.gz shows what takes this part of the time: shorten it"
     right = f", and more than {GPU_BUSY:g} % is right" * (busy <= GPU_BUSY)
     measured = f"a kernel ran in {busy:.1f} % of the time of Final's steps{right}"
     return verdict(measured, why, try_)

@@ -11,7 +11,7 @@ from typing import Any
 from autograder.checks import configurations, numerics
 from autograder.checks.configurations import Script
 from autograder.checks.numerics import close, explained, shown
-from autograder.checks.table_form import parted
+from autograder.checks.table_form import parted, told_wrong
 from autograder.labs.gpu_profiling.part6_final.versions import START
 from autograder.model import Pair
 
@@ -174,6 +174,14 @@ def _pace_reason(reported: Mapping[str, Any], script: Script, epochs: int) -> st
         "epoch_time": seconds and seconds / epochs,
         "data_wait": reported["data_wait"] and reported["data_wait"] / epochs,
     }
+    stories = [
+        (2 * script.rate, "it is twice the samples by the seconds of all timed epochs"),
+        (epochs * script.rate, "it counts the samples of all epochs, and the seconds of one"),
+    ]
+    if cause := explained(rate, stories, configurations.PACE):
+        return told_wrong(
+            f"throughput is {shown(rate)} samples/s", cause, f"{shown(script.rate)} is right"
+        )
     why = configurations.pace_problem(figures, script)
     own = close(rate, (reported["samples"] or 0) / (seconds or 1), configurations.PACE)
     if not why or own or ":" in why:

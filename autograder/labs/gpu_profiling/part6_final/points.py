@@ -202,7 +202,7 @@ half.rounds_as_autocast(
 half.uses_the_scaler_in_order(
     "Point 3: for each batch once, in this order, with amp=False too "
     "(accumulate=1): scale, backward, step, update.",
-    also=[train],
+    also={"with amp=False, ": train},
 )
 
 

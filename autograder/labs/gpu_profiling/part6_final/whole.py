@@ -93,7 +93,9 @@ LOSSES, HALF_LOSSES = 1e-3, 0.02
 HINTS = {
     "after the figures": "print nothing after the JSON object",
     "loops over the loader": "for images, labels in spanned(loader), which is imported from given",
-    "of workers": "make one loader, and use it for the warm-up and for all epochs",
+    "of workers": (
+        "train one epoch with this loader before the first timed one, and make no other after it"
+    ),
     "given.record was": "call given.record after the timed epochs, with the number of an epoch's batches",
     "a different training": (
         "copy.deepcopy the state_dict() of model and optimizer before the warm-up, "

@@ -251,7 +251,11 @@ TIMES = {
     "never started again": ([3.0, 5.0], [3.0, 5.0], "from the start of the first epoch"),
     "a sum": ([5.0, 3.0], [5.0, 3.0], "not on the slowest: they return the sum of their times"),
     "the fastest": ([2.0, 1.0], [2.0, 1.0], "the time of the fastest"),
-    "half": ([1.5, 1.0], [1.5, 1.0], "each time is 0.5 times its"),
+    "half": (
+        [1.5, 1.0],
+        [1.5, 1.0],
+        "each time is 0.5 times the slowest process's, so time.perf_counter()",
+    ),
     "of one epoch": ([5.0], [5.0], "not on the slowest"),
 }
 
