@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -29,15 +28,8 @@ WHY_APART = {
     ),
     "still": ("no weight moved: step() of the optimizer was never called", STEP),
     "made up": (
-        (
-            "no weight moved: step() of the optimizer was never called; "
-            "and the first returned loss is not criterion(model(images), labels)"
-        ),
+        "no weight moved: step() was never called; and the first loss is not the criterion's",
         f"{STEP}, and losses.append(loss.detach())",
-    ),
-    "uncalled": (
-        "the criterion that was passed in was never called",
-        "loss = criterion(outputs, labels), with the argument criterion",
     ),
     "cleared": (
         (
@@ -71,8 +63,8 @@ WHY_APART = {
         "the first loss is near the model's in eval(): usually model.train() is missing",
         "model.train() before the loop",
     ),
-    "cross-entropy": (
-        "the first loss is F.cross_entropy's, and the criterion passed in was a different one",
+    "uncalled": (
+        "the criterion passed in was never called",
         "loss = criterion(outputs, labels), with the argument criterion",
     ),
     "autocast": (
@@ -111,14 +103,13 @@ def first_losses(rig: Rig, epoch: Window) -> dict[str, float]:
     images, labels = (it.to(rig.device) for it in next(iter(epoch.loader)))
     model = copy.deepcopy(epoch.model)
 
-    def loss(criterion: Any = epoch.criterion) -> float:
-        return float(criterion(model(images), labels))
+    def loss() -> float:
+        return float(epoch.criterion(model(images), labels))
 
     with rig.no_grad():
         model.eval()
         losses = {"eval": loss()}
         model.train()
-        losses["cross-entropy"] = loss(type(epoch.criterion)())
         return losses | {dtype: rig.autocast(dtype, loss) for dtype in HALVES}
 
 

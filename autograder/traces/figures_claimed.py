@@ -202,7 +202,7 @@ def _share_mistake(
         if 0 < value <= 1 and close(100 * value, figure.value, "%"):
             return FRACTION
         if close(100 - value, figure.value, "%"):
-            return f"it is near 100 % - {shown(figure.value, '%')}: usually the rest, and not the share"
+            return f"your number is near 100 % - {shown(figure.value, '%')}: usually the rest, and not the share"
     return _row_mistake(trace, value) if expected.shares else ""
 
 

@@ -123,7 +123,7 @@ MISTAKES = {
         "criterion(outputs, labels)",
         "torch.nn.functional.cross_entropy(outputs, labels)",
         {
-            "trains_right": "the criterion passed in was a different one",
+            "trains_right": "the criterion passed in was never called",
             "returns_the_metrics": "yours is F.cross_entropy's",
         },
     ),

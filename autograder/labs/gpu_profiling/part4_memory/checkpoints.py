@@ -169,17 +169,14 @@ def gradients_match(network: Pair) -> Verdict:
             return Failed(f"no {case['case']}", *_unused(without))
     why = {
         "logits": "a different function: usually a layer is missing, too many or out of order",
-        "gradient": "the logits are right: usually code beside the layers changes numbers "
-        "for the backward pass",
+        "gradient": "usually code beside the layers changes numbers for the backward pass",
     }
     hints: Causes = {
         "all numbers are 0; a different": (
-            "the logits are multiplied by 0, or are not what fc2 gives",
+            "the logits are not what fc2 gives",
             "return what fc2 gives, unchanged",
         ),
-        "gradient of": (
-            "call checkpoint(block, x, use_reentrant=False) once for each block, and nothing around"
-        ),
+        "gradient of": "only call checkpoint(block, x, use_reentrant=False) once for each block",
         "logits": ORDER,
     }
     judged = hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints)

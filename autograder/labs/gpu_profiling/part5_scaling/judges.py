@@ -95,7 +95,7 @@ def plan_problem(runs: Sequence[Sequence[float]], script: Mapping[str, Any]) -> 
             reason = _plan_reason(run, script["samples"], script["batch_size"])
             same = [it for it in plan if it[1][0] == run[0] and it[1] not in requested]
             right = " and ".join(f"{_named(it)} in {kind} scaling" for kind, it in same)
-            if len({kind for kind, _ in same}) == 1 and reason == KEEPS:
+            if len(same) == 1 and reason == KEEPS:
                 reason = f"in {same[0][0]} scaling {KEEPS}"
             return f"{_named(run)}; right: {right or 'no such run'}", reason
     left = Counter(requested)
@@ -244,7 +244,7 @@ def time_cause(ranks: Pair, loading: float, within: float) -> tuple[str, str]:
     made = _combined(ranks, own, within)
     try_ = "measure by time.perf_counter(), then dist.all_reduce(seconds, op=dist.ReduceOp.MAX)"
     if CLOCK in made:
-        try_ = "take the difference of two time.perf_counter() as it is, and replace no clock"
+        try_ = "take the difference of two time.perf_counter() as it is; replace no clock"
     return f"the processes agree, but not on the slowest: {made}".removesuffix(": "), try_
 
 
@@ -265,8 +265,8 @@ def _combined(ranks: Pair, own: Array, within: float) -> str:
         for words, right in made.items()
         if len(own) == len(right) and np.allclose(own, right, rtol=within)
     )
-    other = f"each time is {times or 0:.3g} times the slowest process's{CLOCK}"
-    return next(fits, other if times else "")
+    other = f"each time is {times:.3g} times the slowest process's{CLOCK}" if times else ""
+    return next(fits, other)
 
 
 def _differ(ranks: Pair, figure: str) -> bool:

@@ -55,10 +55,10 @@ def three_times_as_fast(final_results: Table, final_profile: Trace, device: Devi
         return Unavailable(f"{measured}: without a GPU")
     if speedup < GPU_TIMES:
         wait, whole = rows[-1]["data_wait"], rows[-1]["seconds"]
-        part, try_ = "its steps", "perflab trace final_profile.gz: make the longest part shorter"
+        part, try_ = "steps", "perflab trace final_profile.gz: make the longest part shorter"
         if wait > whole - wait:
-            part, try_ = "the wait for data", "give the loader of Final more workers"
-        why = f"of Final's {whole:.3g} s, {max(wait, whole - wait):.3g} s are {part}"
+            part, try_ = "waits for data", "give the loader of Final more workers"
+        why = f"{max(wait, whole - wait):.3g} s of the {whole:.3g} s of Final are {part}"
         return Failed(f"{measured}, and {GPU_TIMES:g} times is right", why, try_)
     if not device.name.startswith(name):
         return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")

@@ -174,14 +174,9 @@ def _pace_reason(reported: Mapping[str, Any], script: Script, epochs: int) -> st
         "epoch_time": seconds and seconds / epochs,
         "data_wait": reported["data_wait"] and reported["data_wait"] / epochs,
     }
-    stories = [
-        (2 * script.rate, "it is twice the samples by the seconds of all timed epochs"),
-        (epochs * script.rate, "it counts the samples of all epochs, and the seconds of one"),
-    ]
-    if cause := explained(rate, stories, configurations.PACE):
-        return told_wrong(
-            f"throughput is {shown(rate)} samples/s", cause, f"{shown(script.rate)} is right"
-        )
+    if close(rate, 2 * script.rate, configurations.PACE):
+        right = f"{shown(script.rate)} samples/s is right"
+        return told_wrong(f"throughput is {shown(rate)}", "it is twice samples / seconds", right)
     why = configurations.pace_problem(figures, script)
     own = close(rate, (reported["samples"] or 0) / (seconds or 1), configurations.PACE)
     if not why or own or ":" in why:

@@ -94,7 +94,7 @@ HINTS = {
     "after the figures": "print nothing after the JSON object",
     "loops over the loader": "for images, labels in spanned(loader), which is imported from given",
     "of workers": (
-        "train one epoch with this loader before the first timed one, and make no other after it"
+        "make the loader, train one epoch with this loader, and only then start the timed epochs"
     ),
     "given.record was": "call given.record after the timed epochs, with the number of an epoch's batches",
     "a different training": (
