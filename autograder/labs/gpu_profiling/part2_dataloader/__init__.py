@@ -274,7 +274,7 @@ COUNTED_HINTS = {
     "counts batches": "add up len(labels)",
     "the warm-up is timed": "start the clock after the warm-up",
     "there is no warm-up": "take warm_up batches before the clock starts",
-    "your defaults": "keep warm_up=8, batches=24 in the first line of measure_loader",
+    "other defaults": "keep warm_up=8, batches=24 in the first line of measure_loader",
     "in milliseconds": "return the difference of two time.perf_counter(), in seconds",
 }
 
@@ -292,7 +292,7 @@ def counts_what_it_times(counted: Pair) -> Verdict:
         measured = f"a loader of {-(-right['samples'] // BATCH)} batches, {asked}"
         figure, why = parted(judges.figure_problem(case["reported"], stream))
         if default and why == UNUSUAL:
-            why = "usually your defaults are others"
+            why = "usually your code has other defaults"
         return f"{measured}: {figure}", why or figure
 
     try_ = "one iter(loader), and islice twice"

@@ -181,8 +181,7 @@ def gradients_match(network: Pair) -> Verdict:
     }
     judged = hinted(outputs.same(network, SAME, why=why, try_=BLOCKS), hints)
     if isinstance(judged, Failed) and "times the right ones" in judged.measured:
-        twice = "usually a block runs twice in one pass, or its result is used twice"
-        return replace(judged, why=f"{judged.why}: {twice}")
+        return replace(judged, why="usually a block's result is used twice in one pass")
     return judged
 
 
