@@ -177,7 +177,10 @@ PACED = {
         "13.33 is right throughput must be samples / seconds of all timed epochs",
     ),
     "a profiled epoch": (whole(seconds=86.0), "a timed epoch is profiled"),
-    "twice as fast": (whole(throughput=80 / 3), "and 13.33 is right"),
+    "twice as fast": (
+        whole(throughput=80 / 3),
+        "13.33 samples/s is right it is twice samples / seconds",
+    ),
     "no wait": (whole(data_wait=0.0), "and 1 is right"),
     "a short warm-up": (whole(warm_up_s=2.0), "only once took 20 s warm_up_s must be"),
     "no warm-up": (whole(warm_up_s=None), "only once took 20 s warm_up_s must be"),
