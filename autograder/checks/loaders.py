@@ -6,7 +6,6 @@ delivers in the data set's own order.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -67,7 +66,7 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
         problem = differing(delivered, expected)
         if problem:
             came, whole = delivered.samples(), expected.samples()
-            why = _mixed_up(came, whole)
+            why = "some samples come twice" if came - whole else "the batches have other sizes"
             if list(delivered.sizes) == list(expected.sizes[:-1]):
                 why = "the last batch, which is shorter, is left out"
                 try_ = "drop_last=False, as it is by default"
@@ -80,15 +79,12 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
             elif not set(came) - set(whole) and (missing := len(whole - came)):
                 problem = f"{missing} of {whole.total()} samples never came, and others came twice"
                 why = "usually the sampler draws with replacement"
+            elif other := sum(count for sample, count in came.items() if sample not in whole):
+                if came.total() == whole.total():
+                    problem = f"{other} of {whole.total()} samples are not in the data set"
+                why = "a sample came with other numbers or another label than the data set has"
             return Failed(f"in the {name} epoch: {problem}", why, try_)
     return Passed(f"{expected.samples().total()} samples in each of two epochs")
-
-
-def _mixed_up(came: Counter[bytes], whole: Counter[bytes]) -> str:
-    """Say what is wrong with the samples of an epoch, none of which is only left out."""
-    if other := sum(count for sample, count in came.items() if sample not in whole):
-        return f"{many(other, 'sample')} came with other numbers or another label than the data set has"
-    return "some samples come twice" if came - whole else "the batches have other sizes"
 
 
 def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:

@@ -96,9 +96,7 @@ def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
         if got.shape == want.shape
         else np.inf
     )
-    measured = (
-        f"off by {apart:.2g} times what is allowed ({within.atol:g} + {within.rtol:g} of a number)"
-    )
+    measured = f"off by {apart:.2g} times the tolerance ({within.atol:g} + {within.rtol:g} * |right number|)"
     evidence = shares(numbers=apart)
     return Passed(measured, evidence) if apart <= 1 else Failed(measured, why, try_, evidence)
 
@@ -160,7 +158,7 @@ def unchanged(names: Sequence[str], *, try_: str) -> Passed | Failed:
     why = "your code changes an argument, which belongs to the caller"
     if all(name.endswith(ASKED) for name in names):
         why = "requires_grad_() changes the caller's tensor"
-        try_ = "x.detach().requires_grad_() is a tensor of your own, or do without"
+        try_ = "leave out the line with requires_grad_()"
     return Failed(f"changed: {', '.join(names[:6])}", why, try_)
 
 
@@ -230,7 +228,7 @@ def _at_places(
     if apart > COARSE:
         return measured
     largest = "the largest number" + " in this row" * (len(shape) > 1)
-    return f"{measured}: they may differ by {allowed:.1e} of {largest}, and differ by {apart:.1e}"
+    return f"{measured}: off by {apart:.1e} of {largest}; allowed {allowed:.1e}"
 
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:

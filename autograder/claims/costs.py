@@ -23,7 +23,7 @@ SAYS = {
     "moved": ("moves", "{:.2f} MB", MB),
     "touched": ("touches", "{:.2f} MB", MB),
     "made": ("allocates", "{:.2f} MB", MB),
-    "held": ("keeps for the backward pass", "{:.2f} MB", MB),
+    "held": ("keeps for the backward pass", "{:.2f} MB more after the call, results left out", MB),
 }
 """Measure -> what a function does, and its number in the unit."""
 COST = dict.fromkeys(SAYS, INTEGER)
@@ -204,7 +204,7 @@ class Costs(Claimed):
             return {}
 
         def judge(run: Pair, nothing: Pair) -> Verdict:
-            others = "large inputs give different results"
+            others = "at this size your code returns other results than the slow version"
             same = outputs.same(run, NEAR, why=others, try_=AT_THIS_SIZE)
             if isinstance(same, Failed):
                 return same
@@ -266,11 +266,12 @@ class Costs(Claimed):
             plain = pair.baseline.values
             if not mine["operations"]:
                 return Failed("no operation was seen", *UNSEEN)
-            here = unit.format(mine[measure] / scale)
-            there = unit.format(plain[measure] / scale)
-            measured = (
-                f"{here} where the slow version has {there}; allowed {at_most:.0%} of {there}"
+            limit, there = (
+                unit.split()[0].format(int(share * plain[measure]) / scale)
+                for share in (at_most, 1)
             )
+            measured = f"{unit.format(mine[measure] / scale)}; allowed: {limit}, "
+            measured += f"{at_most:.0%} of the slow version's {there}"
             if mine[measure] <= at_most * plain[measure]:
                 return Passed(measured)
             return Failed(measured, words["why"], words["try_"])

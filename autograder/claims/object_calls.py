@@ -74,7 +74,7 @@ class Calls(Claimed):
         """Claim the answers of the baseline's object, or of an *oracle*'s, to each call of a script.
 
         The script's sizes are drawn as those of `inputs`; *cases* fix some. With *overwrites* the tensors of a call are
-        written over after it, and every tensor that was returned has to be the same at the end.
+        written over after it, and every tensor that was returned has to be the same after all calls.
         """
         parameters = list(inspect.signature(script).parameters.values())[1:]
         sizes = {each.name: each.default for each in parameters}
@@ -137,7 +137,7 @@ class _Run:
                 break
             yield
         for name, answer in returned.items() if self._overwrites else ():
-            self._seen.add(f"{name}, at the end", answer)
+            self._seen.add(f"{name}, looked at after all calls", answer)
 
     def _answer(self, case: Case, made: Any, call: Call) -> Any:
         """Call once; an error that is asked for is an answer in words."""

@@ -197,7 +197,9 @@ def _norm_problem(norm: float, other: float, right: float, step: int) -> str:
     if np.isclose(norm, right, rtol=ROUNDED):
         return ""
     if step:
-        return f"right up to step {step}: usually gradients are not set to zero before each step"
+        return (
+            f"step {step} is the last right one: usually gradients are not set to zero in each step"
+        )
     return "the first loss is right, but the gradients are different from its gradients"
 
 

@@ -27,10 +27,16 @@ EAGER = (
     "torch.compile, with this backend, for a function that computes the loss and calls backward()",
 )
 NOT_ALL = "a part of the backward pass is not in a compiled graph"
-OUTSIDE = f"{NOT_ALL}: usually backward() is called outside of what is compiled"
-OFF = f"{NOT_ALL}: compiled autograd was off when torch.compile was called"
+ELSEWHERE = "usually backward() is called outside of what is compiled"
+OUTSIDE = f"{NOT_ALL}: {ELSEWHERE}"
+NONE = f"no part of the backward pass is in a compiled graph: {ELSEWHERE}"
+OFF = (
+    f"{NOT_ALL}: compiled autograd was off when torch.compile was called, and backward() must be "
+    "inside of the compiled function"
+)
 ADDED = (
-    "usually gradients of earlier steps are added to those of this one: zero_grad() must come first"
+    "usually gradients from before a step are added to its own: zero_grad() must come first, "
+    "also in the first step"
 )
 OWN = "a step must return the loss of its own batch, before it changes a weight"
 FAR = 1.5  # times as far as they should: weights that move by gradients of earlier steps as well
@@ -118,13 +124,14 @@ class CompiledStep:
 
         def judge(stepped: Pair) -> Verdict:
             last, plain = (it.values["steps"][-1:] for it in (stepped.student, stepped.baseline))
-            nodes, runs = _sum(last, "nodes"), _sum(last, "runs")
+            nodes, runs, whole = _sum(last, "nodes"), _sum(last, "runs"), _sum(plain, "nodes")
             number = len(stepped.student.values["steps"])
             measured = (
                 f"{nodes} autograd nodes ran one by one in step {number}, where the slow version "
-                f"runs {_sum(plain, 'nodes')}; {runs} compiled graphs ran"
+                f"runs {whole}; {runs} compiled graphs ran"
             )
             outside = OFF if stepped.student.values["was_off"] else OUTSIDE
+            outside = NONE if nodes >= whole else outside
             why, hint = (outside if nodes else "", self._tried(try_)) if runs else EAGER
             changed = [
                 f"torch._dynamo.config.{setting} {words}"
@@ -133,7 +140,7 @@ class CompiledStep:
             ]
             if changed and not why:
                 return Failed(changed[0], STAYS, PATCH)
-            return verdict("; ".join([measured, *changed]), why, hint)
+            return verdict(measured, why, hint)
 
         return self.part.add_check(name, says, "report", judge, ["stepped"], needs)
 

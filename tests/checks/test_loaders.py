@@ -64,7 +64,7 @@ MIXED_UP = {
     "one more": (pair([*MIXED, 3], OTHER), "some samples come twice"),
     "another": (
         pair([*MIXED[:-1], 99], OTHER),
-        "1 sample came with other numbers or another label",
+        "a sample came with other numbers or another label",
     ),
 }
 

@@ -185,10 +185,13 @@ def clip_by_norm(x, limit):
         "def clip_by_norm(x, limit):\n    return x * (limit / x.norm().clamp(min=1e-30)).clamp(max=1.0)\n",
         {"same_gradients": 'gradient of x": furthest off'},
     ),
-    ("KeyCache", "cat"): (CAT, {"moves_at_most": "for length=256", "moves_less": "allowed 25%"}),
+    ("KeyCache", "cat"): (
+        CAT,
+        {"moves_at_most": "for length=256", "moves_less": "25% of the slow"},
+    ),
     ("KeyCache", "constant growth"): (
         ROOM.replace("max(end, 2 * self.room.shape[1])", "end + 4"),
-        {"moves_at_most": "for length=256", "moves_less": "allowed 25%"},
+        {"moves_at_most": "for length=256", "moves_less": "25% of the slow"},
     ),
     ("KeyCache", "one too far"): (
         ROOM.replace("self.length = end", "self.length = end + 1"),

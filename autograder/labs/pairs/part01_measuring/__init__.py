@@ -51,7 +51,8 @@ def nothing() -> None:
 # --- benchmark --------------------------------------------------------------------------------------------------------
 
 
-OWN, BARE, COLD = "with warmup and iterations given", "where no numbers are given", "with warmup=0"
+BARE = "without iterations and warmup given"
+OWN, COLD = "with warmup and iterations given", "with warmup=0"
 CALLS = {BARE: {}, COLD: {"iterations": 3, "warmup": 0}}
 """What else benchmark is called with, to count the calls of fn."""
 
@@ -102,10 +103,11 @@ def times_each_call(cold_and_warm_calls: Pair) -> Verdict:
     row, times = reported["row"], script["times"]
     for kind, right in script["calls"].items():
         if (calls := reported["calls"].get(kind)) != right:
-            measured = f"fn was called {calls} times {kind}, and {right} times is right"
+            measured = f"fn was called {calls} times {kind}; {right} times is right"
             why = "fn must be called `warmup` times, then `iterations` times, and no more"
             loops = "for _ in range(warmup): fn(), then the timed loop, and no other call of fn"
-            return Failed(measured, why, SIGNATURE if kind == BARE else loops)
+            default = "usually the defaults are not iterations=100 and warmup=10", SIGNATURE
+            return Failed(measured, *(default if kind == BARE else (why, loops)))
     right = {"name": script["name"], "iterations": len(times)}
     for field, own in (("name", reported["name"]), ("iterations", row["iterations"])):
         if own != right[field]:
@@ -261,7 +263,7 @@ alone.refuses(
 # --- speedup ----------------------------------------------------------------------------------------------------------
 
 
-S = "s = sqrt(sum of (std_time / mean_time) ** 2 / iterations over both results)"
+S = "s = sqrt(sum of (r.std_time / r.mean_time) ** 2 / r.iterations over both results r)"
 
 
 def on_results(written: Any, inputs: Mapping[str, Any]) -> Any:
@@ -338,17 +340,11 @@ two.same(
             "baseline.mean_time / candidate.mean_time",
         ),
         "entry 2": (
-            (
-                "low (second value) must follow from s, to which each "
-                "result adds with its own iterations"
-            ),
+            "low (second value) is wrong: usually s is, in which each result has its own iterations",
             S,
         ),
         "entry": (
-            (
-                "high (third value) must follow from s, to which each "
-                "result adds with its own iterations"
-            ),
+            "high (third value) is wrong: usually s is, in which each result has its own iterations",
             S,
         ),
         "": (

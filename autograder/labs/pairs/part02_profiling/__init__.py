@@ -163,9 +163,12 @@ def modelled(student: Student, rig: Rig) -> Any:
 
 
 SORT = "sort by the self_us that the rows hold, the largest first"
+REVERSE = "sort with reverse=True, and then take the first rows"
 FORM_HINTS = {
-    " rows,": "keep the names with aten:: first, then take as many rows as the handout says",
+    " 10 are right": "keep the names that begin with aten::, and then take the first 10 rows",
+    " 20 are right": "keep the names that begin with aten::, and then take the first 20 rows",
     judges.NO_OPERATOR: 'keep the names that begin with "aten::"',
+    judges.RISES: REVERSE,
 }
 ROW_HINTS: Causes = {
     f"self_us {judges.GOES_UP}": SORT,
@@ -238,7 +241,8 @@ def leaves_no_hooks(left_behind: Observation) -> Verdict:
             if left := model.get(kind):
                 late = model["case"] and kind == "hooks"
                 cause = f"{why} when an exception comes" if late else why
-                return Failed(measured.format(left) + model["case"], cause, try_)
+                case = model["case"] * (kind != "mode")
+                return Failed(measured.format(left) + case, cause, try_)
     return Passed("none, with and without an exception")
 
 

@@ -26,7 +26,7 @@ SHAPES = "each shape has a row of its own"
 OF_ONE_CALL = "self_us is the mean of one call, and not the sum of all calls"
 IN_MS = "self_us is in milliseconds, and must be in microseconds"
 WHOLE = "self_us includes the operators that it calls"
-OTHER_TIME = "usually the file is of another recording than the row"
+OTHER_TIME = "usually the row is not made from the recording that is in the file"
 NO_FILE = "the trace is missing, or it has another name"
 HALVES = {
     "forward": "model(input_ids, labels=input_ids)",
@@ -51,6 +51,7 @@ RANGES = {
 }
 """What to try where ranges are not those of a step, by words of what is wrong."""
 GOES_UP, IS_MISSING = "goes up from", "is missing"
+RISES = "the rows are sorted with the smallest first"
 
 
 def time_rows_problem(
@@ -123,8 +124,7 @@ def _rows_problem(
     """Look at the form of rows, then at each of them, then at their order, by the *sizes* of all operators."""
     expected = min(count, len(right))
     if len(rows) != expected:
-        fewer = "the rows are too few: operators are left out"
-        why = fewer if len(rows) < expected else "the rows are not cut at this number"
+        why = f"your code returns too {'few' if len(rows) < expected else 'many'} rows"
         return f"{many(len(rows), 'row')}, and {expected} are right", why
     for at, row in enumerate(rows, 1):
         if set(row) != {"operator", *columns}:
@@ -145,6 +145,11 @@ def _rows_problem(
 
 def _order_problem(rows: Sequence[Row], column: str, sizes: Mapping[str, float]) -> Problem:
     values = [row[column] for row in rows]
+    if len(values) > 1 and values == sorted(values) != values[::-1]:
+        return (
+            f"{column} is {values[0]:,.1f} in the first row, and {values[-1]:,.1f} in the last",
+            RISES,
+        )
     for above, below in pairwise(values):
         if below > above:
             why = f"rows must be sorted by {column}, the largest first"
@@ -177,7 +182,7 @@ def peak_problem(peak: float | None, ways: Sequence[Mapping[str, Any]]) -> Probl
         if any(peak == way[slip] for way in ways):
             return measured, why
     if any(peak == sum(max(0, size) for size in way["operators"].values()) for way in ways):
-        return measured, SLIPS["sum"]
+        return measured, "peak_bytes is the sum of self_bytes over the operators"
     why = "peak_bytes must be the largest running sum of all [memory] events, forward and backward"
     if any(isclose(peak * unit, peaks[0], rel_tol=1e-3) for unit in (1e3, 2**10, 1e6, 2**20)):
         why = "peak_bytes is in kilobytes or megabytes"
@@ -217,8 +222,9 @@ def _plan_problem(own: Mapping[str, Any]) -> Problem:
     if not own["has_memory"]:
         return "no [memory] event in the file", "profile_memory is not set"
     if own["prepared"] and 1 not in own["prepared"]:
-        measured = f"the profiler did nothing for {many(own['prepared'][0], 'step')}"
-        return f"{measured}, and 1 is right", "the schedule must have wait=1, warmup=1"
+        warm = max(0, 2 - own["prepared"][0])
+        measured = f"the profiler warms up for {many(warm, 'step')} before it records; 1 is right"
+        return measured, "the schedule must have wait=1, warmup=1"
     return ()
 
 
@@ -248,9 +254,12 @@ def ranges_problem(own: Mapping[str, Any], expected: Mapping[str, Any]) -> Probl
             return measured, ONE_STEP if name in names else why
     for name, right in expected["modules"].items():
         if names.count(name) != right:
-            measured = f"{names.count(name)} ranges '{name}' for {many(right, 'call')} of it"
+            measured = f"{names.count(name)} ranges '{name}' for {many(right, 'call')} of '{name}'"
             last = name.rpartition(".")[2]
             why = "each call of a submodule must be a range with its whole name, which hooks open and close"
+            if not expected["modules"].keys() & names:
+                measured = f"no submodule has a range: '{name}', for example, must have one"
+                why = "hooks must open a range for each call: with_modules=True does not"
             if last != name and last in names:
                 why = f"the whole name is missing: there are ranges '{last}'"
             return measured, why
@@ -293,7 +302,7 @@ LEFT = {
     ),
     "mode": (
         "the model came in another mode, and is in {} mode",
-        "your code changes the mode and does not put it back",
+        "your code changes the mode, and does not always put it back",
         "call neither model.eval() nor model.train()",
     ),
     "open": (

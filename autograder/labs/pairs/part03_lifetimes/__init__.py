@@ -152,7 +152,9 @@ def evaluated(student: Student, rig: Rig) -> Any:
     return {**answers.values(), "left": left, "graphs": graphs, "alive": alive}
 
 
-ONE = "take one batch after the other, put none into a list, and keep only its results"
+ONE = (
+    "for inputs, labels in batches: no list(batches), and keep no inputs or labels after their step"
+)
 NO_GRAPH = "with torch.no_grad(): around the loop"
 
 
@@ -277,7 +279,7 @@ def train_is_right(trained: Pair) -> Verdict:
         return Failed(measured, why, "call the model once for each batch, and keep that loss")
     if (alive := trained.student.values["alive"]) > ALIVE:
         measured = f"{alive} of {STEPS} batches were in memory at once; {ALIVE} may be"
-        why = "something keeps batches after their step: usually a list"
+        why = "your code keeps inputs or labels of other steps: usually in a list"
         return Failed(measured, why, ONE)
     if trained.student.values["keeps_graph"]:
         measured = "the losses that are returned have a graph"

@@ -63,7 +63,7 @@ EVALUATED: Causes = {
     ),
 }
 IN_TRAIN_MODE = (
-    "a model that comes in eval mode is right: here dropout and BatchNorm computed in train mode",
+    "the model came in train mode, and dropout and BatchNorm still computed in train mode",
     "model.eval() before the first batch",
 )
 EVALUATED_FORM: Causes = {
@@ -86,9 +86,15 @@ LEFT = {
         "your code trains the model",
         "call no backward() and no optimizer: compute outputs and losses alone",
     ),
-    "parameters are frozen now": ("requires_grad of parameters was not put back", NO_GRAD),
+    "parameters are frozen now": (
+        "requires_grad of parameters was not put back",
+        "no requires_grad_(False): `with torch.no_grad():` around the loop is enough",
+    ),
     "parameters have gradients now": ("your code calls backward()", NO_GRAD),
-    "autograd is off for the whole program": ("your code does not turn it on again", NO_GRAD),
+    "autograd is off for the whole program": (
+        "your code turns autograd off, and not on again",
+        NO_GRAD,
+    ),
     "a result is an inference tensor": (
         "inference_mode() made it, so no training can use it",
         "torch.no_grad() in its place, or clone() outside of it",

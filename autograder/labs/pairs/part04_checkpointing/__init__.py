@@ -147,7 +147,10 @@ def cheap_passes(student: Student, rig: Rig) -> Any:
 
 
 WHY: Causes = {
-    TOLD: ("requires_grad_() changes the caller's tensor", "use_reentrant=False does without it"),
+    TOLD: (
+        "requires_grad_() changes the caller's tensor",
+        "leave out requires_grad_(), and give checkpoint use_reentrant=False",
+    ),
     FROZEN: (
         (
             "a layer has no gradient, so it never trains: use_reentrant=True "
@@ -329,10 +332,8 @@ def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
         measured = f"every={every}: {mine / MB:.1f} of {whole / MB:.1f} MB are kept, "
         measured += f"and about {others * whole / MB:.1f} are right"
         if mine > (others + 0.1) * whole:
-            why = (
-                f"{ceil(BLOCKS / every)} of {BLOCKS} whole blocks must be computed again, and keep "
-            )
-            why += "nothing but their inputs: more is kept"
+            chosen = ", ".join(map(str, range(0, BLOCKS, every)))
+            why = f"too little is computed again: blocks {chosen} must be, each as a whole"
             try_ = "checkpoint the whole forward of each block in list(model.blocks)[::every]"
             return Failed(measured, why, try_)
         if mine < (others - 0.05) * whole:

@@ -8,13 +8,13 @@ STORAGE = "a dict of storage.data_ptr() -> storage.nbytes(), of each tensor.unty
 NOT_KEPT = "leave out the storages of model.parameters(), of model.buffers() and of inputs"
 SLIPS = {
     "tensors": (
-        "each tensor was counted: several share one storage, as the output of ReLU does, kept once",
+        "each tensor was counted, but several tensors share one storage: a storage counts once",
         STORAGE,
     ),
     "parameters": ("parameters, buffers and inputs were counted: they are there anyway", NOT_KEPT),
     "inputs": ("the inputs were counted: they are there anyway", NOT_KEPT),
     "weights": (
-        "tensors that are no outputs were left out: autocast keeps 16-bit weights, batch norm its means",
+        "tensors of a parameter's shape were left out, as batch norm's means and 16-bit weights are",
         "count each tensor that the hook gets, unless its storage was there before",
     ),
     "autocast": (
@@ -55,11 +55,8 @@ KEPT: Causes = {
         "return tensor.detach() from the hook, so that no other storage gets its address",
     ),
     "": (
-        (
-            "each storage that is kept must count once and whole, also one whose address an "
-            "earlier one had"
-        ),
-        "return tensor.detach() from the hook, so that no other storage gets its address",
+        "usually a tensor was freed, and a later tensor at the same address did not count",
+        "return tensor.detach() from the hook, which keeps the storage alive",
     ),
 }
 SCALE = "divide each operand by a scale of its own: tensor.abs().amax() / 448"
@@ -96,7 +93,10 @@ RESULT_HINTS: Causes = {
     "dtype of the result": "it has the dtype of x: convert it at the end by .to(x.dtype)",
     **dict.fromkeys(
         (f"e+0{digit}; at most" for digit in range(1, 10)),
-        ("the product is not multiplied by both scales", "hand both scales to torch._scaled_mm"),
+        (
+            "a scale is missing: the product must be multiplied by both",
+            "hand both scales to torch._scaled_mm",
+        ),
     ),
 }
 """By words of what was measured: errors of 10 and more are those of numbers that are too large."""
@@ -127,7 +127,7 @@ GRADIENT_HINTS: Causes = {
 }
 PRODUCT: Causes = {
     "layout": (
-        "usually x or weight came transposed, and its FP8 copy keeps that layout, which a GPU refuses",
+        "a GPU takes row-major x_fp8 and column-major weight_fp8.t() alone",
         "pass x_fp8.contiguous() and weight_fp8.contiguous().t()",
     ),
     "dtype": (

@@ -117,7 +117,7 @@ twice.same_gradients(
         ),
         "once_differentiable": "leave out @once_differentiable",
     },
-    try_="take gate and up from ctx.saved_tensors without detach(), and compute all else of them",
+    try_="in backward, use ctx.saved_tensors without detach(), and no tensor that forward computed",
 )
 swiglu.keeps_less(
     0.05,

@@ -91,8 +91,8 @@ masks.same(
     why={
         "pairs": ("i must see j when i - window < j <= i", "(i >= j) & (i - j < window)"),
         "": (
-            "a block of 128 x 128 must be empty when none of its pairs counts, and no other block",
-            "let create_block_mask find the empty blocks, without BLOCK_SIZE",
+            "the mask lists other blocks than those of 128 x 128 in which a pair counts",
+            "return what create_block_mask returns, with no BLOCK_SIZE and no list of your own",
         ),
     },
     hints={
@@ -269,6 +269,7 @@ def draw_band(
 # Scores by hand in bfloat16 were off by 2.6e-2.
 CLOSE = {"float32": 5e-4, "bfloat16": 8e-2}
 CUT = "rows start to stop - 1 see the keys max(0, start - window + 1) to stop - 1, for any window"
+BANDS = f"64 to 256 rows at a time; {CUT}"
 WIDE = "a window of 300"
 DETACHED = (
     "the result is right, but no gradient comes to this input: usually it is detached",
@@ -322,7 +323,7 @@ banded.needs_less_memory(
     says="At 8192 positions and a window of 128, banded_attention needs at most 5 % of the slow version's memory, "
     "measured from outside.",
     why="more is in memory than one band needs: usually n x n numbers, as scores or as a mask",
-    try_=CUT,
+    try_=BANDS,
 )
 banded.operations_do_not_grow(
     {**LONG, "length": 512},
@@ -353,7 +354,7 @@ banded.faster(
     name="banded_is_faster",
     says="At 2048 positions and a window of 128, banded_attention is at least {bar} as fast as the slow version.",
     why="bound by launches if rows are taken one by one, else by memory: scores outside of the band are computed",
-    try_=f"64 to 256 rows at a time; {CUT}",
+    try_=BANDS,
 )
 windowed.faster(
     {

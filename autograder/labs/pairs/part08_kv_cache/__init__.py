@@ -58,7 +58,7 @@ AFTER_KEEP = (
         "appends were right until keep, and the first one after it is not: "
         "keep left other sequences than rows names"
     ),
-    "buffer[rows] keeps order and repetitions; a mask does not",
+    "index the buffer by rows as they are: a mask, a sort or a set loses order or repetitions",
 )
 cache.calls(
     script,
@@ -79,8 +79,8 @@ cache.calls(
             "add keys.shape[2] in each append",
         ),
         "": (
-            "append must return keys and values of all positions so far, by sequence, in order",
-            "in self: buffer[:, :, start:start + n] = keys; return buffer[:, :, :start + n]",
+            "append must return what this cache was given so far, of all sequences and positions",
+            "make self.keys in __init__; self.keys[:, :, start:start + n] = keys; return self.keys[:, :, :start + n]",
         ),
     },
     hints={
@@ -107,7 +107,7 @@ cache.calls(
     says="The caller may write over its tensors after an append, and earlier results keep their values.",
     needs=["follows_the_script"],
     why={
-        "at the end": (
+        "after all calls": (
             "a later call wrote over what was returned earlier",
             "write behind what was returned, and let keep make new tensors",
         ),

@@ -70,8 +70,8 @@ advance.same(
             "clone before the loop over range(steps)",
         ),
         'float64": furthest off': (
-            "your code loses digits of float64",
-            "keep dt a number of Python, and all tensors in the dtype of the particles",
+            "something is converted to float32 on the way",
+            "no .float(): keep all tensors in the dtype of particles, and dt a number of Python",
         ),
         **dict.fromkeys((", 6]: your", ", 7]: your"), UNMOVED),
         ", 6) instead of": (
@@ -86,7 +86,7 @@ advance.touches_less(
     {"rows": 1000, "steps": 64},
     name="touches_few_sectors",
     says="advance touches at most 18 % of the memory that the slow version touches, in pieces of 32 bytes.",
-    why="usually the layout is not changed once, before the loop",
+    why="the layout must be changed exactly once, before the loop",
     try_=CONTIGUOUS,
 )
 advance.faster(

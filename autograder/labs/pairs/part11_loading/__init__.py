@@ -125,7 +125,7 @@ ROW_HINTS: Causes = {
 
 @part.check(basis="outputs")
 def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
-    """Rows has a length, and Rows[i] is row i, transformed, and its label."""
+    """len(Rows) counts rows; Rows[i] is row i, transformed, and its label; a batch has these of each index."""
     why = {
         "length": "the length must be the number of rows",
         "changed": "your code keeps what an earlier transform returned",

@@ -62,7 +62,7 @@ HINTS: Causes = {
     ),
     "raised KeyError": IN_USE,
     "a limit, call 10: allocate(4, ": (
-        "a request for half as much took the block that this request needs",
+        "an earlier request, for half as many bytes, took the free block that this one needs",
         "hand out a free block of the request's own class, not any that is large enough",
     ),
     "raised MemoryError": (
@@ -187,7 +187,7 @@ def asks_rarely(rounds: Observation) -> Verdict:
     if rounds.values["asked"] >= ROUNDS * KINDS:
         why = "no free block was used again"
         return Failed(measured, why, "let free keep the block, and allocate look for it first")
-    why = "usually a free block is used again only for exactly the same size"
+    why = "few free blocks were used again: usually each size is a class of its own"
     return Failed(measured, why, "round sizes up, so that sizes nearly alike share a class")
 
 
@@ -274,11 +274,11 @@ pool.calls(
             "fix refuses_misuse first if it fails; else forget the addresses that go back",
         ),
         EXACT: (
-            "the limit is just what the blocks for these sizes take, and that is allowed",
+            "this pool's limit is just what the blocks of the three sizes take, and all three fit",
             "refuse only if held + the rounded size > limit",
         ),
         REST: (
-            "the pool must compare the rounded size with the limit, not the request",
+            "the request is all that the limit leaves, and its block, which is rounded up, is more",
             "compare held + block, not held + size, with the limit",
         ),
         "allocate(5": (
@@ -291,7 +291,7 @@ pool.calls(
         ),
         "trim": "trim must give back each free block and no block in use, and return their bytes",
         "held": (
-            "held must be the bytes of all blocks, in use and free; a refused request adds nothing",
+            "held must be the bytes of all blocks, in use and free: a request that was refused adds nothing",
             "add a block only after its raw allocation",
         ),
         "a limit": (

@@ -48,7 +48,7 @@ class Watched:
         self._new.clear()
         address = self._given[block] = self._pool.allocate(size)
         if size <= 0:
-            return repr(address)[:40]
+            return RIGHT if repr(address) == "0" else f"it returned {address!r}"[:40]
         if type(address) is not int:
             return f"it returned {address!r}"[:40]
         shared = [it for it, own in self._used.items() if own[0] == address]
@@ -68,14 +68,17 @@ class Watched:
         if self.arena.held > self._limit:
             return f"{self.arena.held} bytes held, above the limit of {self._limit}"
         early = self._went_back > before and most <= self._limit
-        return "free blocks went back without need" if early else ""
+        limit = f"the limit of {self._limit} bytes"
+        return f"free blocks went back, though {limit} has room for the new block" * early
 
     def allocate_the_rest(self, block: int) -> str:
         """Ask for all the bytes that the limit leaves; whoever rounds up has to refuse."""
+        size = self._limit - self.arena.held
         try:
-            return self.allocate(block, self._limit - self.arena.held)
+            answer = self.allocate(block, size)
         except MemoryError:
             return RIGHT
+        return RIGHT if answer == RIGHT else f"after allocate({size}), {answer}"
 
     def allocate_with_exact_limit(self, *sizes: int) -> str:
         """Make a pool whose limit is just what blocks of these sizes take, and ask for them."""
@@ -85,7 +88,7 @@ class Watched:
             try:
                 answers = [pool.allocate(block, size) for block, size in enumerate(sizes)]
             except MemoryError:
-                return "MemoryError"
+                return f"an allocate of these sizes raised MemoryError with limit={limit}"
             limit = pool.arena.held
         return ", ".join(dict.fromkeys(answers))
 

@@ -58,8 +58,8 @@ def ranks(student: Student, rig: Rig) -> Answer:
     **TRAINING,
     takes=TRAINS,
     hints={
-        "raised": "shard got dtype=torch.bfloat16 here: give each fully_shard this policy, with no "
-        f"output_dtype: {POLICY.removeprefix('mp_policy=')}"
+        "raised": "shard got dtype=torch.bfloat16 here: remove output_dtype, and give each "
+        f"fully_shard the same policy, {POLICY.removeprefix('mp_policy=')}"
     },
 )
 def halved(student: Student, rig: Rig) -> Answer:
@@ -103,7 +103,8 @@ shards.same(
 def norm_is_of_all(ranks: Pair) -> Verdict:
     """The norms are those of the gradients of all processes, before they are clipped."""
     own, right = (side.arrays["norms0"] for side in (ranks.student, ranks.baseline))
-    why, try_ = "usually it is the norm of one process's shards", "return norm.full_tensor()"
+    why = "usually it is the norm of one process's shards"
+    try_ = "full_tensor() of the norm that clip_grad_norm_ returns, in each step"
     if len(own) == len(right) and np.isclose(own, right, rtol=EXACT).any():
         why = "it is the norm of gradients after they were clipped"
         try_ = "keep what clip_grad_norm_ returns: the norm before clipping"
@@ -116,8 +117,7 @@ shards.holds_share(
     0.55,
     "Each process holds at most 55 % of the parameters, the gradients and the optimizer's state; "
     "parameters are sharded over the mesh that shard gets.",
-    "fully_shard the blocks and the model with mesh=mesh, and make "
-    "the optimizer of the sharded parameters",
+    "fully_shard the blocks and the model with mesh=mesh, before the optimizer is made",
     ["trains_as_one"],
 )
 shards.gathers_by_block(
@@ -169,12 +169,15 @@ def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
         if apart < low:
             return Failed(measured, "that is float32: dtype is not used", POLICY)
         if moved < LEAST:
-            measured = f"{measured}, and the update is apart by {moved:.1e}"
+            measured = f"rank {rank}: the update is {moved:.1e} from that of float32; "
+            measured += f"at least {LEAST:g} is right"
             why = "the model computes in float32, and only the losses are rounded"
             try_ = f"leave the losses as they are, and let the model compute in dtype: {POLICY}"
             return Failed(measured, why, try_)
         if not (apart <= OWN and moved <= HALF):
-            measured = f"{measured}, and the update is off by {moved:.1e} (allowed {HALF:g})"
+            if apart <= OWN:
+                measured = f"rank {rank}: the update is {moved:.1e} from that of float32; "
+                measured += f"at most {HALF:g} is right"
             why = "that is more than bfloat16 rounds: something else than rounding differs"
             return Failed(measured, why, "compare one step with dtype and without, rank by rank")
     logits = (side.arrays["logits"] for side in (in_float16.student, in_float16.baseline))
@@ -233,14 +236,18 @@ def _weights_problem(ranks: Any, expected: Any) -> tuple[str, str]:
         measured = f"afterwards {gathered} parameters of the model are whole in rank 0"
         return measured, "your code gathers the model itself, and no copy of its weights"
     why = "your code returns the weights in each rank" if second["names"] else ""
-    return f"rank 1 has {len(second['names'])} weights, and 0 are right", why
+    return f"rank 1 returned {len(second['names'])} weights; it must return {{}}", why
 
 
+WHOLE = (
+    "get_model_state_dict(model, options=...) in each rank, "
+    "with StateDictOptions(full_state_dict=True, cpu_offload=True)"
+)
 SAVING = {
     "in each rank": (
         "gather in all processes, and only then return {} where dist.get_rank() is not 0"
     ),
-    "gathers the model itself": "leave the model sharded: gather copies, by get_model_state_dict",
+    "gathers the model itself": f"leave the model sharded: {WHOLE}",
     "not those of now": "gather the weights anew in each call",
 }
 """What to try, by words of what is wrong."""
@@ -255,8 +262,7 @@ def saves_whole_weights(saved: Pair) -> Verdict:
     if not why and not apart <= 1e-6:
         measured = "rank 0 has other values than the model"
         why = "the weights are not those of now: they were gathered earlier, or changed"
-    try_ = "get_model_state_dict with full_state_dict=True and cpu_offload=True"
-    judged = verdict(measured if why else f"{len(expected['names'])} whole weights", why, try_)
+    judged = verdict(measured if why else f"{len(expected['names'])} whole weights", why, WHOLE)
     return hinted(judged, SAVING)
 
 

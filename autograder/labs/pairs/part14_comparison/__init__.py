@@ -88,7 +88,9 @@ STEPS = (
     "ten calls to warm up, synchronize, then each timed call alone; live_peak in a separate call; "
     f"{SEE}"
 )
-INTERVAL = "for time: low and high as in the handout, where s^2 is a sum of squares / `iterations`"
+INTERVAL = (
+    "add (std / mean)^2 / `iterations` of both sides, and then take the root: s of the handout"
+)
 
 
 def _measured(scripted_pairs: Pair) -> str | tuple[str, ...]:
@@ -199,8 +201,8 @@ tables.same(
         ),
         (
             (
-                "the tolerance must be a share of the number before, "
-                "and yours is one of the number after"
+                "your code takes the tolerance as a share of the number after, "
+                "and not of the number before"
             ),
             "after > before * (1 + tolerance)",
         ): partial(judges.regressed, worse=judges.grew_by_share_of_after),
@@ -234,10 +236,7 @@ tables.same(
             "compare by > and not by >=",
         ),
         "": (
-            (
-                "a pair is worse if its optimized_ms (for memory optimized_mb) "
-                "grows to more than 1 + tolerance times"
-            ),
+            "tolerance is not given here: usually its default is not 0.05",
             (
                 "after > before * (1 + tolerance), for the column of the "
                 "goal; tolerance is 0.05 by default"
@@ -267,7 +266,7 @@ def covers_the_pairs(pairs: Table, parts: Sequence[str]) -> Verdict:
         return Passed(measured)
     measured = f"{measured}: no row for {', '.join(missing)}; {judges.MISSING} rows may be missing"
     if others := [str(name)[:40] for name in rows if name not in judges.GOALS]:
-        why = f"rows have names of no pair, such as {others[0]}"
+        why = f"some rows have a name that no pair has, such as {others[0]}"
         return Failed(measured, why, "put the names of `pairs` into the column pair as they are")
     why = "usually load_pairs left these pairs out, and printed why"
     return Failed(measured, why, "run part14_comparison.py again, and read what load_pairs prints")

@@ -73,8 +73,8 @@ TRIES = {
     "one clock around": "read the clock before and after each call, and keep each time",
     "a MB is": "divide the bytes by 1e6",
     "and it is for": "hand on the goal of the pair as it comes",
-    "1 lies in the interval": "better only if low > 1, worse only if high < 1; the interval takes `iterations`",
-    "from 1.05 on": "for memory, compare memory_ratio with 1.05 and 1 / 1.05",
+    "1 lies in the interval": "better only if low > 1, worse only if high < 1, with `iterations` in low and high",
+    "better from 1.05 on": "for memory, compare memory_ratio, not the speedup, with 1.05 and 1 / 1.05",
 }
 """What to try, by words of what is wrong."""
 
@@ -86,7 +86,8 @@ def figures_problem(
     if row["goal"] != goal:
         return f"goal of {row['pair']} is {row['goal']}, and it is for {goal}"
     problems = (_side_problem(row, *each) for each in zip(SIDES, seconds, sizes, strict=True))
-    return next(filter(None, problems), "")
+    problem = next(filter(None, problems), "")
+    return problem.replace(f" of {row['pair']} is", f" of the pair '{row['pair']}' is")
 
 
 def measured_verdict_problem(
@@ -101,7 +102,7 @@ def measured_verdict_problem(
     right = f"'{expected}' is right: "
     if goal == "memory":
         ratio = f"memory_ratio is {sizes[0] / sizes[1]:.4g}"
-        return f"{right}{ratio}; from {LEAST} on it is better, up to 1 / {LEAST} worse"
+        return f"{right}the goal is memory, and {ratio}: better from {LEAST} on, worse up to 1 / {LEAST}"
     _, low, high = ratio_of_means(*means)
     return f"{right}{LIES[expected]}: {low:.4g} to {high:.4g} for {means[0][2]} calls of each"
 
@@ -119,7 +120,7 @@ def names(parts: Collection[str]) -> list[str]:
 def shown_row(row: Row) -> str:
     """Write a row in words."""
     sides = (f"{side} {row[f'{side}_ms']:.4g} ms, {row[f'{side}_mb']:.4g} MB" for side in SIDES)
-    return f"{row['pair']}: {'; '.join(sides)}; the verdict is '{row['verdict']}'"
+    return f"pair '{row['pair']}': {'; '.join(sides)}; the verdict is '{row['verdict']}'"
 
 
 def _side_problem(row: Row, side: str, seconds: Sequence[float], size: int) -> str:
