@@ -143,7 +143,7 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
 
 def _later(ratio: float) -> str:
     """Say why later losses are off where the weights move *ratio* times as far as they should."""
-    far = f"{LATER}: the update of the weights is {ratio:.2g} times as large as it must be"
+    far = f"{LATER}: the update is {ratio:.2g} times the right one"
     if ratio > PILED:
         return f"{far}, usually because gradients pile up"
     if ratio > 1.5:

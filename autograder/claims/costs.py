@@ -32,7 +32,7 @@ UNSEEN = (
     "compute with torch, before your function returns, in the thread that calls it",
 )
 NEAR = 1e-3  # of a row's largest number: of sums over 262,144 numbers in float32, right ones were off by 2.4e-4
-AT_THIS_SIZE = "compare what both versions return at a large size, before you look at memory"
+AT_THIS_SIZE = "compare what both versions return at this size"
 
 
 class Grown(Words):

@@ -74,7 +74,7 @@ class Calls(Claimed):
         """Claim the answers of the baseline's object, or of an *oracle*'s, to each call of a script.
 
         The script's sizes are drawn as those of `inputs`; *cases* fix some. With *overwrites* the tensors of a call are
-        written over after it, and every tensor that was returned has to be the same after all calls.
+        written over after it, and every tensor that was returned has to be the same at the end.
         """
         parameters = list(inspect.signature(script).parameters.values())[1:]
         sizes = {each.name: each.default for each in parameters}

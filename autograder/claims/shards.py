@@ -35,8 +35,10 @@ CLIP = "moves the weights wrongly: usually gradients are not clipped"
 ROUNDED = 1e-5  # relative: a loss or a norm that is right; a step that is not clipped may move a loss by 1e-4
 GATHER, SCATTER = "all_gather", "reduce_scatter"
 GATHERS = {
-    "by themselves": "fully_shard(block, mesh=mesh, ...) for each block, then fully_shard(model, ...)",
-    "by itself": "fully_shard(block, mesh=mesh, ...) for each block, then fully_shard(model, ...)",
+    **dict.fromkeys(
+        ("by themselves", "by itself"),
+        "fully_shard(block, mesh=mesh, ...) for each block, then fully_shard(model, ...)",
+    ),
     "for the backward pass": "reshard_after_forward=reshard in fully_shard of each block",
     "outside of the blocks": "leave reshard_after_forward out in fully_shard of the model",
     "and not in bfloat16": "mp_policy=policy in each fully_shard",
@@ -197,9 +199,7 @@ def _norm_problem(norm: float, other: float, right: float, step: int) -> str:
     if np.isclose(norm, right, rtol=ROUNDED):
         return ""
     if step:
-        return (
-            f"step {step} is the last right one: usually gradients are not set to zero in each step"
-        )
+        return f"step {step + 1} is the first wrong one: usually gradients are not set to zero before each step"
     return "the first loss is right, but the gradients are different from its gradients"
 
 

@@ -1,6 +1,6 @@
 """Claims about a training step that compiles itself, with its backward pass.
 
-step = CompiledStep(part, made, 4, SEE)     made(student, rig, compiler) -> a model, and what takes a step and returns
+step = CompiledStep(part, made, 4)     made(student, rig, compiler) -> a model, and what takes a step and returns
 step.trains_alike(...)                      its loss; each claim is a check of the part, and reads the probe `stepped`
 """
 
@@ -56,10 +56,10 @@ class CompiledStep:
     """A function that makes a training step, and what is claimed of the steps."""
 
     def __init__(
-        self, part: Part, made: Made, steps: int, see: str, takes: Collection[str] | None = None
+        self, part: Part, made: Made, steps: int, takes: Collection[str] | None = None
     ) -> None:
         """Say how: *made* is called once, and its step so many times."""
-        self.part, self.see = part, see
+        self.part = part
 
         @part.probe(
             pair=True,
@@ -103,7 +103,7 @@ class CompiledStep:
         """Claim the baseline's weights after all steps, and its loss in each; losses keep no graph."""
 
         def judge(stepped: Pair) -> Verdict:
-            moved = numerics.same_update(stepped, within, why=why, try_=self._tried(try_))
+            moved = numerics.same_update(stepped, within, why=why, try_=try_)
             if isinstance(moved, Failed):
                 far = numerics.update(stepped, "weights").ratio > FAR
                 return replace(moved, why=ADDED) if far else moved
@@ -132,7 +132,7 @@ class CompiledStep:
             )
             outside = OFF if stepped.student.values["was_off"] else OUTSIDE
             outside = NONE if nodes >= whole else outside
-            why, hint = (outside if nodes else "", self._tried(try_)) if runs else EAGER
+            why, hint = (outside if nodes else "", try_) if runs else EAGER
             changed = [
                 f"torch._dynamo.config.{setting} {words}"
                 for noted, words in CHANGED.items()
@@ -152,12 +152,9 @@ class CompiledStep:
         def judge(stepped: Pair) -> Verdict:
             built = [step["built"] for step in stepped.student.values["steps"]]
             measured = f"graphs built in each step: {', '.join(map(str, built))}"
-            return verdict(measured, why if any(built[after:]) else "", self._tried(try_))
+            return verdict(measured, why if any(built[after:]) else "", try_)
 
         return self.part.add_check(name, says, "report", judge, ["stepped"], needs)
-
-    def _tried(self, try_: str) -> str:
-        return try_ or self.see
 
 
 def _kind(loss: Any) -> str:

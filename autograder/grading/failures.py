@@ -163,8 +163,8 @@ EXCEPTIONS: Mapping[str, str] = {
         "call fully_shard on the model itself after its blocks, so that all parameters are DTensors"
     ),
     "unscale_() is being called after step()": (
-        "for each batch: scale, backward, unscale_, clip, scaler.step(optimizer), and "
-        "scaler.update(), without which the unscale_() of the next batch raises this"
+        "for each batch: scale, backward, unscale_, clip, scaler.step(optimizer), scaler.update(); "
+        "without update() the next unscale_() raises this"
     ),
     "cuda_time_total'": (
         "torch renamed it: self_device_time_total of a GPU; on a CPU take self_cpu_time_total"

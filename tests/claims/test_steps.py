@@ -17,7 +17,7 @@ EAGER = [(21, 0)] * 3
 
 def claimed():
     part = Part("part1_steps")
-    step = CompiledStep(part, lambda student, rig, compiler: None, 3, "see")
+    step = CompiledStep(part, lambda student, rig, compiler: None, 3)
     step.trains_alike("trains", 1e-3, "It trains.", "another loop", "try")
     step.runs_no_nodes("captured", "It is captured.", "try")
     step.builds_nothing_later("settles", "It settles.", "a list grows", "try", after=2)

@@ -339,12 +339,8 @@ two.same(
             "the ratio (first value) must be the baseline's mean over the candidate's",
             "baseline.mean_time / candidate.mean_time",
         ),
-        "entry 2": (
-            "low (second value) is wrong: usually s is, in which each result has its own iterations",
-            S,
-        ),
         "entry": (
-            "high (third value) is wrong: usually s is, in which each result has its own iterations",
+            "low and high (second and third value) follow from s: each result has its own iterations",
             S,
         ),
         "": (

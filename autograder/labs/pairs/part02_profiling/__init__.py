@@ -95,8 +95,10 @@ PLAN = "schedule(wait=1, warmup=1, active=active, repeat=1)"
 TRACE_HINTS = {
     "record_shapes is": "profile(..., record_shapes=True)",
     "profile_memory is": "profile(..., profile_memory=True)",
-    "no file is": "export the trace as step_trace.json, into the folder that is given",
-    "the trace has another": "export the trace as step_trace.json, into the folder that is given",
+    **dict.fromkeys(
+        ("no file is", "the trace has another"),
+        "export the trace as step_trace.json, into the folder that is given",
+    ),
     "more files": "write other files elsewhere",
     "began again": "repeat=1 in schedule(...)",
     "usually prof.step()": LOOP,
@@ -163,14 +165,16 @@ def modelled(student: Student, rig: Rig) -> Any:
 
 
 SORT = "sort by the self_us that the rows hold, the largest first"
-REVERSE = "sort with reverse=True, and then take the first rows"
 FORM_HINTS = {
-    " 10 are right": "keep the names that begin with aten::, and then take the first 10 rows",
-    " 20 are right": "keep the names that begin with aten::, and then take the first 20 rows",
+    **{
+        f" {it} are": f"keep names with aten::, and then take the first {it} rows"
+        for it in (10, 20)
+    },
     judges.NO_OPERATOR: 'keep the names that begin with "aten::"',
-    judges.RISES: REVERSE,
 }
+REVERSE = "sort with reverse=True, and then take the first rows"
 ROW_HINTS: Causes = {
+    judges.RISES: REVERSE,
     f"self_us {judges.GOES_UP}": SORT,
     f" {judges.IS_MISSING}, with": SORT,
     "profile_steps: 0 rows": ("usually the schedule began again, with no step recorded yet", PLAN),
@@ -190,7 +194,7 @@ RECORDED: Mapping[str, Causes] = {
     },
     "profile_model": {
         judges.MORE: "record model.zero_grad(), the forward and the backward pass, and nothing else",
-        judges.MANY: "run the two steps that warm up before the profiler starts",
+        judges.MANY: judges.RANGES[judges.ONE_STEP],
         judges.FEW: (
             "usually the recorded step is not a whole one",
             "record forward and backward pass of the third step",
@@ -212,8 +216,8 @@ def names_the_top_operators(stepped: Pair, modelled: Pair, device: Device) -> Ve
         if problem:
             measured, why = problem
             try_ = "self_cpu_time_total and count of key_averages(), names with aten:: only"
-            hints = {**ROW_HINTS, **RECORDED[function]}
-            return hinted(Failed(f"{function}: {measured}", why, try_), hints)
+            failed = Failed(f"{function}: {measured}", why, try_)
+            return hinted(failed, ROW_HINTS | RECORDED[function])
     return Passed("30 rows")
 
 
@@ -253,6 +257,7 @@ PEAK_HINTS = {
     "a variable keeps": "model(inputs).float().square().mean().backward(), as one expression",
     "kilobytes": "return bytes: leave out the division",
     "of all [memory]": "record model(inputs).float().square().mean().backward() as a whole",
+    judges.RISES: REVERSE,
     **dict.fromkeys(
         ("self_bytes includes", "the operator itself"),
         "take self_cpu_memory_usage, and not cpu_memory_usage, into self_bytes",

@@ -26,7 +26,7 @@ SHAPES = "each shape has a row of its own"
 OF_ONE_CALL = "self_us is the mean of one call, and not the sum of all calls"
 IN_MS = "self_us is in milliseconds, and must be in microseconds"
 WHOLE = "self_us includes the operators that it calls"
-OTHER_TIME = "usually the row is not made from the recording that is in the file"
+OTHER_TIME = "usually the row does not come from the recording in the file"
 NO_FILE = "the trace is missing, or it has another name"
 HALVES = {
     "forward": "model(input_ids, labels=input_ids)",
@@ -145,14 +145,10 @@ def _rows_problem(
 
 def _order_problem(rows: Sequence[Row], column: str, sizes: Mapping[str, float]) -> Problem:
     values = [row[column] for row in rows]
-    if len(values) > 1 and values == sorted(values) != values[::-1]:
-        return (
-            f"{column} is {values[0]:,.1f} in the first row, and {values[-1]:,.1f} in the last",
-            RISES,
-        )
     for above, below in pairwise(values):
         if below > above:
             why = f"rows must be sorted by {column}, the largest first"
+            why = RISES if values == sorted(values) else why
             return f"{column} {GOES_UP} {above:,.1f} to {below:,.1f}", why
     named = {row["operator"] for row in rows}
     others = {name: size for name, size in sizes.items() if name not in named}
@@ -258,8 +254,8 @@ def ranges_problem(own: Mapping[str, Any], expected: Mapping[str, Any]) -> Probl
             last = name.rpartition(".")[2]
             why = "each call of a submodule must be a range with its whole name, which hooks open and close"
             if not expected["modules"].keys() & names:
-                measured = f"no submodule has a range: '{name}', for example, must have one"
-                why = "hooks must open a range for each call: with_modules=True does not"
+                measured = f"no submodule has a range, not even '{name}'"
+                why = "hooks must open the ranges: with_modules=True does not"
             if last != name and last in names:
                 why = f"the whole name is missing: there are ranges '{last}'"
             return measured, why
@@ -281,11 +277,8 @@ def _work_problem(own: Mapping[str, Any], computing: Container[str]) -> Problem:
     if idle := [
         it["name"] for it in own["ranges"] if it["name"] in computing and not it["computes"]
     ]:
-        measured = f"no operator runs in a range '{idle[0]}'"
-        return (
-            measured,
-            f"the range '{idle[0]}' is not around its work",
-        )
+        name = f"a range '{idle[0]}'"
+        return f"no operator runs in {name}", f"{name} is not around its work"
     return ()
 
 

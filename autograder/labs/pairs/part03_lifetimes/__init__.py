@@ -152,9 +152,7 @@ def evaluated(student: Student, rig: Rig) -> Any:
     return {**answers.values(), "left": left, "graphs": graphs, "alive": alive}
 
 
-ONE = (
-    "for inputs, labels in batches: no list(batches), and keep no inputs or labels after their step"
-)
+ONE = "keep no inputs or labels after their step: no list(batches), and no list of your own"
 NO_GRAPH = "with torch.no_grad(): around the loop"
 
 

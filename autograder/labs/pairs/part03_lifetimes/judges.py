@@ -17,10 +17,12 @@ NAMES = ("1, the mean", "2, the maximum")
 NEAR = 1e-5  # of a row's largest number
 NEGATIVE, CANCEL, NAN = "all negative", "large numbers that cancel", "NaN in one column"
 EMPTY = "the first chunk has no rows"
+HIGHEST = "start with the first chunk's maximum or -inf, then torch.maximum"
+SUMS = "transform(chunk), add up sums and rows, and divide once at the end"
 SUMMARIZED: Causes = {
     f"{NEGATIVE}, result 2": (
         "the maximum must not start with 0: all numbers of transform(chunk) are negative here",
-        "start the maximum with the first chunk's, or with -infinity",
+        HIGHEST,
     ),
     CANCEL: (
         "your code sums in the chunks' dtype, which loses small numbers beside large ones",
@@ -31,11 +33,11 @@ SUMMARIZED: Causes = {
     "float": "results must be in the chunks' dtype, and sums in float64",
     "mean": (
         "the mean must be the sum of all transformed rows over their number",
-        "transform(chunk), add up sums and rows, and divide at the end",
+        SUMS,
     ),
     "the maximum": (
         "the maximum must be over all rows of all transformed chunks",
-        "start with the first chunk's maximum or -inf, then torch.maximum",
+        HIGHEST,
     ),
     "": (
         "mean and maximum must be over all rows of all transformed chunks",
@@ -88,13 +90,10 @@ LEFT = {
     ),
     "parameters are frozen now": (
         "requires_grad of parameters was not put back",
-        "no requires_grad_(False): `with torch.no_grad():` around the loop is enough",
+        "torch.no_grad() alone, without requires_grad_(False)",
     ),
     "parameters have gradients now": ("your code calls backward()", NO_GRAD),
-    "autograd is off for the whole program": (
-        "your code turns autograd off, and not on again",
-        NO_GRAD,
-    ),
+    "autograd is off for the whole program": ("your code leaves autograd off", NO_GRAD),
     "a result is an inference tensor": (
         "inference_mode() made it, so no training can use it",
         "torch.no_grad() in its place, or clone() outside of it",
@@ -210,15 +209,15 @@ def turned_as_one(chunks: Any, sizes: Any, repeats: int) -> Any:
 SUMMARY_SLIPS: Mapping[str | tuple[str, str], Callable[..., Any]] = {
     (
         "the means of chunks were averaged, but a chunk with more rows counts more",
-        "add up sums and rows over all chunks, and divide once at the end",
+        SUMS,
     ): mean_of_means,
     (
         "chunks were put together before transform, which takes one chunk at a time",
-        "transform(chunk), add up sums and rows, and divide at the end",
+        SUMS,
     ): turned_as_one,
     (
         "the maximum starts at 0",
-        "start with the first chunk's maximum or -inf, then torch.maximum",
+        HIGHEST,
     ): highest_from_zero,
 }
 """Why of a mistake, and what to try -> what it returns."""

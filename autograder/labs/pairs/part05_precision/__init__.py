@@ -106,10 +106,7 @@ def _apart(run: Pair, *, clipped: bool) -> tuple[str, str]:
     if clipped and ratio < 0.1:
         return "the update is almost 0: gradients were clipped while they were still scaled", CLIP
     if clipped and ratio > 1.5:
-        return (
-            f"the update is {ratio:.1f} times as large as it must be: gradients were not clipped",
-            CLIP,
-        )
+        return f"the update is {ratio:.1f} times the right one: gradients were not clipped", CLIP
     why = precision.why_apart(run, FOLLOWS)
     return why, hint_for(why, slips.APART) or "compare your loop step by step"
 

@@ -6,6 +6,11 @@ from autograder.checks.hints import Causes
 
 STORAGE = "a dict of storage.data_ptr() -> storage.nbytes(), of each tensor.untyped_storage()"
 NOT_KEPT = "leave out the storages of model.parameters(), of model.buffers() and of inputs"
+ENABLED = "torch.autocast(inputs.device.type, dtype, enabled=dtype is not None)"
+OF_WEIGHT, OF_X = (
+    f"return it from backward of an autograd.Function that gets {it} as it came"
+    for it in ("weight", "x")
+)
 SLIPS = {
     "tensors": (
         "each tensor was counted, but several tensors share one storage: a storage counts once",
@@ -19,11 +24,11 @@ SLIPS = {
     ),
     "autocast": (
         "the model runs under autocast also where dtype is None",
-        "torch.autocast(inputs.device.type, dtype, enabled=dtype is not None)",
+        ENABLED,
     ),
     "plain": (
         "the model does not run under autocast where dtype is given",
-        "torch.autocast(inputs.device.type, dtype, enabled=dtype is not None)",
+        ENABLED,
     ),
     "float": (
         "the float32 copy of the output is missing",
@@ -49,10 +54,6 @@ KEPT: Causes = {
     "halves": (
         "two views of one storage are kept: it must count once, with its own address and size",
         STORAGE,
-    ),
-    "autocast": (
-        "16-bit copies of inputs and weights must count, also one whose address an earlier one had",
-        "return tensor.detach() from the hook, so that no other storage gets its address",
     ),
     "": (
         "usually a tensor was freed, and a later tensor at the same address did not count",
@@ -93,10 +94,7 @@ RESULT_HINTS: Causes = {
     "dtype of the result": "it has the dtype of x: convert it at the end by .to(x.dtype)",
     **dict.fromkeys(
         (f"e+0{digit}; at most" for digit in range(1, 10)),
-        (
-            "a scale is missing: the product must be multiplied by both",
-            "hand both scales to torch._scaled_mm",
-        ),
+        ("a scale is missing in the product", "hand both scales to torch._scaled_mm"),
     ),
 }
 """By words of what was measured: errors of 10 and more are those of numbers that are too large."""
@@ -104,11 +102,11 @@ GRADIENTS: Causes = {
     **CASES_OF_FP8,
     "gradient of weight": (
         "the gradient of weight must be gradient.t() @ x, by the FP8 tensor of x times its scale",
-        "return it from backward of an autograd.Function that gets weight as it came",
+        OF_WEIGHT,
     ),
     "gradient of x": (
         "the gradient of x must be gradient @ weight, by the weight that was multiplied",
-        "return it from backward of an autograd.Function that gets x as it came",
+        OF_X,
     ),
     "": (
         "the gradient of bias must be the sum over all rows",
@@ -118,11 +116,11 @@ GRADIENTS: Causes = {
 GRADIENT_HINTS: Causes = {
     'gradient of weight": nothing': (
         "no gradient comes to weight",
-        "return it from backward of an autograd.Function that gets weight as it came",
+        OF_WEIGHT,
     ),
     'gradient of x": nothing': (
         "no gradient comes to x",
-        "return it from backward of an autograd.Function that gets x as it came",
+        OF_X,
     ),
 }
 PRODUCT: Causes = {

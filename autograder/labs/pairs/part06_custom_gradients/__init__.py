@@ -156,6 +156,7 @@ head = Exercise("head_loss", part, call=go_back)
 SOME, NONE = "a third of the labels is -100", "no label counts"
 CHUNK, HUNDREDS = "the first chunk has no labels", "logits of some hundreds"
 SECOND = "a second backward pass"
+ANEW = "multiply into a new tensor, without mul_ or *="
 TOO_LARGE = "rounding decides about softmax there"
 
 
@@ -221,7 +222,7 @@ head.same(
         ),
         SECOND: (
             "the first backward pass changed in place what forward had saved",
-            "multiply into a new tensor, without mul_ or *=",
+            ANEW,
         ),
         NONE: (
             "where no label counts the loss must be 0 / 0, NaN, without an error",
@@ -246,7 +247,7 @@ head.same(
     hints={
         "modified by an inplace": (
             "backward changes a saved tensor in place, so a second backward pass cannot use it",
-            "multiply into a new tensor, without mul_ or *=",
+            ANEW,
         ),
     },
     try_=SEE,

@@ -202,7 +202,7 @@ def made(student: Student, rig: Any, compiler: Any) -> Any:
     return rig.stepping(student, compiler, STEPS)
 
 
-steps = CompiledStep(part, made, STEPS, SEE, takes=["make_step"])
+steps = CompiledStep(part, made, STEPS, takes=["make_step"])
 trains = steps.trains_alike(
     "step_trains_alike",
     1e-4,

@@ -23,6 +23,7 @@ Drawing = tuple[dict[str, Any], list[Drawn]]
 ROUNDS, KINDS, MIB = 200, 12, 1 << 20
 SEE = 'see "What usually goes wrong" in the part 12 handout'
 OWN_LISTS = "make the lists of free blocks in __init__, so that each pool has its own"
+RETURNED = "allocate must return an address that a raw allocation returned"
 IN_USE = "raise ValueError if the address is not among the blocks in use, before anything changes"
 HINTS: Causes = {
     "the new block": (
@@ -62,7 +63,7 @@ HINTS: Causes = {
     ),
     "raised KeyError": IN_USE,
     "a limit, call 10: allocate(4, ": (
-        "an earlier request, for half as many bytes, took the free block that this one needs",
+        "an earlier request for half as many bytes took the free block that this one needs",
         "hand out a free block of the request's own class, not any that is large enough",
     ),
     "raised MemoryError": (
@@ -113,7 +114,7 @@ pool.calls(
     why={
         ", 0)": ZERO,
         "allocate": (
-            "allocate must return an address that a raw allocation returned",
+            RETURNED,
             "return that address, or one from the list of free blocks of this size class",
         ),
         "": (
@@ -278,7 +279,7 @@ pool.calls(
             "refuse only if held + the rounded size > limit",
         ),
         REST: (
-            "the request is all that the limit leaves, and its block, which is rounded up, is more",
+            "limit - held bytes were requested: the block, which is rounded up, does not fit",
             "compare held + block, not held + size, with the limit",
         ),
         "allocate(5": (
@@ -291,7 +292,7 @@ pool.calls(
         ),
         "trim": "trim must give back each free block and no block in use, and return their bytes",
         "held": (
-            "held must be the bytes of all blocks, in use and free: a request that was refused adds nothing",
+            "held must be the bytes of all blocks, in use and free: a refused request adds nothing",
             "add a block only after its raw allocation",
         ),
         "a limit": (
@@ -301,7 +302,7 @@ pool.calls(
                 "again, and raise if it is still above"
             ),
         ),
-        "": "allocate must return an address that a raw allocation returned",
+        "": RETURNED,
     },
     hints=HINTS,
     try_='see "What to write" in the part 12 handout',

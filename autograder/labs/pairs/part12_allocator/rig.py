@@ -73,12 +73,10 @@ class Watched:
 
     def allocate_the_rest(self, block: int) -> str:
         """Ask for all the bytes that the limit leaves; whoever rounds up has to refuse."""
-        size = self._limit - self.arena.held
         try:
-            answer = self.allocate(block, size)
+            return self.allocate(block, self._limit - self.arena.held)
         except MemoryError:
             return RIGHT
-        return RIGHT if answer == RIGHT else f"after allocate({size}), {answer}"
 
     def allocate_with_exact_limit(self, *sizes: int) -> str:
         """Make a pool whose limit is just what blocks of these sizes take, and ask for them."""
@@ -88,7 +86,7 @@ class Watched:
             try:
                 answers = [pool.allocate(block, size) for block, size in enumerate(sizes)]
             except MemoryError:
-                return f"an allocate of these sizes raised MemoryError with limit={limit}"
+                return f"MemoryError with limit={limit}"
             limit = pool.arena.held
         return ", ".join(dict.fromkeys(answers))
 

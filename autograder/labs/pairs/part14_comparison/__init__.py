@@ -88,9 +88,7 @@ STEPS = (
     "ten calls to warm up, synchronize, then each timed call alone; live_peak in a separate call; "
     f"{SEE}"
 )
-INTERVAL = (
-    "add (std / mean)^2 / `iterations` of both sides, and then take the root: s of the handout"
-)
+INTERVAL = "for s, add (std / mean)^2 / `iterations` of both sides, and then take the root"
 
 
 def _measured(scripted_pairs: Pair) -> str | tuple[str, ...]:

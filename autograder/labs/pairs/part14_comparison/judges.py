@@ -74,7 +74,7 @@ TRIES = {
     "a MB is": "divide the bytes by 1e6",
     "and it is for": "hand on the goal of the pair as it comes",
     "1 lies in the interval": "better only if low > 1, worse only if high < 1, with `iterations` in low and high",
-    "better from 1.05 on": "for memory, compare memory_ratio, not the speedup, with 1.05 and 1 / 1.05",
+    "from 1.05 on": "for memory, compare memory_ratio with 1.05 and 1 / 1.05",
 }
 """What to try, by words of what is wrong."""
 
@@ -86,8 +86,8 @@ def figures_problem(
     if row["goal"] != goal:
         return f"goal of {row['pair']} is {row['goal']}, and it is for {goal}"
     problems = (_side_problem(row, *each) for each in zip(SIDES, seconds, sizes, strict=True))
-    problem = next(filter(None, problems), "")
-    return problem.replace(f" of {row['pair']} is", f" of the pair '{row['pair']}' is")
+    name = row["pair"]
+    return next(filter(None, problems), "").replace(f" of {name} is", f" of the pair '{name}' is")
 
 
 def measured_verdict_problem(
