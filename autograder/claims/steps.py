@@ -35,7 +35,7 @@ OFF = (
     "inside of the compiled function"
 )
 ADDED = (
-    "usually gradients from before a step are added to its own: zero_grad() must come first, "
+    "usually gradients from before a step are added: zero_grad() must come first, "
     "also in the first step"
 )
 OWN = "a step must return the loss of its own batch, before it changes a weight"
