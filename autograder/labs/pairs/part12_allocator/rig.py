@@ -68,8 +68,7 @@ class Watched:
         if self.arena.held > self._limit:
             return f"{self.arena.held} bytes held, above the limit of {self._limit}"
         early = self._went_back > before and most <= self._limit
-        room = f"limit={self._limit} has room for this request"
-        return f"free blocks went back, though {room}" * early
+        return f"free blocks went back, though limit={self._limit} has room for this" * early
 
     def allocate_the_rest(self, block: int) -> str:
         """Ask for all the bytes that the limit leaves; whoever rounds up has to refuse."""
