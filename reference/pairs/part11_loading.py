@@ -78,7 +78,7 @@ def make_loader(dataset: Rows, batch_size: int, workers: int, device: torch.devi
 
 
 def as_it_is(batch):
-    """Return a batch that is one already."""
+    """Return the batch as it comes: its rows are stacked already."""
     return batch
 
 

@@ -270,7 +270,7 @@ FINDS = {
         "data",
     ),
     "small_work": (
-        "the share of short kernels, the mean of all kernels, and the idle time of launching",
+        "the share of short kernels, the mean of all kernels, and the GPU's idle time because of launching",
         "work",
     ),
     "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),

@@ -165,8 +165,8 @@ rows.operations_do_not_grow(
     {"batch": LARGE},
     more=4 * (LARGE - SMALL),  # to take a batch apart is one or two for each row, bent is twelve
     name="fetches_a_batch_at_once",
-    says="Rows.__getitems__ calls transform once for a batch. Each further row of a batch adds at most 4 operators of "
-    "torch: to take one apart by x[i], y[i] adds two.",
+    says="Rows.__getitems__ calls transform once for a batch. Each further row adds at most 4 operators of torch: "
+    "you may split the transformed batch into samples (x[i], y[i]), which adds two for each row.",
     needs=["every_sample_once"],
     why="usually transform is called for each row",
     try_="self.transform(self.features[indices]), and a collate_fn that returns what it gets",
