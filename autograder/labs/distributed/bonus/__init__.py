@@ -119,11 +119,16 @@ SHAPES = {
 }
 
 
-def over_the_block(x: Any, residual: Any, weight: Any, eps: float) -> Any:
-    """Return what somebody returns whose mean is of BLOCK numbers, the next power of two."""
-    total, block = x + residual, 1 << (x.shape[-1] - 1).bit_length()
-    root = ((total**2).sum(-1, keepdim=True) / block + eps).sqrt()
+def other_root(x: Any, residual: Any, weight: Any, eps: float, block: int = 0) -> Any:
+    """Return what somebody returns whose root is that of x, or of total and BLOCK numbers."""
+    total = x + residual
+    squares = (total if block else x) ** 2
+    root = (squares.sum(-1, keepdim=True) / (block or x.shape[-1]) + eps).sqrt()
     return total / root * weight, total
+
+
+def over_the_block(x: Any, **given: Any) -> Any:
+    return other_root(x, **given, block=1 << (x.shape[-1] - 1).bit_length())
 
 
 GRADIENTS = {"drawn": {}, "width 100": {"width": 100}, "three dimensions": {"batch": 3, "width": 5}}
@@ -148,9 +153,12 @@ add_norm.same(
             "store the sum itself in the second tensor",
         ),
         "": (
-            "normed is wrong; total = x + residual is right, or was not looked at",
+            "normed must be total / sqrt(mean(total**2) + eps) * weight",
             "compute total, the root and the product one by one on a short row, beside PyTorch's",
         ),
+    },
+    slips={
+        ("your root is that of x, and not of total", "add residual before you square"): other_root
     },
     hints=SMALL,
     try_=SEE,
@@ -183,12 +191,7 @@ add_norm.same(
             "take a BLOCK that is at least the width, whatever the width is",
         ),
     },
-    slips={
-        (
-            "your kernel has the sum of squares divided by BLOCK",
-            "divide it by the width",
-        ): over_the_block,
-    },
+    slips={("your sum of squares is divided by BLOCK", "divide it by the width"): over_the_block},
     hints=SMALL,
     try_=SEE,
 )
@@ -216,14 +219,14 @@ alone.same_gradients(
             "return the same gradient for x and for residual",
         ),
         "": (
-            "both must be the gradient of total: two terms of the norm, and the gradient that comes in",
-            "r * g - total * r**3 * mean(g * total) + that of total, with g = normed_gradient * weight",
+            "a term of the gradient of total is missing or wrong: x and residual must get this gradient",
+            "r * g - total * r**3 * mean(g * total) + total_gradient, with g = normed_gradient * weight",
         ),
     },
     hints={
         'gradient of x": nothing': (
-            "the results have no graph: the kernel is launched outside of an autograd.Function",
-            "launch it in the forward of AddNorm, and let add_norm return what AddNorm.apply gives",
+            "the results of add_norm have no graph that leads to x",
+            "return what AddNorm.apply gives, called outside of torch.no_grad()",
         ),
         "view size is not compatible": ".reshape for .view: a gradient that comes in may be a view",
     },

@@ -139,7 +139,7 @@ summarises(
             "return None where no event is of cat kernel",
         ),
         "GPU": (
-            "it must be the time in which any kernel runs, in percent of the time of the steps",
+            "your number must be the time in which any kernel runs, in percent of the steps' time",
             "join the intervals of all kernels, and divide by the time of the steps",
         ),
     },
@@ -150,6 +150,7 @@ summarises(
         ): "no NCCL",
         ("your number is a share and not in percent", "multiply by 100"): "share",
         judges.ADDED_UP: "added up",
+        judges.ONE_START: "one start",
         judges.ANY_STEPS: "any steps",
     },
 )
@@ -218,7 +219,7 @@ def answers_fit_the_traces(answers: Text, rank0_trace: Trace, rank1_trace: Trace
         return Failed(f"{answers.file}: {problem}", why, AGAIN)
     operators = judges.without_calls(rank0_trace)
     if calls := [it for it in values["top_operators"] if it.startswith("c10d::")]:
-        return Failed(f"top_operators names {calls[0]}", *judges.NO_OPERATOR)
+        return Failed(f"top_operators names {calls[0]}", judges.NO_OPERATOR, AGAIN)
     named = profile.names_top(operators, values["top_operators"], try_=AGAIN)
     fit = answered.fit(values, rank0_trace, "shares", try_=AGAIN)
     for part_of_it in (named, fit):

@@ -42,10 +42,7 @@ ANOTHER = "the number in the name is not the argument rank"
 POINTS = 2.0
 OF_STEPS = "a share must be the time of rank 0's trace, in percent of the time of its steps"
 NEAR = 0.05  # relative: so near to what a mistake gives is an answer that makes it
-NO_OPERATOR = (
-    "a c10d:: call starts a transfer, and is no operator",
-    "leave out names that begin with c10d::, once all own times are known",
-)
+NO_OPERATOR = "a c10d:: call starts a transfer, and is no operator"
 SLOW = (8.0, 12.0)  # percent of the steps that a rank waits: in between either answer is right
 NONE = "none"
 TIMES = ["step_ms", "compute_ms", "communication_ms", "exposed_ms"]
@@ -84,6 +81,10 @@ PAIR = "sort each rank's collectives by ts, and pair them by their place"
 ADDED_UP = (
     "your code adds up durations: where events overlap, their common time counts twice",
     "join intervals that overlap before you add them up",
+)
+ONE_START = (
+    "of several events with one start your code keeps only one",
+    "sort a list of all events, and make no dict by start",
 )
 ANY_STEPS = (
     "your steps are events of any cat: a GPU's tracks repeat each step as gpu_user_annotation",
@@ -125,6 +126,7 @@ SLIPS = {
         "take communication_ms, less the time in which both run",
     ): "idle",
     ADDED_UP: "added up",
+    ONE_START: "one start",
 }
 TOP_SLIPS = {
     (
@@ -143,18 +145,9 @@ TOP_SLIPS = {
         "your code takes off all operators inside, also those that are not directly inside",
         "take off only the operators that are directly inside",
     ): "all inside",
-    (
-        "your code takes all threads for one",
-        STACK,
-    ): "stack",
-    (
-        "your code tells threads apart by tid alone, which two processes may share",
-        STACK,
-    ): "tid",
-    (
-        "your code tells threads apart by pid alone",
-        STACK,
-    ): "pid",
+    ("your code takes all threads for one", STACK): "stack",
+    ("your code tells threads apart by tid alone, which two processes may share", STACK): "tid",
+    ("your code tells threads apart by pid alone", STACK): "pid",
     (
         "of two operators with one start, the longer one must be outside",
         "sort by ts, then by -dur",
@@ -178,6 +171,7 @@ TOP_HINTS: Causes = {
         "leave out names that begin with c10d::, once all own times are known",
     ),
 }
+SHORTEST = "add up the shortest duration of each collective, for all rows alike"
 WAIT_SLIPS = {
     (
         "your rows are in the order of the ranks, not of waiting_ms",
@@ -191,18 +185,14 @@ WAIT_SLIPS = {
         "your code counts the ranks, but a rank is the key in the dict traces",
         "for rank, events in traces.items()",
     ): "counted",
+    ("your transfer_ms is the least communication_ms of a rank", SHORTEST): "least sum",
     (
-        "your transfer_ms is the least communication_ms of a rank",
-        "add up the shortest duration of each collective",
-    ): "least sum",
-    (
-        "your code pairs the ranks' collectives by duration, and not by start",
-        PAIR,
-    ): "by duration",
-    (
-        "your code pairs the ranks' collectives as they come in the file",
-        PAIR,
-    ): "as they come",
+        "your transfer_ms takes the mean of all ranks for a collective, and not the shortest",
+        SHORTEST,
+    ): "mean",
+    ("your transfer_ms is each rank's own communication_ms, so no rank waits", SHORTEST): "own",
+    ("your code pairs the ranks' collectives by duration, and not by start", PAIR): "by duration",
+    ("your code pairs the ranks' collectives as they come in the file", PAIR): "as they come",
     (
         "your times are per step, and not sums over the whole trace",
         "do not divide by the number of steps",
@@ -218,8 +208,8 @@ WAITS: Causes = {
         "where a trace has kernels, take those whose names begin with nccl",
     ),
     ", rank": (
-        "the first row must be the rank that waits least: waiting_ms or the order of rows is wrong",
-        "check waiting_ms, with one transfer_ms for all rows; then sort the rows by waiting_ms",
+        "the first row is not the rank that waits least",
+        "take one transfer_ms for all rows, and sort the rows by communication_ms - transfer_ms",
     ),
     "communication_ms": (
         "communication_ms must be the sum of the durations of this rank's collectives",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from operator import itemgetter
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:
     """Return what is right of a trace, or what somebody returns who makes this *slip*."""
     kernels, called = _named(events, KERNEL), _named(events, OPERATOR)
     steps, transfers = _named(events, RANGE, STEP), collectives(events)
-    union = added_up if slip == "added up" else joined
+    union = {"added up": added_up, "one start": one_of_a_start}.get(slip, joined)
     if slip == "all_reduce":
         transfers = [it for it in transfers if "all_reduce" in it["name"]]
     if slip == "called":
@@ -209,10 +210,12 @@ def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[
         rank: [_ticks(it)[1] for it in sorted(collectives(events), key=itemgetter(name))]
         for rank, events in traces.items()
     }
-    transfer = sum(map(min, zip(*durations.values(), strict=True)))
+    together = mean if slip == "mean" else min
+    transfer = sum(map(together, zip(*durations.values(), strict=True)))
     if slip == "least sum":
         transfer = min(map(sum, durations.values()))
-    waited = [sum(own) - transfer for own in durations.values()]
+    transfers = [sum(own) if slip == "own" else transfer for own in durations.values()]
+    waited = [sum(own) - it for own, it in zip(durations.values(), transfers, strict=True)]
     if slip == "starts":
         starts = [sorted(_ticks(it)[0] for it in collectives(own)) for own in traces.values()]
         latest = sum(map(max, zip(*starts, strict=True)))
@@ -223,10 +226,12 @@ def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[
         {
             "rank": rank,
             "communication_ms": sum(own) / unit,
-            "transfer_ms": transfer / unit,
+            "transfer_ms": shortest / unit,
             "waiting_ms": ticks / unit,
         }
-        for rank, own, ticks in zip(ranks, durations.values(), waited, strict=True)
+        for rank, own, shortest, ticks in zip(
+            ranks, durations.values(), transfers, waited, strict=True
+        )
     ]
     by = "rank" if slip == "by rank" else "waiting_ms"
     return sorted(rows, key=lambda it: it[by], reverse=slip == "last first")
@@ -247,6 +252,10 @@ def _ticks(event: Event) -> tuple[int, int]:
 
 def added_up(events: Sequence[Event]) -> int:
     return sum(_ticks(it)[1] for it in events)
+
+
+def one_of_a_start(events: Sequence[Event]) -> int:
+    return joined([*{it["ts"]: it for it in events}.values()])
 
 
 def joined(events: Sequence[Event]) -> int:

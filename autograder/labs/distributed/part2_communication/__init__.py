@@ -192,7 +192,7 @@ study.is_measured(
     "measures_the_link",
     link_rule,
     says="Each row has the largest of all ranks' medians as ms, and the bus_gb_s that follows from it.",
-    try_="wait for each call, take 1e3 * the median, then ReduceOp.MAX",
+    try_="wait for each call, and take 1e3 * the median of a rank's times",
     shows=["bytes", "ms", "bus_gb_s"],
 )
 study.is_written(also_in_the_file)
@@ -206,6 +206,9 @@ study.is_consistent(
 # --- arithmetic -------------------------------------------------------------------------------
 
 
+POLYFIT = (
+    "np.polyfit(bytes, ms, 1), bytes first, gives slope and latency; bytes_per_ms is 1 / slope"
+)
 FITTED = ("latency_ms", "bytes_per_ms")
 
 
@@ -259,7 +262,10 @@ fit.same(
     name="fits_the_link",
     says="fit_link returns the latency and the bandwidth of the line with the least squares.",
     why="the line must have the least squares of the errors in ms, over all rows",
-    try_="np.polyfit(bytes, ms, 1), bytes first, gives slope and latency; bytes_per_ms is 1 / slope",
+    hints={
+        'latency_ms": 0,': ("your line goes through 0, without a latency", POLYFIT),
+    },
+    try_=POLYFIT,
     slips={
         (
             "your second figure is the slope; bytes_per_ms is 1 / slope",

@@ -57,6 +57,13 @@ LINKED = {
     "barrier's time": "call dist.barrier() before the clock starts",
     "time.time()": "read time.perf_counter()",
     "in seconds": "multiply by 1e3",
+    **dict.fromkeys(
+        ("faster rank", "over ranks", "slowest rank"),
+        "take each rank's median, then dist.all_reduce it with op=dist.ReduceOp.MAX",
+    ),
+    **dict.fromkeys(
+        ("the mean,", "fastest call", "larger middle"), "statistics.median of a rank's times"
+    ),
     FOURFOLD: "torch.zeros(size // 4)",
     NOT_WAITED: "leave out async_op=True, or call wait() on what all_reduce returns",
 }
@@ -74,11 +81,10 @@ TIMED = {
     ),
     "is exposed_ms;": "send a tensor of each bucket's bytes by dist.all_reduce, without a model",
     "first step;": "take the warm-up steps first, then note the buckets of a step",
-    "exposed_ms must be": "all_reduce step_ms and compute_ms, then take one off the other",
+    "exposed_ms must be": "all_reduce step_ms and compute_ms first, then subtract compute_ms",
     "share of 1": "multiply by 100",
     "exposed_percent is": "divide by step_ms",
     "hidden_percent is": "take 100 * exposed_ms / total_ms off 100, and do not cut the result",
-    "one synchronised step": "a step in given.watch_collectives(), after the warm-up",
     **dict.fromkeys(
         ("a frozen one", BYTES),
         "add up the bytes of the calls that given.watch_collectives() has noted",
@@ -91,7 +97,7 @@ WHY = {
     "step_ms": "step_ms must be that of forward and backward with synchronisation, and of no barrier",
     "compute_ms": "compute_ms must be the time of forward and backward, both within no_sync()",
     "total_ms": "total_ms must be the time of the calls alone, from the first to the end of the last",
-    "exposed_ms": "exposed_ms must be step_ms - compute_ms, not the largest difference",
+    "exposed_ms": "exposed_ms must be the step_ms - compute_ms of the figures that you return",
     "exposed_percent": "exposed_percent must be 100 * exposed_ms / step_ms",
     "hidden_percent": "hidden_percent must be 100 * (1 - exposed_ms / total_ms), also below 0",
 }
@@ -162,8 +168,8 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
     measured = ""
     for rank, each in enumerate(own["ranks"]):
         calls, size = each["figures"].get("collectives"), each["figures"].get("bytes")
-        measured = f"rank {rank}: {shown(calls)} collectives and {size} bytes in a step"
-        measured = f"{measured}; expected {right['collectives']:g} and {right['bytes']:.0f}"
+        name, found = ("bytes", size) if calls == right["collectives"] else ("collectives", calls)
+        measured = f"rank {rank}: {name} is {found}; expected {right[name]:.0f}"
         if calls == 1:
             return measured, EARLY
         if (calls, size) != (right["collectives"], right["bytes"]):
@@ -173,10 +179,8 @@ def count_problem(own: Case, expected: Case) -> tuple[str, str]:
             measured = (
                 f"rank {rank}: {together} steps with synchronisation; expected {least} or more"
             )
-            return (
-                measured,
-                f"your code takes too few steps: here warmup is {WARMUP}, steps {own['steps']}",
-            )
+            few = f"takes too few steps: here warmup is {WARMUP}, steps {own['steps']}"
+            return measured, f"your code {few if each['passes'] else 'never calls the model'}"
     return measured, ""
 
 
@@ -187,7 +191,8 @@ def _counted(own: Case, expected: Case, calls: Any, size: Any) -> str:
         return explained(_number(size), _slips(expected["slips"]["bytes"]), EXACT) or BYTES
     if _number(calls) > 2 * right["collectives"] and _number(size) > 2 * right["bytes"]:
         return SEVERAL
-    return "collectives and bytes must be those of one synchronised step"
+    slips = _slips(expected["slips"]["collectives"])
+    return explained(_number(calls), slips, EXACT) or "your collectives are not those of one step"
 
 
 def _number(value: Any) -> float:
@@ -254,5 +259,5 @@ def table_problem(rows: Sequence[Row]) -> str:
         right = any(close(factor, 2 * (n - 1) / n, 0.01) for n in range(2, MOST))
         if not right:
             what = f"bus_gb_s of {row['bytes']:g} bytes is {factor:.4g} x bytes / time"
-            return f"{what}; 2 (n - 1) / n, the right factor, is 1 to 2"
+            return f"{what}; the factor must be 2 (n - 1) / n, which is between 1 and 2"
     return ""

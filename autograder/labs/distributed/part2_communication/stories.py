@@ -13,6 +13,7 @@ WALL = 2.2  # times as far goes time.time, which others may set: no other mistak
 WARMUP = 5  # steps: not what the template has
 ONE_LATENCY = "your total_ms has one latency: no call is waited for before the next"
 ALL_PARAMETERS = "those are the bytes of all parameters, and a frozen one sends nothing"
+PARAMETERS = "your collectives is the number of parameters, not of the calls in a step"
 SHARE = "your figure is a share of 1, not in percent"
 FIGURES = ("step_ms", "compute_ms", "total_ms", "exposed_ms", "exposed_percent", "hidden_percent")
 
@@ -49,8 +50,8 @@ class Script(NamedTuple):
         if count % 2 == 0:
             upper = sorted(self.pattern)[count // 2]
             slips[
-                "your median of an even number of times is the larger "
-                "middle one; it is the mean of both"
+                "of an even number of times your code takes the larger middle one; "
+                "the median is the mean of the two middle ones"
             ] = upper * right
         return slips
 
@@ -95,6 +96,7 @@ class Story(NamedTuple):
             "step_ms": self.script.slips(right["step_ms"], 2, latency),
             "compute_ms": self.script.slips(right["compute_ms"], 2, latency),
             "total_ms": total,
+            "collectives": {PARAMETERS: 8.0},
             "bytes": {ALL_PARAMETERS: self.bytes + 4.0 * self.width},
         } | {it: {SHARE: right[it] / 100} for it in ("exposed_percent", "hidden_percent")}
 
@@ -166,7 +168,7 @@ ADVICE = {
     "4 percent": "exposed_percent is less than 5, and the first condition must decide",
     "5 percent": '"nothing" must be for less than 5 percent, and here are 5 exactly',
     "latencies are most": (
-        "latencies are more than half of total_ms, which must decide before total_ms > compute_ms"
+        "latencies are more than half of total_ms: only exposed_percent < 5 may decide before this"
     ),
     "latencies are half": (
         '"larger buckets" must be for more than half of total_ms, and here latencies are half'
