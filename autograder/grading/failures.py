@@ -116,8 +116,8 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     "apart": (
         "the processes did not make the same collective calls",
         (
-            "let all processes of a group make the same collective calls, in "
-            "one order, with tensors of one size"
+            "let all processes of a group make the same collective calls in "
+            "the same order, each call with as many bytes in all processes"
         ),
     ),
     "left early": (
@@ -163,8 +163,8 @@ EXCEPTIONS: Mapping[str, str] = {
         "call fully_shard on the model itself after its blocks, so that all parameters are DTensors"
     ),
     "unscale_() is being called after step()": (
-        "for each batch: scale, backward, unscale_, clip, scaler.step(optimizer), scaler.update(); "
-        "without update() the next unscale_() raises this"
+        "scale and backward for each batch; for each step once: unscale_, clip, "
+        "scaler.step(optimizer), scaler.update(); without update() the next unscale_() raises this"
     ),
     "cuda_time_total'": (
         "torch renamed it: self_device_time_total of a GPU; on a CPU take self_cpu_time_total"
@@ -188,6 +188,7 @@ EXCEPTIONS: Mapping[str, str] = {
         "find out where this index comes from: usually a length, such "
         "as __len__ of a data set, is too large"
     ),
+    "mutually exclusive with shuffle": "leave shuffle out of DataLoader: the sampler shuffles",
     "persistent_workers option needs": "persistent_workers=True only where num_workers is above 0",
     "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
     "CUDA out of memory: in this test": (

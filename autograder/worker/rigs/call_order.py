@@ -7,7 +7,7 @@ word; what each of them was about to do is still there.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,12 +16,15 @@ import torch.distributed as dist
 from autograder.worker.rigs.collectives import Watching, kind_of, said
 
 c10d: Any = dist.distributed_c10d
-JOINS = "joins"
+JOINS, RETURNS = "joins", "returned from "
 PAIRED = ("send", "recv")
 UNEVEN = ("gather", "scatter", "all_to_all", "barrier", *PAIRED)
 """Kinds of calls with another size in each process."""
 VERBS = {"all_reduce": "reduces", "broadcast": "broadcasts", "all_gather": "gathers"}
+NONE = "no collective call"
 Calls = Sequence[Mapping[str, Any]]
+NOTES: list[Callable[[Mapping[str, Any]], None]] = []
+"""What writes down the calls of this process."""
 
 
 class Order(Watching):
@@ -35,6 +38,7 @@ class Order(Watching):
 
     def __enter__(self) -> Self:
         """Watch."""
+        NOTES.append(self._write)
         c10d.rendezvous = self._join
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
@@ -43,6 +47,7 @@ class Order(Watching):
         """Stop watching."""
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         c10d.rendezvous = self._make
+        NOTES.remove(self._write)
 
     def called(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Write the call down, then make it."""
@@ -59,6 +64,13 @@ class Order(Watching):
         self._file.write(json.dumps(call) + "\n")
 
 
+def returns(function: str) -> None:
+    """Write down that a student's function has returned: calls that follow are the grader's."""
+    ranks = [*range(dist.get_world_size())] if dist.is_initialized() else []
+    for note in NOTES:
+        note({"kind": f"{RETURNS}{function}", "ranks": ranks, "bytes": 0})
+
+
 def read(file: Path) -> list[dict[str, Any]]:
     """Return what a process has written so far; its last line may be half there."""
     lines = file.read_text().splitlines(keepends=True) if file.exists() else []
@@ -70,12 +82,9 @@ def mismatch(of_ranks: Sequence[Calls]) -> str:
     for calls in _by_group(of_ranks).values():
         (first, own), *others = calls.items()
         for rank, other in others:
-            for number, (call, beside) in enumerate(zip(own, other, strict=False), 1):
+            for call, beside in zip(own, other, strict=False):
                 if _differ(call, beside):
-                    return (
-                        f"collective call {number}: rank {first} {words(call)}, "
-                        f"and rank {rank} {words(beside)}"
-                    )
+                    return f"rank {first} {words(call)} where rank {rank} {words(beside)}"
     return ""
 
 
@@ -84,8 +93,8 @@ def ahead(of_ranks: Sequence[Calls], behind: int) -> str:
     for calls in _by_group(of_ranks).values():
         made = len(calls.get(behind, []))
         for rank, other in calls.items():
-            if behind in calls and len(other) > made:
-                return f"rank {rank} waits in call {made + 1}, where it {words(other[made])}"
+            if behind in calls and len(other) > made and RETURNS not in other[made]["kind"]:
+                return f"rank {rank} waits in a collective call, where it {words(other[made])}"
     joined = [any(call["kind"] == JOINS for call in calls) for calls in of_ranks]
     if any(joined) and not joined[behind]:
         return f"rank {joined.index(True)} waits for it in init_process_group"
@@ -94,19 +103,25 @@ def ahead(of_ranks: Sequence[Calls], behind: int) -> str:
 
 def made(calls: Calls) -> str:
     """Say how many calls a process has begun."""
-    count = sum(call["kind"] != JOINS for call in calls)
-    return f"{count} collective call{'s' * (count > 1)}" if count else "no collective call"
+    count = sum(call["kind"] != JOINS and RETURNS not in call["kind"] for call in calls)
+    return f"{count} collective call{'s' * (count > 1)}" if count else NONE
 
 
 def returned_after(calls: Calls) -> str:
     """Say when a process has returned, by the calls that it made."""
-    any_call = any(call["kind"] != JOINS for call in calls)
-    return f"after {made(calls)}" if any_call else "before it called any collective operation"
+    return early(calls).strip() or f"after {made(calls)}"
+
+
+def early(calls: Calls) -> str:
+    """Say that a process has made no call."""
+    return " before it called any collective operation" * (made(calls) == NONE)
 
 
 def words(call: Mapping[str, Any]) -> str:
     """Say what a process does in a call."""
     kind, size = call["kind"], call["bytes"]
+    if RETURNS in kind:
+        return f"has {kind}"
     if kind == "barrier":
         return "calls dist.barrier()"
     return f"{VERBS[kind]} {size} bytes" if kind in VERBS else f"calls {kind} with {size} bytes"

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from autograder.model import Kind
-from autograder.worker.raised import function_of, kind_of
+from autograder.worker.raised import function_of, in_words, kind_of
 from autograder.worker.rigs import call_order
 from autograder.worker.rigs.returned import BadReturn, text
 
@@ -90,7 +90,7 @@ def _hide_gpus() -> None:
 
 def _failed(error: BaseException) -> dict[str, Any]:
     return {
-        "error": f"{type(error).__name__}: {error}",
+        "error": in_words(error, Path(sys.path[0])),
         "unwritten": _unwritten(error),
         "kind": kind_of(error),
         "torn": isinstance(error, RuntimeError) and any(word in str(error) for word in TORN),
@@ -168,7 +168,7 @@ class _Group:
                 raise BadReturn(_raised(rank, own), own["kind"])
         calls = [call_order.read(self._homes / f"{ORDER}{rank}") for rank in range(len(self._pids))]
         if why := call_order.mismatch(calls):
-            raise BadReturn(why, APART)
+            raise BadReturn(why, EARLY if call_order.RETURNS in why else APART)
         left = {rank: how for rank, how in self._ended.items() if rank not in self._answers}
         for rank, how in left.items():
             if how != -signal.SIGABRT:
@@ -176,14 +176,13 @@ class _Group:
         returned = [rank for rank in self._answers if rank not in failed]
         for rank in returned:
             if waits := call_order.ahead(calls, rank):
-                after = call_order.returned_after(calls[rank])
-                raise BadReturn(f"rank {rank} returned {after}, and {waits}", EARLY)
+                early = call_order.early(calls[rank])
+                raise BadReturn(f"rank {rank} returned{early}, and {waits}", EARLY)
         over = len(failed) + len(left) + len(returned) == len(self._pids)
         if over or late:
             if failed and returned and not left:
-                after = call_order.returned_after(calls[returned[0]])
-                said = f"rank {returned[0]} returned {after}, while rank {min(failed)} was at work with it"
-                raise BadReturn(said, EARLY)
+                said = f"rank {returned[0]} returned{call_order.early(calls[returned[0]])}"
+                raise BadReturn(f"{said} while rank {min(failed)} was at work with it", EARLY)
             self._last(failed, left, calls, late and not over)
 
     def _last(
@@ -204,7 +203,7 @@ class _Group:
 
 
 def _raised(rank: int, own: Mapping[str, Any]) -> str:
-    return f"in the process of rank {rank}: {text(own['error'])}"
+    return f"in the process of rank {rank}: {text(own['error'], 800)}"
 
 
 def _left(rank: int, how: int, calls: list[list[dict[str, Any]]]) -> str:

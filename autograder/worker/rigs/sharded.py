@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from autograder.worker.rigs import group_processes
+from autograder.worker.rigs import call_order, group_processes
 from autograder.worker.rigs.collectives import MOST, Collectives
 from autograder.worker.rigs.returned import dtype_name, flat, series
 
@@ -106,6 +106,7 @@ def watched(
     hook = register_optimizer_step_post_hook(note)
     with Collectives() as collectives:
         returned = train()
+    call_order.returns("the training")
     hook.remove()
     # Whoever holds whole parameters is told of that, and not of a mesh.
     meshes = [getattr(it, "device_mesh", mesh) for it in model.parameters()]

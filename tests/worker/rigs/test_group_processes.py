@@ -48,6 +48,11 @@ def destroys_and_computes():
     signal.pause()
 
 
+def returns_and_reduces():
+    call_order.returns("f")
+    reduces()
+
+
 def dies(number):
     return lambda: os.kill(os.getpid(), number)
 
@@ -63,18 +68,15 @@ def torn():
 ENDS = {
     "it returns while it is connected to": (
         grouped(torn, lambda: None),
-        "rank 1 returned after 1 collective call, while rank 0 was at work with it",
+        "rank 1 returned while rank 0 was at work with it",
     ),
     "it returns early": (
         grouped(reduces, lambda: None),
-        (
-            "rank 1 returned after 1 collective call, "
-            "and rank 0 waits in call 2, where it reduces 12 bytes"
-        ),
+        "rank 1 returned, and rank 0 waits in a collective call, where it reduces 12 bytes",
     ),
     "it talks to nobody": (
         grouped(reduces, lambda: None, before=0),
-        "rank 1 returned before it called any collective operation, and rank 0 waits in call 1",
+        "rank 1 returned before it called any collective operation, and rank 0 waits in a collective call",
     ),
     "it never joins": (
         joins_alone,
@@ -84,7 +86,7 @@ ENDS = {
         grouped(reduces, lambda: os._exit(0)),
         "rank 1 left: its process ended with status 0, after 1 collective call",
     ),
-    "it exits": (grouped(reduces, exit), "in the process of rank 1: SystemExit"),
+    "it exits": (grouped(reduces, exit), "in the process of rank 1: called sys.exit"),
     "it is killed": (
         grouped(reduces, dies(signal.SIGKILL)),
         (
@@ -99,11 +101,15 @@ ENDS = {
     "it raises": (grouped(reduces, raises), "in the process of rank 1: ValueError: no such thing"),
     "it reduces more": (
         grouped(lambda: reduces(84), lambda: reduces(106)),
-        "collective call 2: rank 0 reduces 336 bytes, and rank 1 reduces 424",
+        "rank 0 reduces 336 bytes where rank 1 reduces 424",
     ),
     "it makes another call": (
         grouped(dist.barrier, reduces),
-        "collective call 2: rank 0 calls dist.barrier.., and rank 1 reduces 12 bytes",
+        "rank 0 calls dist.barrier.. where rank 1 reduces 12 bytes",
+    ),
+    "its function returns": (
+        grouped(reduces, returns_and_reduces),
+        "rank 0 reduces 12 bytes where rank 1 has returned from f",
     ),
 }
 
@@ -113,7 +119,7 @@ def test_what_a_process_does_to_the_others_is_said(tmp_path, work, words):
     with pytest.raises(BadReturn, match=words) as ended:
         group_processes.together(2, lambda _: {}, work, tmp_path, SECONDS)
 
-    early = "left early" if "rank 1 returned" in words else "apart"
+    early = "left early" if "returned" in words else "apart"
     assert ended.value.kind == ("" if "in the process of" in words else early)
 
 
@@ -121,7 +127,7 @@ HANGS = {  # and how many lines each process has written when time is up: that i
     "one": (
         grouped(reduces, signal.pause),
         (3, 2),
-        "rank 1 did not end within 20 s, after 1 collective call, and rank 0 waits in call 2",
+        "rank 1 did not end within 20 s, after 1 collective call, and rank 0 waits in a collective call",
     ),
     "both": (
         grouped(signal.pause, signal.pause),
@@ -178,10 +184,10 @@ def test_groups_within_the_group_have_an_order_of_their_own():
     other = [call("all_reduce", 8, 0, 1), call("gather", 8, 0, 1)]
 
     assert "" == call_order.mismatch([alike, other])
-    assert "collective call 2: rank 0 calls gather with 4 bytes, and rank 1 broadcasts 8 bytes" == (
+    assert "rank 0 calls gather with 4 bytes where rank 1 broadcasts 8 bytes" == (
         call_order.mismatch([alike, [other[0], call("broadcast", 8, 0, 1)]])
     )
     assert "" == call_order.ahead([alike, other], 1)
-    assert "rank 0 waits in call 2, where it calls gather with 4 bytes" == (
+    assert "rank 0 waits in a collective call, where it calls gather with 4 bytes" == (
         call_order.ahead([alike, other[:1]], 1)
     )

@@ -23,7 +23,7 @@ from autograder.labs.distributed.part2_communication.stories import (
     Story,
 )
 from autograder.worker import rig as worker
-from autograder.worker.rigs import group_processes
+from autograder.worker.rigs import call_order, group_processes
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.late_collectives import Late
@@ -134,6 +134,7 @@ class Rig(worker.Rig):
                     steps=len(factors),
                     warmup=WARMUP,
                 )
+            call_order.returns("measure_communication")
             figures = rows([Returned("measure_communication", returned)], "measure_communication")
             gradients = [it.grad for it in model.parameters() if it.grad is not None]
             sent = watched.sent
@@ -162,6 +163,7 @@ class Rig(worker.Rig):
             factors = script.of(rank)
             with Clocked(self.clock, link, factors).watching():
                 returned = student.measure_link(list(sizes), len(factors), folder=str(home))
+            call_order.returns("measure_link")
             files = [f"rank {rank} wrote {text(it.name)}" for it in home.iterdir()]
             return {"rows": rows(returned, "measure_link"), "files": files}
 

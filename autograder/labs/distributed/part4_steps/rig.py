@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from autograder.labs.distributed.part4_steps.mistakes import SLIPS
 from autograder.worker import rig as worker
-from autograder.worker.rigs import group_processes
+from autograder.worker.rigs import call_order, group_processes
 from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.ranks import ALONE, CLASSES, FEATURES, WORLD, network
 from autograder.worker.rigs.recorders import Dtypes
@@ -156,6 +156,7 @@ class Training:
         arguments = (model, loader, self.criterion, self.optimizer(model), CPU)
         with Collectives() as sent, Dtypes(model.module, self.criterion) as dtypes:
             returned = Returned("train_epoch", train(*arguments, **options))
+        call_order.returns("train_epoch")
         sizes = sum(call["bytes"] for call in sent.calls if call["kind"] in SHARED)
         gradients = sum(it.nbytes for it in model.parameters())
         # Small calls, such as for the loss, are hardly any.

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 
 from autograder.worker import rig as worker
-from autograder.worker.rigs import sharded
+from autograder.worker.rigs import call_order, sharded
 from autograder.worker.rigs.counters import Counter, tensors_in
 from autograder.worker.rigs.returned import Returned, flat
 from autograder.worker.rigs.sharded import WORLD
@@ -201,6 +201,7 @@ class Sharding:
             }
         os.umask(MASKS[rank])
         student.save(model, optimizer, str(folder))
+        call_order.returns("save")
         return {}
 
     def _loaded(
@@ -211,6 +212,7 @@ class Sharding:
             _shard(model, mesh)
         optimizer = make_optimizer(model.parameters())
         student.load(model, optimizer, str(folder))
+        call_order.returns("load")
         states = [optimizer.state.get(it, {}) for it in model.parameters()]
         answer = {
             "weights": sharded.numbers(model.parameters()),
