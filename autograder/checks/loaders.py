@@ -27,12 +27,12 @@ REFUSED = (
 )
 REASONS: Mapping[str, tuple[str, str]] = {
     "num_workers": (
-        "the caller decides how many there are",
+        "num_workers must be the number that is given, neither fixed nor divided",
         "pass the number of workers on to the DataLoader as it is given, also when it is 0",
     ),
     "pin_memory": (
         "only a GPU fetches pinned batches by itself",
-        "pin memory where the device is a GPU, and nowhere else: look at device.type",
+        'pin_memory is device.type == "cuda", or torch.cuda.is_available() where no device is given',
     ),
     "persistent_workers": (
         "workers that do not persist start again in each epoch",

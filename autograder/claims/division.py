@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autograder.traces.words import many
-
 Orders = Sequence[Sequence[int]]
 """Of each process: the samples that it read, in order."""
 
@@ -22,7 +20,7 @@ def division_problem(read: Orders, samples: int, epochs: int) -> str:
     for number, order in enumerate(_by_epoch(read, epochs), 1):
         missing = samples - len({index for own in order for index in own})
         if missing > 0:
-            return f"in epoch {number}, {many(missing, 'sample')} read by no process, and others read twice"
+            return f"in epoch {number}, no process reads {missing} of the {samples} samples"
     return ""
 
 

@@ -92,7 +92,8 @@ class Hooks(Group):
             for rank, own in enumerate(hooked.student.values["ranks"]):
                 during = [event for step in own["events"] for event in _during(step)]
                 blocking, waits = during.count(BLOCKING), during.count(WAITED)
-                measured = f"rank {rank}: {blocking} blocking calls and {waits} waits in hooks"
+                what = "blocking calls" if blocking or not waits else "waits"
+                measured = f"rank {rank}: {blocking or waits} {what} in hooks; expected 0"
                 if blocking or waits:
                     what = "makes a call without async_op=True" if blocking else "waits"
                     return measured, f"your hook {what}, which blocks the backward pass"

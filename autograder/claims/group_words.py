@@ -23,7 +23,7 @@ READ = {
     "both processes read the whole set": "give the loader a DistributedSampler as its sampler, and no shuffle",
     "both processes read the same": "give each process the share of dist.get_rank(), not of LOCAL_RANK",
     "must read": "let DistributedSampler divide the set, without shuffle or drop_last in the loader",
-    "read by no process": "DistributedSampler with dist.get_rank(), not with LOCAL_RANK",
+    "no process reads": "DistributedSampler with dist.get_rank(), not with LOCAL_RANK",
     "every epoch has": "sampler.set_epoch(epoch) before each epoch",
 }
 WRITES = {

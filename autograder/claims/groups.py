@@ -291,10 +291,7 @@ class Group:
             for rank, each in enumerate(ranks.student.values["ranks"]):
                 steps = each["steps"]
                 if not steps:
-                    return (
-                        f"rank {rank}: fewer than three steps",
-                        UNCOUNTED,
-                    )
+                    return f"rank {rank}: fewer than three steps", UNCOUNTED
                 calls = usual(steps)
                 own = list(dict.fromkeys(call["kind"] for call in calls))
                 measured = (
@@ -304,10 +301,7 @@ class Group:
                 if not calls:
                     return measured, UNSEEN
                 if other := [kind for kind in own if kind not in kinds]:
-                    return (
-                        measured,
-                        f"{other[0]} is of another kind: {why}",
-                    )
+                    return measured, f"{other[0]} is of another kind: {why}"
                 if len(calls) > per_step or _bytes(calls) > bytes:
                     return measured, why
             return measured, ""

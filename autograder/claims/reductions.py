@@ -44,11 +44,13 @@ ZEROS = (
 )
 NOT_HANDED_ON = "rank 0 is called with side=False in step 2, and forward does not hand that on"
 THREE = "your code divides sums by 2, and here are three processes"
-UNCHANGED = "no number of rank 0 comes into the module itself"
-PARTLY = "the module gets only some numbers of rank 0: some tensors are not sent"
+UNCHANGED = "no parameter and no buffer of rank 0 arrives in the module of rank 1"
+PARTLY = "some parameters of rank 0 do not arrive in the module of rank 1"
+BUFFERS = "all parameters of rank 0 arrive in the module of rank 1, and some buffers do not"
 BEGINS = {
-    "comes into": "self.module = module, and dist.broadcast its parameters and buffers",
-    "gets only some": "dist.broadcast all parameters, frozen ones too, and all of module.buffers()",
+    UNCHANGED: "self.module = module, and dist.broadcast its parameters and buffers from rank 0",
+    PARTLY: "dist.broadcast all of module.parameters(), frozen ones too, and all of module.buffers()",
+    BUFFERS: "dist.broadcast all of module.buffers(): module.state_dict() does not have all of them",
 }
 TRIES = {
     **BEGINS,
@@ -102,8 +104,7 @@ class Reductions(Group):
         """Say what sets the training apart from one process's; *begun*, *first* are weights before and after a step."""
         own, expected = ranks.student.arrays, ranks.baseline.arrays
         if not np.array_equal(own["begun0"], own["begun1"]):
-            why = _unsent(own["begun1"], expected["begun1"])
-            return f"the ranks begin with different weights or buffers: {why}"
+            return _unsent(own["begun1"], expected["begun1"], len(expected["start"]))
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return f"the ranks have different weights: {NO_MEAN if self._uneven else UNEQUAL}"
         if ratio <= APART:
@@ -140,7 +141,8 @@ class Reductions(Group):
                 differ = int(np.sum(own != expected)) if own.shape == expected.shape else len(own)
                 measured = f"rank {rank}: {differ} of {len(own)} numbers differ from rank 0's"
                 if not np.array_equal(own, expected):
-                    return measured, _unsent(own, expected)
+                    start = ranks.baseline.arrays["start"]
+                    return measured, _unsent(own, expected, len(start))
             return measured, ""
 
         self._claim(name, says, "outputs", problem, try_, compared=figure, hints=BEGINS)
@@ -267,9 +269,11 @@ class Reductions(Group):
         self.part.add_check(name, says, "scripted", judge, [self.probe], needs)
 
 
-def _unsent(own: Any, right: Any) -> str:
-    """Say why a process does not begin with the numbers of rank 0."""
-    return UNCHANGED if own.shape != right.shape or (own != right).all() else PARTLY
+def _unsent(own: Any, right: Any, parameters: int) -> str:
+    """Say why a process does not begin with the numbers of rank 0: of parameters, then of buffers."""
+    if own.shape != right.shape or (own != right).all():
+        return UNCHANGED
+    return BUFFERS if np.array_equal(own[:parameters], right[:parameters]) else PARTLY
 
 
 def _joined(steps: Sequence[Calls]) -> list[Any]:

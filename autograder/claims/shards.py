@@ -47,7 +47,7 @@ GATHERS = {
 }
 """What to try, by words of what is wrong."""
 STEPS = {
-    "nothing moved": "call make_optimizer(model.parameters()) with the model that shard returned",
+    "nothing moved": "make_optimizer(model.parameters()), of the sharded model itself",
     "the ranks have different": "fully_shard the blocks and the model: its backward pass averages gradients",
     "one for each step": "append one loss and one norm for each batch",
     "begin with other weights": "compare the weights after shard with those that shard was given",
@@ -82,7 +82,7 @@ class Shards(Group):
         """Say what sets the training apart from one process's."""
         own = ranks.student.arrays
         if ratio <= APART:
-            return "nothing moved: usually the optimizer holds the parameters from before shard"
+            return "nothing moved: usually the optimizer holds other tensors than the model's parameters"
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return (
                 "the ranks have different weights: usually gradients are not averaged in each step"

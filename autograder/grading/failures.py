@@ -115,17 +115,11 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     ),
     "apart": (
         "the processes did not make the same collective calls",
-        (
-            "let all processes of a group make the same collective calls in "
-            "the same order, each call with as many bytes in all processes"
-        ),
+        "let all processes make the same collective calls, in one order, with equal bytes",
     ),
     "left early": (
         "a process returned, and another one still waits for it in a collective call",
-        (
-            "no rank may return, or skip a collective call by an if, "
-            "before all ranks have made that call"
-        ),
+        "let no rank return, or skip a collective call, before all ranks have made that call",
     ),
     "unended": (
         "processes of the group did not end",
@@ -163,8 +157,8 @@ EXCEPTIONS: Mapping[str, str] = {
         "call fully_shard on the model itself after its blocks, so that all parameters are DTensors"
     ),
     "unscale_() is being called after step()": (
-        "scale and backward for each batch; for each step once: unscale_, clip, "
-        "scaler.step(optimizer), scaler.update(); without update() the next unscale_() raises this"
+        "for each batch: scale, backward; for each step: unscale_, clip, scaler.step, "
+        "scaler.update; without update() the next unscale_() raises this"
     ),
     "cuda_time_total'": (
         "torch renamed it: self_device_time_total of a GPU; on a CPU take self_cpu_time_total"

@@ -138,7 +138,7 @@ SHARES = {
     ),
     "the same half": (
         [[0, 2, 1, 0], [0, 2, 1, 0]],
-        "both processes read the same samples; in epoch 1, 1 sample read by no process",
+        "both processes read the same samples; in epoch 1, no process reads 1 of the",
     ),
     "the same half twice": (
         [[0, 2, 0, 2, 0, 2], [0, 2, 0, 2, 0, 2]],

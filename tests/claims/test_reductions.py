@@ -100,7 +100,10 @@ def _matches(words, text):
 
 
 WEIGHTS = {
-    "begun apart": ({"begun1": START, "weights1": START + 2}, "begin with different weights"),
+    "begun apart": (
+        {"begun1": START, "weights1": START + 2},
+        "no parameter and no buffer of rank 0",
+    ),
     "different": ({"weights1": START + 2}, "different weights"),
     "unmoved": ({"weights0": START, "weights1": START}, "nothing moved"),
     "later": ({"weights0": START + 3, "weights1": START + 3}, "a later step is wrong"),

@@ -7,11 +7,12 @@ word; what each of them was about to do is still there.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import torch.distributed as dist
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from autograder.worker.rigs.collectives import Watching, kind_of, said
 
@@ -21,10 +22,7 @@ PAIRED = ("send", "recv")
 UNEVEN = ("gather", "scatter", "all_to_all", "barrier", *PAIRED)
 """Kinds of calls with another size in each process."""
 VERBS = {"all_reduce": "reduces", "broadcast": "broadcasts", "all_gather": "gathers"}
-NONE = "no collective call"
 Calls = Sequence[Mapping[str, Any]]
-NOTES: list[Callable[[Mapping[str, Any]], None]] = []
-"""What writes down the calls of this process."""
 
 
 class Order(Watching):
@@ -38,7 +36,6 @@ class Order(Watching):
 
     def __enter__(self) -> Self:
         """Watch."""
-        NOTES.append(self._write)
         c10d.rendezvous = self._join
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
@@ -47,28 +44,29 @@ class Order(Watching):
         """Stop watching."""
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         c10d.rendezvous = self._make
-        NOTES.remove(self._write)
 
     def called(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Write the call down, then make it."""
         kind = kind_of(func)
         if kind:
-            self._write(said(kind, args))
+            self.write(said(kind, args))
         return func(*args, **kwargs)
 
     def _join(self, *args: Any, **kwargs: Any) -> Any:
-        self._write({"kind": JOINS, "ranks": [], "bytes": 0})
+        self.write({"kind": JOINS, "ranks": [], "bytes": 0})
         return self._make(*args, **kwargs)
 
-    def _write(self, call: Mapping[str, Any]) -> None:
+    def write(self, call: Mapping[str, Any]) -> None:
+        """Write a call down."""
         self._file.write(json.dumps(call) + "\n")
 
 
 def returns(function: str) -> None:
     """Write down that a student's function has returned: calls that follow are the grader's."""
     ranks = [*range(dist.get_world_size())] if dist.is_initialized() else []
-    for note in NOTES:
-        note({"kind": f"{RETURNS}{function}", "ranks": ranks, "bytes": 0})
+    for mode in _get_current_dispatch_mode_stack():
+        if isinstance(mode, Order):
+            mode.write({"kind": f"{RETURNS}{function}", "ranks": ranks, "bytes": 0})
 
 
 def read(file: Path) -> list[dict[str, Any]]:
@@ -101,20 +99,10 @@ def ahead(of_ranks: Sequence[Calls], behind: int) -> str:
     return ""
 
 
-def made(calls: Calls) -> str:
-    """Say how many calls a process has begun."""
-    count = sum(call["kind"] != JOINS and RETURNS not in call["kind"] for call in calls)
-    return f"{count} collective call{'s' * (count > 1)}" if count else NONE
-
-
-def returned_after(calls: Calls) -> str:
-    """Say when a process has returned, by the calls that it made."""
-    return early(calls).strip() or f"after {made(calls)}"
-
-
 def early(calls: Calls) -> str:
     """Say that a process has made no call."""
-    return " before it called any collective operation" * (made(calls) == NONE)
+    nothing = all(call["kind"] == JOINS or RETURNS in call["kind"] for call in calls)
+    return " before it called any collective operation" * nothing
 
 
 def words(call: Mapping[str, Any]) -> str:

@@ -208,28 +208,23 @@ def _raised(rank: int, own: Mapping[str, Any]) -> str:
 
 def _left(rank: int, how: int, calls: list[list[dict[str, Any]]]) -> str:
     """Say how a process ended that has not returned."""
-    after = call_order.returned_after(calls[rank])
+    early = call_order.early(calls[rank])
     if how >= 0:
-        return f"rank {rank} left: its process ended with status {how}, {after}"
+        return f"rank {rank} left: its process ended with status {how}{early}"
     name = signal.Signals(-how).name
-    last = calls[rank][-1] if calls[rank] else {"kind": call_order.JOINS}
-    doing = (
-        "" if last["kind"] == call_order.JOINS else f", the last of which {call_order.words(last)}"
-    )
+    last = "" if early else f", whose last collective call {call_order.words(calls[rank][-1])}"
     aborted = "; what gloo or C++ said is in the log" if how == -signal.SIGABRT else ""
-    return f"rank {rank} died: {name} ended its process, {after}{doing}{aborted}"
+    return f"rank {rank} died: {name} ended its process{early or last}{aborted}"
 
 
 def _unended(running: list[int], calls: list[list[dict[str, Any]]], seconds: float) -> str:
     """Say which processes did not end, and what they wait for."""
     for rank in running:
         if waits := call_order.ahead(calls, rank):
-            after = call_order.made(calls[rank])
-            return f"rank {rank} did not end within {seconds:g} s, after {after}, and {waits}"
+            return f"rank {rank} did not end within {seconds:g} s, and {waits}"
     ranks = " and ".join(map(str, running))
-    own = f"{call_order.made(calls[running[0]])}" + " each" * (len(running) > 1)
     several = f"rank{'s' * (len(running) > 1)} {ranks}"
     return (
-        f"{several} did not end within {seconds:g} s, after {own}: a loop without an end, "
+        f"{several} did not end within {seconds:g} s: a loop without an end, "
         "or a wait for something that never comes"
     )

@@ -84,15 +84,12 @@ ENDS = {
     ),
     "it leaves": (
         grouped(reduces, lambda: os._exit(0)),
-        "rank 1 left: its process ended with status 0, after 1 collective call",
+        "rank 1 left: its process ended with status 0",
     ),
     "it exits": (grouped(reduces, exit), "in the process of rank 1: called sys.exit"),
     "it is killed": (
         grouped(reduces, dies(signal.SIGKILL)),
-        (
-            "rank 1 died: SIGKILL ended its process, after 1 collective call, "
-            "the last of which reduces 12 bytes"
-        ),
+        ("rank 1 died: SIGKILL ended its process, whose last collective call reduces 12 bytes"),
     ),
     "it aborts": (
         grouped(lambda: None, os.abort),
@@ -127,12 +124,12 @@ HANGS = {  # and how many lines each process has written when time is up: that i
     "one": (
         grouped(reduces, signal.pause),
         (3, 2),
-        "rank 1 did not end within 20 s, after 1 collective call, and rank 0 waits in a collective call",
+        "rank 1 did not end within 20 s, and rank 0 waits in a collective call",
     ),
     "both": (
         grouped(signal.pause, signal.pause),
         (2, 2),
-        "ranks 0 and 1 did not end within 20 s, after 1 collective call each",
+        "ranks 0 and 1 did not end within 20 s: a loop without an end",
     ),
     "one ends the group and goes on": (
         grouped(reduces, destroys_and_computes),

@@ -106,7 +106,7 @@ PROBLEMS = {
         "in the process of rank 1: ValueError: no such thing",
     ),
     "not written": (is_not_written, "is_not_written is not written yet"),
-    "both wait": (waits, "ranks 0 and 1 did not end within 0.3 s, after no collective call each"),
+    "both wait": (waits, "ranks 0 and 1 did not end within 0.3 s: a loop without an end"),
     "one leaves": (leaves, "rank [01] left: its process ended with status 0"),
 }
 

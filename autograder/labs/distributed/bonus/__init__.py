@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -119,18 +120,15 @@ SHAPES = {
 }
 
 
-def other_root(x: Any, residual: Any, weight: Any, eps: float, block: int = 0) -> Any:
-    """Return what somebody returns whose root is that of x, or of total and BLOCK numbers."""
-    total = x + residual
-    squares = (total if block else x) ** 2
-    root = (squares.sum(-1, keepdim=True) / (block or x.shape[-1]) + eps).sqrt()
-    return total / root * weight, total
+def other_root(x: Any, residual: Any, weight: Any, eps: float, over_the_block: bool = True) -> Any:
+    """Return what somebody returns whose mean is of BLOCK numbers, or else of x alone."""
+    total, width = x + residual, x.shape[-1]
+    count = 1 << (width - 1).bit_length() if over_the_block else width
+    squares = (total if over_the_block else x) ** 2
+    return total / (squares.sum(-1, keepdim=True) / count + eps).sqrt() * weight, total
 
 
-def over_the_block(x: Any, **given: Any) -> Any:
-    return other_root(x, **given, block=1 << (x.shape[-1] - 1).bit_length())
-
-
+OF_X = partial(other_root, over_the_block=False)
 GRADIENTS = {"drawn": {}, "width 100": {"width": 100}, "three dimensions": {"batch": 3, "width": 5}}
 add_norm.same(
     {"eps 0.1": {"eps": 0.1}},
@@ -191,7 +189,7 @@ add_norm.same(
             "take a BLOCK that is at least the width, whatever the width is",
         ),
     },
-    slips={("your sum of squares is divided by BLOCK", "divide it by the width"): over_the_block},
+    slips={("your sum of squares is divided by BLOCK", "divide it by the width"): other_root},
     hints=SMALL,
     try_=SEE,
 )

@@ -46,11 +46,12 @@ NO_OPERATOR = "a c10d:: call starts a transfer, and is no operator"
 SLOW = (8.0, 12.0)  # percent of the steps that a rank waits: in between either answer is right
 NONE = "none"
 TIMES = ["step_ms", "compute_ms", "communication_ms", "exposed_ms"]
+ANY_STEPS = (
+    "your steps are events of any cat: a GPU's tracks repeat each step as gpu_user_annotation",
+    'take events with cat == "user_annotation" whose name begins with ProfilerStep#',
+)
 WHY: Causes = {
-    "GPU, step_ms": (
-        "only events of cat user_annotation must count: a GPU's tracks repeat each step",
-        'take events with cat == "user_annotation" whose name begins with ProfilerStep#',
-    ),
+    "GPU, step_ms": ANY_STEPS,
     "step_ms": (
         "step_ms must be a mean of the steps, without the time between two steps",
         "add up the durations of the steps, and divide by their number",
@@ -86,16 +87,9 @@ ONE_START = (
     "of several events with one start your code keeps only one",
     "sort a list of all events, and make no dict by start",
 )
-ANY_STEPS = (
-    "your steps are events of any cat: a GPU's tracks repeat each step as gpu_user_annotation",
-    'take events with cat == "user_annotation" whose name begins with ProfilerStep#',
-)
 SLIPS = {
     ("your times are in microseconds", "divide by 1000"): "us",
-    (
-        "your times are those of all steps together",
-        "divide by the number of steps",
-    ): "all steps",
+    ("your times are those of all steps together", "divide by the number of steps"): "all steps",
     (
         "your compute_ms has c10d:: calls and kernels of NCCL, which are communication",
         "leave out of compute_ms what is named c10d:: or begins with nccl",

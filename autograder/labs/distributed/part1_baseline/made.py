@@ -161,7 +161,8 @@ def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:
     """Return what is right of a trace, or what somebody returns who makes this *slip*."""
     kernels, called = _named(events, KERNEL), _named(events, OPERATOR)
     steps, transfers = _named(events, RANGE, STEP), collectives(events)
-    union = {"added up": added_up, "one start": one_of_a_start}.get(slip, joined)
+    union: Callable[..., int] = partial(joined, once=slip == "one start")
+    union = added_up if slip == "added up" else union
     if slip == "all_reduce":
         transfers = [it for it in transfers if "all_reduce" in it["name"]]
     if slip == "called":
@@ -254,14 +255,11 @@ def added_up(events: Sequence[Event]) -> int:
     return sum(_ticks(it)[1] for it in events)
 
 
-def one_of_a_start(events: Sequence[Event]) -> int:
-    return joined([*{it["ts"]: it for it in events}.values()])
-
-
-def joined(events: Sequence[Event]) -> int:
-    """Return the ticks in which at least one of them runs."""
+def joined(events: Sequence[Event], *, once: bool = False) -> int:
+    """Return the ticks in which at least one of them runs; *once*, of those with one start the last counts."""
     total, until = 0, 0
-    for start, length in sorted(map(_ticks, events)):
+    kept = {it["ts"]: it for it in events}.values() if once else events
+    for start, length in sorted(map(_ticks, kept)):
         total += max(0, start + length - max(until, start))
         until = max(until, start + length)
     return total

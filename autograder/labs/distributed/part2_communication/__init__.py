@@ -262,9 +262,7 @@ fit.same(
     name="fits_the_link",
     says="fit_link returns the latency and the bandwidth of the line with the least squares.",
     why="the line must have the least squares of the errors in ms, over all rows",
-    hints={
-        'latency_ms": 0,': ("your line goes through 0, without a latency", POLYFIT),
-    },
+    hints={'latency_ms": 0,': ("your line goes through 0, without a latency", POLYFIT)},
     try_=POLYFIT,
     slips={
         (

@@ -169,10 +169,11 @@ def half_where_it_helps(rounded: Pair) -> Verdict:
 overflow = judges.Steps(
     part,
     "overflowing",
-    "call backward() for every batch; where there is a scaler, scale, unscale_, step and update",
+    "call backward() for every batch, also where its loss is not finite",
     {
         "without amp": "the step was not skipped: usually your code uses the scaler only with amp",
-        "infinite": "a rank took the step although gradients are not finite",
+        "infinite": "a rank took the step although gradients are not finite: usually your code "
+        "decides this, and not the scaler",
         "": "usually a rank left its batch out, and the ranks took the step without it",
     },
     WRONG,
@@ -195,7 +196,7 @@ def overflow_skips_everywhere(overflowing: Pair) -> Verdict:
 judges.Steps(
     part,
     "clipped",
-    "scaler.unscale_(optimizer), then clip_grad_norm_, once a step",
+    "clip_grad_norm_ once for each step, after backward() of the step's last batch",
     {
         "with a scaler": "usually gradients are clipped while they are scaled",
         "": "usually gradients are clipped that are not yet those of all batches and ranks",
@@ -258,14 +259,11 @@ EVALUATED: Causes = {
     "mode in": ("your code evaluates in training mode", "model.eval() before the first batch"),
     "evaluated in all": (
         "your code evaluates some samples in two ranks, or twice",
-        (
-            "take the share of dist.get_rank(), and use no DistributedSampler: "
-            "it repeats samples to make the shares equal"
-        ),
+        "take the share of dist.get_rank(), by no DistributedSampler, which repeats samples",
     ),
     "one is right": (
         "one rank has the accuracy of all samples, and another one has not",
-        "dist.all_reduce both counts, which gives each rank the sums",
+        "let each rank evaluate its own share, then dist.all_reduce both counts",
     ),
     "ranks return": (
         "each rank returns an accuracy of its own",

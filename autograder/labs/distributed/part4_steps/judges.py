@@ -44,7 +44,7 @@ FIGURES = {
 }
 WHY = {
     "skipped": FIGURES["skipped"],
-    "overflows": "a step that the scaler skips must not count in steps",
+    "overflows": "steps must count all steps but those after which the scaler's scale is smaller",
     **FIGURES,
 }
 """By words in the name of a case."""
@@ -53,6 +53,7 @@ PAST = (
     "the model inside of DistributedDataParallel was called, as by model.module(...): that goes "
     "past the wrapper, which exchanges the gradients"
 )
+OTHERS = "usually your code trains on samples of another rank, which are NaN here"
 WEIGH = "multiply each loss by len(labels) / samples of its group"
 TRIES: Causes = {
     f'{SENT}": 0,': (
@@ -76,9 +77,13 @@ TRIES: Causes = {
     "accumulation as well": "add up the loss as the criterion returns it",
     "of this rank alone": "dist.all_reduce the sum of loss * len(labels) and the number of samples",
     "as one step": "count the calls of optimizer.step() or scaler.step(optimizer)",
-    "must not count": "count a step only if the scaler's scale is not smaller after update()",
+    "all steps but": "count a step unless the scale is smaller after update(): here it also grows",
+    "not finite": "scaler.step(optimizer) in each rank: the gradients that it sees are alike in all",
+    "only with amp": "where a scaler is given, call scale, step and update also without amp",
+    "while they are scaled": "scaler.unscale_(optimizer), right before clip_grad_norm_",
+    OTHERS: "train on the batches of the argument loader, and not on all of loader.dataset",
     "other losses": "take the mean loss over all samples of a group",
-    "over the ranks": "leave the mean over ranks to DistributedDataParallel",
+    "over the ranks": "leave out factors of the number of ranks, and all_reduce no gradient",
 }
 """What to try, by words of what is wrong."""
 WRONG = 'see "What usually goes wrong" in the part 4 handout'
@@ -127,6 +132,8 @@ class Steps(Group):
             if isinstance(judged, Failed):
                 is_past = case.removesuffix(": ") in ranks.student.values["past"]
                 why = PAST if is_past else judged.why
+                if "overflows" not in case and "are NaN" in judged.measured:
+                    why = OTHERS
                 named = replace(judged, measured=case + judged.measured, why=why)
                 return hinted(named, TRIES)
         return judged
@@ -145,7 +152,9 @@ class Steps(Group):
             return "another model was trained"
         added_up = start + WORLD * (right - start)
         if numerics.norm(weights[0] - added_up) < SUMMED * numerics.norm(right - start):
-            return "gradients are added up over the ranks and not averaged"
+            return (
+                "your gradients are the sum over the ranks: usually the loss has a factor too many"
+            )
         slips = ranks.baseline.arrays["slips"].reshape(len(SLIPS), -1)
         for made, words in zip(slips, SLIPS.values(), strict=True):
             if numerics.norm(weights[0] - made) <= APART * numerics.norm(made - start):

@@ -7,7 +7,7 @@ SLIPS = {
     "kept": "gradients are kept for the next step",
     "sum": "your code adds up the losses of a group's batches, and must take their mean",
     "accumulation": "your code divides a short group by accumulation, and it has fewer batches",
-    "batches": "your code lets batches of a group count alike, and the last one has fewer samples",
+    "batches": "your code takes the mean of the batches of a group, and the last batch is shorter",
     "left out": "the last group, which is short, is left out",
     "unclipped": "nothing is clipped",
     "each parameter": "each parameter is clipped by its own norm; clip bounds that of all together",

@@ -33,7 +33,7 @@ SENT = "exchanges of gradients for each step"
 SHARED = ("all_reduce", "all_gather", "reduce_scatter", "reduce", "gather")
 RETURN_ONE, RETURN = "ranks return, and one is right", "ranks return"
 CPU = torch.device("cpu")
-ALIKE = "your batches count alike, and they have different numbers of samples"
+ALIKE = "your loss is the mean of the batches' losses, and the batches have different sizes"
 OWN = "your loss is that of this rank alone"
 DIVIDED = "your loss is divided by accumulation as well"
 
@@ -319,11 +319,12 @@ def _accuracies(right: Tensor, world: int, batch: int) -> dict[str, float]:
     shares = [right[rank::world].double() for rank in range(min(world, len(right)))]
     batches = [it.mean() for share in shares for it in share.split(batch)]
     return {
-        "your ranks count alike, and they have different numbers of samples": (
+        "your accuracy is the mean of the ranks' accuracies, and their shares have different sizes": (
             sum(it.mean().item() for it in shares) / world
         ),
-        "your batches count alike, and the last one is shorter": sum(map(float, batches))
-        / len(batches),
+        "your accuracy is the mean of the batches' accuracies, and the last batch is shorter": (
+            sum(map(float, batches)) / len(batches)
+        ),
     }
 
 

@@ -20,7 +20,7 @@ SHARE = 0.7  # of all bytes; half of them, and what one process writes for all, 
 WHY = {
     "weights": (
         "the model has other weights than those that were saved",
-        "set_model_state_dict or set_state_dict with what dcp.load has filled",
+        "dcp.load fills what get_state_dict returned; then set_state_dict gives this to the model",
     ),
     "moments": (
         "the optimizer does not have the moments of Adam that were saved",
@@ -60,9 +60,5 @@ def each_rank_writes_its_share(resumed: Pair) -> Verdict:
     rank, share = (resumed.student.values[name] for name in ("rank", "share"))
     measured = f"rank {rank} wrote {share:.0%} of the bytes; {SHARE:.0%} are allowed"
     why = "one process writes all, so it needs memory and time for all" * (share > SHARE)
-    try_ = (
-        "in all processes, give torch.distributed.checkpoint.save what "
-        "get_state_dict(model, optimizer) returns without "
-        "full_state_dict=True: each process then writes its own shards"
-    )
+    try_ = "in all processes, save get_state_dict(model, optimizer), without full_state_dict=True"
     return verdict(measured, why, try_)

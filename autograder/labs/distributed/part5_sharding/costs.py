@@ -152,10 +152,7 @@ sends.same(
         ),
         "": (
             "fsdp must gather blocks twice and the rest once, and scatter all gradients once",
-            (
-                "add up the bytes of each gather and scatter, then "
-                "multiply by (processes - 1) / processes"
-            ),
+            "add up what is gathered and scattered, then multiply by (processes - 1) / processes",
         ),
     },
     try_=SEE,

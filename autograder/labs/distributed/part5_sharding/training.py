@@ -122,7 +122,9 @@ shards.gathers_by_block(
     kept="kept",
     rest=REST,
 )
-GLOBAL = "clip_grad_norm_(model.parameters(), clip), whose result.full_tensor() is the norm"
+GLOBAL = (
+    "call full_tensor() of what clip_grad_norm_(model.parameters(), clip) returns, for the norm"
+)
 CLIPPED = {
     "gradients that were clipped": "keep what clip_grad_norm_ returns: the norm before clipping",
     "not clipped before the step": "call clip_grad_norm_ between backward() and optimizer.step()",

@@ -128,7 +128,7 @@ def _slow(rows: Sequence[Row]) -> tuple[str, str]:
         why = (
             f"{worst['optimization']} alone is {worst['speedup']:.3g} times as fast: it costs time"
         )
-        return why, "look in after_trace.json.gz for what this option does between kernels"
+        return why, "profile the program with this option alone, and look for time without a kernel"
     why = "no option alone costs time: usually the GPUs wait for data or for each other"
     return why, "look in after_trace.json.gz for time without a kernel"
 

@@ -116,21 +116,18 @@ WHY: Causes = {
     ),
     "accuracy": (
         "accuracy must be that of the test set after the last epoch, each sample counted once",
-        (
-            "all_reduce the right answers and the samples of Subset(test, "
-            "range(rank, len(test), world))"
-        ),
+        "all_reduce right answers and samples of Subset(test, range(rank, len(test), world))",
     ),
     "file of rank 1": (
-        "your program writes in rank 1, too: usually always, or if LOCAL_RANK is 0, as it is in both here",
-        "write if dist.get_rank() == 0, and only then",
+        "your program writes its result in rank 1, too",
+        "write if dist.get_rank() == 0, and only then: LOCAL_RANK is 0 in both ranks here",
     ),
     "a run that fails": (
-        "after an exception, your program leaves its process group",
+        "after an exception, your program does not destroy its process group",
         "dist.destroy_process_group() in finally",
     ),
     "group of": (
-        "at its end, your program leaves its process group",
+        "at its end, your program does not destroy its process group",
         "dist.destroy_process_group() in finally",
     ),
     "seconds": (
@@ -173,10 +170,7 @@ WHY: Causes = {
         "memory must be pinned if the process trains on a GPU, and only then",
         'pin_memory=device.type == "cuda"',
     ),
-    "workers start": (
-        "workers must stay for all epochs",
-        "persistent_workers=args.workers > 0",
-    ),
+    "workers start": ("workers must stay for all epochs", "persistent_workers=args.workers > 0"),
     "samples": (
         "samples must be those of an epoch, of all processes together",
         "add up the samples of all processes",

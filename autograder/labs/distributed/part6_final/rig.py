@@ -331,7 +331,9 @@ def _accuracies(hits: Tensor) -> dict[str, float]:
     padded = float(hits.sum() + hits[0]) / (len(hits) + 1)
     made = {
         "your accuracy is that of one process's share": shares[0],
-        "your processes' accuracies count alike, and their shares have different sizes": sum(shares)
+        "your accuracy is the mean of the processes' accuracies, and their shares have different sizes": sum(
+            shares
+        )
         / WORLD,
         "a sample counts twice: DistributedSampler makes the shares equal": padded,
     }
