@@ -158,8 +158,8 @@ ERRORS = {"float16": (1e-4, 2e-3), "bfloat16": (1e-3, 1.2e-2)}
     **averaged(*ERRORS),
     takes=["compressing"],
     hints={
-        "raised": "keep nothing of an earlier call of the hook: DDP makes new buckets after step 1; "
-        "else run your hook for three steps, and read the whole traceback"
+        "raised": "run DDP with your hook for three steps, and read the whole traceback: after "
+        "step 1 the buckets of DDP have other sizes"
     },
 )
 def hooked(student: Student, rig: Rig) -> Answer:
