@@ -40,8 +40,8 @@ KEPT = "kept_"
 SAME = "both processes read the same samples"
 NO_AVERAGE = "ranks end with different weights: gradients are not averaged in each step"
 BEGUN_APART = (
-    "the weights of the ranks differ as much at the end as at the start: "
-    "gradients are averaged, but the weights of rank 0 are not sent to the other ranks"
+    "the ranks differ as much at the end as at the start: "
+    "the weights of rank 0 are not sent to the other ranks"
 )
 Calls = Sequence[Mapping[str, Any]]
 """Collective calls of one step: the kind and the bytes of each."""
@@ -291,7 +291,10 @@ class Group:
             for rank, each in enumerate(ranks.student.values["ranks"]):
                 steps = each["steps"]
                 if not steps:
-                    return f"rank {rank}: fewer than three steps", UNCOUNTED
+                    return (
+                        f"rank {rank}: fewer than three steps",
+                        UNCOUNTED,
+                    )
                 calls = usual(steps)
                 own = list(dict.fromkeys(call["kind"] for call in calls))
                 measured = (
@@ -301,7 +304,10 @@ class Group:
                 if not calls:
                     return measured, UNSEEN
                 if other := [kind for kind in own if kind not in kinds]:
-                    return measured, f"{other[0]} is of another kind: {why}"
+                    return (
+                        measured,
+                        f"{other[0]} is of another kind: {why}",
+                    )
                 if len(calls) > per_step or _bytes(calls) > bytes:
                     return measured, why
             return measured, ""

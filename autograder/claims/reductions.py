@@ -39,18 +39,18 @@ WAITS = (
 )
 NO_MEAN = "rank 0 has no gradient of some parameters in step 2, and its mean is missing there"
 ZEROS = (
-    "step 1 is right and step 2 is wrong, where rank 0 is called with side=False: the gradients "
-    "that are missing there do not count as zeros"
+    "step 2 is wrong, where rank 0 is called with side=False: "
+    "gradients that are missing there do not count as zeros"
 )
 NOT_HANDED_ON = "rank 0 is called with side=False in step 2, and forward does not hand that on"
 THREE = "your code divides sums by 2, and here are three processes"
 UNCHANGED = "no parameter and no buffer of rank 0 arrives in the module of rank 1"
 PARTLY = "some parameters of rank 0 do not arrive in the module of rank 1"
-BUFFERS = "all parameters of rank 0 arrive in the module of rank 1, and some buffers do not"
+BUFFERS = "some buffers of rank 0 do not arrive in the module of rank 1"
 BEGINS = {
     UNCHANGED: "self.module = module, and dist.broadcast its parameters and buffers from rank 0",
     PARTLY: "dist.broadcast all of module.parameters(), frozen ones too, and all of module.buffers()",
-    BUFFERS: "dist.broadcast all of module.buffers(): module.state_dict() does not have all of them",
+    BUFFERS: "dist.broadcast all of module.buffers(): state_dict() leaves some out",
 }
 TRIES = {
     **BEGINS,
@@ -270,7 +270,7 @@ class Reductions(Group):
 
 
 def _unsent(own: Any, right: Any, parameters: int) -> str:
-    """Say why a process does not begin with the numbers of rank 0: of parameters, then of buffers."""
+    """Say why a process does not begin with the numbers of rank 0."""
     if own.shape != right.shape or (own != right).all():
         return UNCHANGED
     return BUFFERS if np.array_equal(own[:parameters], right[:parameters]) else PARTLY

@@ -62,7 +62,7 @@ class Order(Watching):
 
 
 def returns(function: str) -> None:
-    """Write down that a student's function has returned: calls that follow are the grader's."""
+    """Write down that a student's function has returned."""
     ranks = [*range(dist.get_world_size())] if dist.is_initialized() else []
     for mode in _get_current_dispatch_mode_stack():
         if isinstance(mode, Order):

@@ -85,7 +85,7 @@ ADDED_UP = (
 )
 ONE_START = (
     "of several events with one start your code keeps only one",
-    "sort a list of all events, and make no dict by start",
+    "keep all events, in a list",
 )
 SLIPS = {
     ("your times are in microseconds", "divide by 1000"): "us",
@@ -139,9 +139,18 @@ TOP_SLIPS = {
         "your code takes off all operators inside, also those that are not directly inside",
         "take off only the operators that are directly inside",
     ): "all inside",
-    ("your code takes all threads for one", STACK): "stack",
-    ("your code tells threads apart by tid alone, which two processes may share", STACK): "tid",
-    ("your code tells threads apart by pid alone", STACK): "pid",
+    (
+        "your code takes all threads for one",
+        STACK,
+    ): "stack",
+    (
+        "your code tells threads apart by tid alone, which two processes may share",
+        STACK,
+    ): "tid",
+    (
+        "your code tells threads apart by pid alone",
+        STACK,
+    ): "pid",
     (
         "of two operators with one start, the longer one must be outside",
         "sort by ts, then by -dur",
@@ -181,12 +190,18 @@ WAIT_SLIPS = {
     ): "counted",
     ("your transfer_ms is the least communication_ms of a rank", SHORTEST): "least sum",
     (
-        "your transfer_ms takes the mean of all ranks for a collective, and not the shortest",
+        "your transfer_ms takes the mean of all ranks for a collective, not the shortest",
         SHORTEST,
     ): "mean",
     ("your transfer_ms is each rank's own communication_ms, so no rank waits", SHORTEST): "own",
-    ("your code pairs the ranks' collectives by duration, and not by start", PAIR): "by duration",
-    ("your code pairs the ranks' collectives as they come in the file", PAIR): "as they come",
+    (
+        "your code pairs the ranks' collectives by duration, and not by start",
+        PAIR,
+    ): "by duration",
+    (
+        "your code pairs the ranks' collectives as they come in the file",
+        PAIR,
+    ): "as they come",
     (
         "your times are per step, and not sums over the whole trace",
         "do not divide by the number of steps",

@@ -256,7 +256,7 @@ def added_up(events: Sequence[Event]) -> int:
 
 
 def joined(events: Sequence[Event], *, once: bool = False) -> int:
-    """Return the ticks in which at least one of them runs; *once*, of those with one start the last counts."""
+    """Return the ticks in which at least one of them runs; *once*: one event of each start."""
     total, until = 0, 0
     kept = {it["ts"]: it for it in events}.values() if once else events
     for start, length in sorted(map(_ticks, kept)):

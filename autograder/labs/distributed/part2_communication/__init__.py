@@ -199,8 +199,8 @@ study.is_written(also_in_the_file)
 study.is_consistent(
     judges.table_problem,
     says="The submitted allreduce_times.csv has rising sizes, and bandwidths that follow from times.",
-    try_="run python part2_communication.py with the template's SIZES, and submit its file "
-    "unchanged; first correct measure_link if measures_the_link fails",
+    try_="fix measures_the_link first if it fails; else run python part2_communication.py "
+    "with the template's SIZES, and submit its file",
 )
 
 # --- arithmetic -------------------------------------------------------------------------------
@@ -262,7 +262,12 @@ fit.same(
     name="fits_the_link",
     says="fit_link returns the latency and the bandwidth of the line with the least squares.",
     why="the line must have the least squares of the errors in ms, over all rows",
-    hints={'latency_ms": 0,': ("your line goes through 0, without a latency", POLYFIT)},
+    hints={
+        'latency_ms": 0,': (
+            "your line goes through 0, without a latency",
+            POLYFIT,
+        ),
+    },
     try_=POLYFIT,
     slips={
         (

@@ -97,7 +97,7 @@ WHY = {
     "step_ms": "step_ms must be that of forward and backward with synchronisation, and of no barrier",
     "compute_ms": "compute_ms must be the time of forward and backward, both within no_sync()",
     "total_ms": "total_ms must be the time of the calls alone, from the first to the end of the last",
-    "exposed_ms": "exposed_ms must be the step_ms - compute_ms of the figures that you return",
+    "exposed_ms": "exposed_ms must be step_ms - compute_ms of the figures that you return",
     "exposed_percent": "exposed_percent must be 100 * exposed_ms / step_ms",
     "hidden_percent": "hidden_percent must be 100 * (1 - exposed_ms / total_ms), also below 0",
 }

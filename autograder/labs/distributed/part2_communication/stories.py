@@ -50,8 +50,8 @@ class Script(NamedTuple):
         if count % 2 == 0:
             upper = sorted(self.pattern)[count // 2]
             slips[
-                "of an even number of times your code takes the larger middle one; "
-                "the median is the mean of the two middle ones"
+                "of an even number of times your code takes the larger middle one, "
+                "not the mean of the middle two"
             ] = upper * right
         return slips
 

@@ -47,8 +47,8 @@ def late(student: Student, rig: Rig) -> Answer:
     takes=["BucketedDDP"],
     hints={
         **RAISED,
-        "apart": "send whole buckets, bucket k + 1 after bucket k, also if it is full earlier; "
-        "a gradient that is missing counts as zeros",
+        "apart": "send bucket k + 1 after bucket k, also if it is full earlier, "
+        "with zeros for a gradient that is missing",
         "left early": "in finish(), send each bucket that has not left, with zeros for what is "
         "missing",
     },
@@ -158,8 +158,8 @@ ERRORS = {"float16": (1e-4, 2e-3), "bfloat16": (1e-3, 1.2e-2)}
     **averaged(*ERRORS),
     takes=["compressing"],
     hints={
-        "raised": "run DDP with your hook for three steps, and read the whole traceback: after "
-        "step 1 the buckets of DDP have other sizes"
+        "raised": "run your hook in DDP for three steps, whose buckets change after step 1, "
+        "and read the traceback"
     },
 )
 def hooked(student: Student, rig: Rig) -> Answer:

@@ -172,8 +172,8 @@ overflow = judges.Steps(
     "call backward() for every batch, also where its loss is not finite",
     {
         "without amp": "the step was not skipped: usually your code uses the scaler only with amp",
-        "infinite": "a rank took the step although gradients are not finite: usually your code "
-        "decides this, and not the scaler",
+        "infinite": "a rank took the step although gradients are not finite: usually "
+        "the scaler does not decide this",
         "": "usually a rank left its batch out, and the ranks took the step without it",
     },
     WRONG,

@@ -50,8 +50,8 @@ WHY = {
 """By words in the name of a case."""
 OUTSIDE = "forward stands outside of no_sync(), and DDP decides there whether to send"
 PAST = (
-    "the model inside of DistributedDataParallel was called, as by model.module(...): that goes "
-    "past the wrapper, which exchanges the gradients"
+    "the model inside of the wrapper was called, as by model.module(...): "
+    "that goes past the wrapper, which exchanges the gradients"
 )
 OTHERS = "usually your code trains on samples of another rank, which are NaN here"
 WEIGH = "multiply each loss by len(labels) / samples of its group"
@@ -64,8 +64,8 @@ TRIES: Causes = {
     "eval mode": "model.train() before the first batch",
     "kept for": "optimizer.zero_grad() after each step",
     "nothing is clipped": (
-        "clip_grad_norm_(model.parameters(), clip) once before each optimizer.step(), "
-        "and with a scaler after unscale_"
+        "clip_grad_norm_(model.parameters(), clip) once before each step, "
+        "with a scaler after unscale_"
     ),
     "is clipped by its own": "clip_grad_norm_ once, of all of model.parameters()",
     "each number is": "clip_grad_norm_(model.parameters(), clip)",

@@ -159,8 +159,8 @@ def _unclipped(clipped: Pair) -> str:
 
 MOST = 533_000  # bytes; a share and four copies of the largest tensor are 530,836, the whole model 536,360
 META = (
-    'with torch.device("meta") around make_model(), then to_empty(device=mesh.device_type); '
-    "broadcast_from_rank0 sends one tensor after the other; fully_shard comes before both"
+    'make_model() in torch.device("meta"), fully_shard, '
+    "to_empty(device=mesh.device_type), then load with broadcast_from_rank0"
 )
 
 
