@@ -122,10 +122,12 @@ SHAPES = {
 
 def other_root(x: Any, residual: Any, weight: Any, eps: float, over_the_block: bool = True) -> Any:
     """Return what somebody returns whose mean is of BLOCK numbers, or else of x alone."""
-    total, width = x + residual, x.shape[-1]
+    dtype, x, width = x.dtype, x.float(), x.shape[-1]
+    total = x + residual
     count = 1 << (width - 1).bit_length() if over_the_block else width
     squares = (total if over_the_block else x) ** 2
-    return total / (squares.sum(-1, keepdim=True) / count + eps).sqrt() * weight, total
+    normed = total / (squares.sum(-1, keepdim=True) / count + eps).sqrt() * weight
+    return normed.to(dtype), total.to(dtype)
 
 
 OF_X = partial(other_root, over_the_block=False)
@@ -155,9 +157,7 @@ add_norm.same(
             "compute total, the root and the product one by one on a short row, beside PyTorch's",
         ),
     },
-    slips={
-        ("your root is that of x, and not of total", "add residual before you square"): other_root
-    },
+    slips={("your root is that of x, and not of total", "add residual before you square"): OF_X},
     hints=SMALL,
     try_=SEE,
 )
