@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograder.checks.numerics import off
 from autograder.errors import OwedError
 from autograder.model import (
     Bar,
@@ -80,7 +81,7 @@ def leaner(
     *first* says which checks of results to fix first.
     """
     if not apart <= within:
-        measured = f"results of the measured call off by {apart:.1e} (allowed {within:.0e})"
+        measured = f"results on the large inputs of this check are {off(apart, within)}"
         why = "your code returns wrong results, so its memory is not compared"
         return Failed(measured, why, f"{first}; {LARGE}")
     needed, plain = beyond(run, idle)

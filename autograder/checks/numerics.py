@@ -121,7 +121,7 @@ def misshapen(losses: Array, expected: Array, of: str = "batch") -> str:
     return f"the loss of {of} {bad[0] + 1} is {losses[bad[0]]}" if len(bad) else ""
 
 
-WHOLE = "go through the whole loader: no break, no islice, no limit"
+WHOLE = "go through the whole loader: no break, no continue, no islice"
 
 
 def too_few(losses: Array, expected: Array) -> tuple[str, str] | None:
@@ -132,10 +132,11 @@ def too_few(losses: Array, expected: Array) -> tuple[str, str] | None:
     if count > 1 and np.allclose(losses, expected[:count], rtol=1e-3):
         return f"the loop ended after {count} of {whole} batches", WHOLE
     if count == 1:
-        why = "only one loss is kept, or `return` stands inside of the loop"
-        return why, "append a loss in each iteration, and return all of them after the loop"
+        which = "first" if close(float(losses[0]), float(expected[0]), 1e-3) else "last"
+        why = f"only one loss is returned: usually that of the {which} batch"
+        return why, "after the loop, return the whole list, with one loss for each batch"
     why = "batches are skipped, or not every loss is kept"
-    return why, "train on every batch of the loader, the last one too, and append the loss of each"
+    return why, "train on every batch, also the first and the last, and append the loss of each"
 
 
 def rounded(losses: Array, expected: Array) -> bool:
@@ -268,6 +269,7 @@ def loss_problem(
         return ()
     number = replace(epoch, losses=losses).loss if listed else reported
     batches, samples = len(epoch.sizes), sum(epoch.sizes)
+    stories = [*stories, (2 * epoch.loss, "yours is twice as large")]
     total = epoch.mean("batches") * batches
     words = explained(
         number,
@@ -287,7 +289,7 @@ def loss_problem(
     )
     words = words or "yours is no finite number" * (number is None)
     if listed:
-        why = f"the losses themselves differ: {words or 'they are not those of the batches'}"
+        why = f"loss is right, but losses is not: {words or 'it has other numbers'}"
         return why, "keep each loss as the criterion returns it"
     over = epoch.means[0]
     why = f"the mean over all {over} is {epoch.loss:.6g}{'; ' * bool(words)}{words}"

@@ -102,12 +102,12 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     "changed segment": (
         "the second run of a segment saved other tensors than the first",
         (
-            "leave eval(), track_running_stats and random numbers as they were; "
-            "a momentum of 0 holds running statistics"
+            "hold statistics by a momentum of 0 in the second run; "
+            "change neither train(), eval(), track_running_stats nor random numbers there"
         ),
     ),
     "recompiled": (
-        "compiled in pieces",
+        "compiled in pieces, more of them than the recompile limit allows",
         (
             "compile the whole model, torch.compile(model, ...), and not "
             "its layers: each is a graph of its own"

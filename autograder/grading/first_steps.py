@@ -23,4 +23,4 @@ def _step(try_: str, ended: dict[str, Outcome]) -> str:
     outcome = ended.get(pointer["other"]) if pointer else None
     if pointer and outcome in LOST:
         return f"fix {pointer['other']} first"
-    return pointer["step"] if pointer and outcome == "passed" else try_
+    return _step(pointer["step"], ended) if pointer and outcome == "passed" else try_

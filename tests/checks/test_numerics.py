@@ -192,7 +192,7 @@ def test_where_nothing_is_allowed_the_least_is_endless(apart, allowed, expected)
 @pytest.mark.parametrize(
     ("losses", "why"),
     [
-        ([1.5], "`return` stands inside of the loop"),
+        ([1.5], "only one loss is returned"),
         ([1.5, 1.2], "batches are skipped"),
         ([], "batches are skipped"),
     ],
@@ -278,8 +278,8 @@ def test_losses_that_were_rounded_are_told_from_others(losses, cut):
         (["batches", "samples"], 0.55, 1.0, ""),
         (["samples"], 13.4 / 26, 1.0, ""),
         (["samples"], 0.55, 1.0, "batches count alike, and the last one has fewer samples"),
-        (["samples"], 13.4 / 26, 0.5, "the losses themselves differ: they are halves"),
-        (["samples"], 13.4 / 26, 0.3, "they are not those of the batches"),
+        (["samples"], 13.4 / 26, 0.5, "loss is right, but losses is not: they are halves"),
+        (["samples"], 13.4 / 26, 0.3, "loss is right, but losses is not: it has other numbers"),
     ],
     ids=["either", "or", "weighted", "not weighted", "halves in the list", "others in the list"],
 )

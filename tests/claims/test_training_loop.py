@@ -135,7 +135,10 @@ MISTAKES = {
     "a short list": (
         '"losses": losses,',
         '"losses": losses[:1],',
-        {"trains_right": "1 loss for 8 batches", "returns_the_metrics": "only one loss is kept"},
+        {
+            "trains_right": "1 loss for 8 batches",
+            "returns_the_metrics": "only one loss is returned",
+        },
     ),
     "rounded losses": (
         '"losses": losses,',
@@ -240,4 +243,4 @@ def test_losses_are_listed_and_slips_named_where_the_claim_says_so(tmp_path):
 
     found = judged(made, text, LOOP, tmp_path, only="returns_the_metrics")["returns_the_metrics"]
 
-    assert "the losses themselves differ: it is half of it" in found.why
+    assert "loss is right, but losses is not: it is half of it" in found.why

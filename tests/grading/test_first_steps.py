@@ -21,6 +21,16 @@ STEPS = {
     "partly right": ("partial", POINTER, "fix counts first"),
     "right": ("passed", POINTER, "divide by the samples"),
     "right, then": ("passed", "fix counts first if it fails; then divide", "divide"),
+    "behind another one": (
+        "passed",
+        "fix counts first if it fails; then fix sums first if it fails; then divide",
+        "fix sums first if it fails; then divide",
+    ),
+    "the same twice": (
+        "passed",
+        "fix counts first if it fails; then fix counts first if it fails; then divide",
+        "divide",
+    ),
     "owed": ("unavailable", POINTER, POINTER),
     "not judged yet": ("", POINTER, POINTER),
     "no pointer": ("failed", "divide by the samples", "divide by the samples"),

@@ -126,7 +126,7 @@ def test_a_context_that_works_once_is_told_in_words():
 @pytest.mark.parametrize(
     ("kind", "measured", "try_"),
     [
-        ("changed segment", "saved other tensors than the first", "a momentum of 0 holds"),
+        ("changed segment", "saved other tensors than the first", "by a momentum of 0"),
         ("recompiled", "compiled in pieces", "the whole model"),
     ],
 )

@@ -168,11 +168,16 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
     try_ = 'see "What a group is" in the part 4 handout'
     if said := _added_to(groups.student.values):
         why, try_ = said
+    elif numerics.update(groups, "short_weights", "short_start").error <= UPDATE:
+        why = "your code is right with one parameter group, and this optimizer has two"
+        try_ = "average the gradients of model.parameters(), not those of param_groups[0]"
     elif ratio > 2:
         why = "usually gradients are added up, and not averaged over the group"
         try_ = "divide each loss by the batches of its group, or by its samples"
     elif ratio < 0.5:
-        why = "the gradients of a step are smaller than the mean over the samples of its group"
+        steps = _of(groups.baseline, "even")["steps"]
+        twice = any(numerics.close(ratio * it, 1.0, 0.05) for it in (steps, steps * BATCH))
+        why = f"gradients are too small: usually they are {'divided twice' if twice else 'clipped'}"
         try_ = "divide by the samples of the group, once, and do not clip"
     if counted := _not_by_groups(groups):
         why, try_ = counted
@@ -183,11 +188,11 @@ def _not_by_groups(groups: Pair) -> tuple[str, str] | None:
     """Say why the steps do not come after each group of whole batches."""
     own, right = _after(groups, "even")
     if len(own) > len(right):
-        why = "there are too many steps"
-        return (
-            why,
-            "a step after each accumulation_steps batches, counted from 1, and no other step",
-        )
+        if own[:-1] == right and own[-1:] == right[-1:]:
+            why = "there is one more step after the loop, where no batch is left"
+            return why, "after the loop, take a step only if batches are left"
+        try_ = "a step after each accumulation_steps batches, counted from 1, and no other step"
+        return "there are too many steps", try_
     seen, batches = (
         _batches(_of(side, "even")["seen"]) for side in (groups.student, groups.baseline)
     )
@@ -263,11 +268,11 @@ def _batches(samples: int) -> int:
 
 
 def _steps(own: Sequence[int], right: Sequence[int]) -> str:
-    """Say how many steps there were; where some are missing, after which batches."""
+    """Say how many steps there were; where it is another number, after which batches."""
     taken = many(len(own), "step")
     if len(own) == len(right):
         return taken
-    if not 0 < len(own) < len(right):
+    if not own:
         return f"{taken}, and {len(right)} are right"
     came, due = (f"after batch {', '.join(map(str, it))}" for it in (own, right))
     return f"{taken} ({came}), and {len(right)} are right ({due})"
@@ -301,7 +306,7 @@ loop.returns_its_metrics(
         "losses has each batch's mean, "
         "loss is the mean over all samples, accuracy a percentage of them."
     ),
-    slips={f"yours is a loss that was divided by accumulation_steps ({STEPS})": 1 / STEPS},
+    slips={f"yours was divided by accumulation_steps ({STEPS})": 1 / STEPS},
     within=LOSSES,
     listed=True,
     smoothing=SMOOTHING,

@@ -69,7 +69,7 @@ def doubt(rows: Sequence[Row]) -> str:
 
 
 REUSED = "usually the measured model had trained before: it had no fresh weights"
-TRAINED = "it is not that of an epoch of right training from fresh weights"
+TRAINED = "it is not the mean loss of an epoch of right training from fresh weights"
 
 
 def figure_problem(rows: Sequence[Row], trusted: Row, untrained: str) -> str:
@@ -95,16 +95,15 @@ def figure_problem(rows: Sequence[Row], trusted: Row, untrained: str) -> str:
 def time_problem(rows: Sequence[Row], epochs: Sequence[Epoch]) -> str:
     """Say how the figures differ from what the clock showed: with checkpointing each segment runs forward twice."""
     once, twice = epochs
-    part = "only a part of the network ran a second time"
-    parts = [once.seconds + share / 8 * (twice.seconds - once.seconds) for share in range(1, 8)]
     of_once = [*once.slips(), (twice.rate, "something ran a second time")]
     of_twice = [
         twice.slips()[0],
         (once.rate, "no segment ran again in the backward pass"),
-        *((once.samples / seconds, part) for seconds in parts),
     ]
+    between = twice.rate < rows[1]["throughput"] < once.rate
+    part = "usually only a part of the network ran a second time" * between
     return slips.time_problem(RESULTS, rows[0], once, of_once) or slips.time_problem(
-        RESULTS, rows[1], twice, of_twice
+        RESULTS, rows[1], twice, of_twice, otherwise=part
     )
 
 
@@ -113,7 +112,7 @@ def epoch_problem(passes: Sequence[int], batches: int) -> str:
     longest = max(passes, default=0)
     if longest >= batches:
         return ""
-    return f"no epoch had all batches; the longest training had {longest} of {batches} batches"
+    return f"no epoch had all {batches} batches; the longest training had {longest} forward passes"
 
 
 def reuse_problem(passes: Sequence[int], batches: int) -> str:
@@ -136,18 +135,22 @@ def _zeros(comparison: Pair) -> tuple[str, ...] | None:
 
 AGAIN = "call make_training for the warm-up and saved_mb, and again for the measured epoch"
 BOTH = "ResNet18Checkpointed(model) in the second row, the model itself in the first"
-KEEPS = f"fix keeps_only_the_boundaries first if it fails; then {BOTH}"
+METRICS = "fix returns_the_metrics first if it fails; then"
+TRAINS = "fix every_parameter_trains first if it fails; then"
+KEPT = f"{TRAINS} fix keeps_only_the_boundaries first if it fails; then"
+KEEPS = f"{KEPT} {BOTH}"
+RERUN = f"{KEPT} train ResNet18Checkpointed(model) in the second row, with checkpoint(...) for each segment"
 SEGMENTS = "the model of the second row keeps most activations", KEEPS
 CAUSES = {  # words of what is wrong with the rows -> why, if a figure does not say it, and what to try
     "checkpointing keeps": SEGMENTS,
     "saved_mb of With": SEGMENTS,
     "the two losses": (
         "checkpointing must change no loss",
-        f"fix every_parameter_trains first if it fails; then {BOTH}",
+        f"{TRAINS} {BOTH}",
     ),
     "longest": (
         "your code measures fewer batches than the loader has",
-        "fix returns_the_metrics first if it fails; then pass the loader itself, not a part",
+        f"{METRICS} pass the loader itself, not a part",
     ),
     "a measured model ran": (
         "it also ran something else, as the warm-up or the batch for saved_mb",
@@ -155,20 +158,14 @@ CAUSES = {  # words of what is wrong with the rows -> why, if a figure does not 
     ),
     REUSED: ("", AGAIN),
     "saved_mb of": ("", "write what given.saved_mb(model, images) returns, as it is: in MB"),
-    TRAINED: (
-        "",
-        "fix equals_a_large_batch first if it fails; take the loss from an epoch of fresh weights",
-    ),
+    TRAINED: ("", f"{METRICS} fix equals_a_large_batch first if it fails; then {AGAIN}"),
     "no GPU was there to ask": (MISSHAPEN, USUAL["no GPU was there to ask"]),
     "the device is": (DEVICE, USUAL["the device is"]),
     "second time": ("", KEEPS),
-    "ran again": ("", KEEPS),
+    "ran again": ("", RERUN),
     COLD: ("", "warm up on a training of its own, before the clock starts"),
     "time.time()": ("", "fix honest_throughput first if it fails; time.perf_counter() everywhere"),
-    "": (
-        "",
-        "fix the checks of time and of segments first if one fails; time an epoch after a warm-up",
-    ),
+    "": ("", "fix honest_throughput first if it fails; then time one epoch after a warm-up"),
 }
 
 

@@ -144,6 +144,9 @@ def every_parameter_trains(training: Pair) -> Verdict:
         unrun = training.student.values["unrun"]
         return Failed(measured, *_no_gradient(len(without) == expected, unrun))
     why = "gradients or outputs differ from the ResNet's"
+    answers = (side.arrays["eval"] for side in (training.student, training.baseline))
+    if times := outputs.multiple(*answers, APART):
+        why = f"the outputs are {times:.3g} times the ResNet's"
     try_ = "fix gradients_match first if it fails; then return what fc returns, unchanged"
     if numerics.update(training).ratio == 0:  # the probe itself takes the steps
         return Failed("no weight moved", "all gradients are 0", try_)
@@ -162,7 +165,8 @@ def _no_gradient(nowhere: bool, unrun: Sequence[str]) -> tuple[str, str]:
             "run all segments in order, then avgpool, flatten, fc",
         )
     why = "the gradient is cut off: usually by detach() or no_grad"
-    return why, "fix gradients_match first if it fails; then pass on each segment's output as it is"
+    try_ = "pass on each segment's output as it is, and leave gradients on"
+    return why, f"fix gradients_match first if it fails; then {try_}"
 
 
 @part.check(basis="outputs", needs=[every_parameter_trains])
@@ -170,25 +174,23 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
     """A step of ResNet18Checkpointed moves statistics once; in eval() it answers as the ResNet and changes nothing."""
     observed, expected = training.student.arrays, training.baseline.arrays
     apart = {name: outputs.furthest(observed[name], expected[name]) for name in COMPARED}
-    of_largest = "off by {:.1e} of the largest number (allowed {:.0e})".format
     once = apart["alone"] <= APART  # if run_checkpointed does not, statistics_move_once says so
     if once and not apart["running"] <= APART:
-        measured = f"running statistics {of_largest(apart['running'], APART)}"
+        measured = f"running statistics are {numerics.off(apart['running'], APART)}"
         why = (
             "run_checkpointed moves statistics once, but the model does not: "
             "usually its forward does not call run_checkpointed"
         )
         return Failed(measured, why, "run_checkpointed(segment, x) for each of the five")
-    measured = f"answers in eval() {of_largest(apart['eval'], APART)}"
+    measured = f"answers in eval() are {numerics.off(apart['eval'], APART)}"
     if not apart["eval"] <= APART:
         moved = not apart["untouched"] <= APART
         return Failed(measured, *_not_in_eval(training.student.values["hidden"], moved=moved))
     if apart["untouched"] <= APART:
         return Passed(measured)
     measured = "a forward pass in eval() moved the running statistics"
-    return Failed(
-        measured, "your code sets them in eval() too", "in eval(), run segments as they are"
-    )
+    why = "the model's forward writes to running statistics in eval() too"
+    return Failed(measured, why, "in eval(), write to no running_mean and no running_var")
 
 
 def _not_in_eval(hidden: Sequence[str], *, moved: bool) -> tuple[str, str]:
@@ -199,7 +201,7 @@ def _not_in_eval(hidden: Sequence[str], *, moved: bool) -> tuple[str, str]:
     if not hidden:
         why = "eval() does not use the running statistics"
         return why, "do not override eval(), and run segments as they are"
-    names = ", ".join(hidden[:3])
+    names = ", ".join(hidden[:3]) + f" and {len(hidden) - 3} more" * (len(hidden) > 3)
     why = f"model.eval() does not reach {names}: usually a list or a dict hides these modules"
     return why, "keep modules as attributes, or in an nn.ModuleList"
 
@@ -241,8 +243,8 @@ def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
     """A group of six batches needs less than half the memory of one large batch, measured from outside."""
     apart = numerics.update(large_group).error
     why = "several batches of a group are in memory at once"
-    try_ = "join no batches; call backward() for each one, before the next one's forward pass"
-    first = "fix equals_a_large_batch if it fails"
+    try_ = "for each batch: model(images), then backward(), and only then the next batch"
+    first = "fix equals_a_large_batch first if it fails"
     return memory.leaner(large_group, idle, 0.5, apart, UPDATE, why, try_, first)
 
 
@@ -255,5 +257,5 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     least = kept["boundaries"] + kept["largest"]  # all inputs, and one segment that runs again
     why = "more is in memory at once than the inputs of the segments and one segment's activations"
     try_ = "a checkpoint for each of five segments: the stem and the four layers"
-    first = "fix gradients_match if it fails"
+    first = "fix gradients_match first if it fails"
     return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_, first)

@@ -152,7 +152,7 @@ def gradients_match(gradients: Pair) -> Verdict:
             "the second run differs from the first: dropout drops other values",
             "leave out preserve_rng_state=False",
         ),
-        "gradient of": "the output is right: usually the second run computes other numbers",
+        "gradient of": "the output is right, but backward works with other numbers than forward",
     }
     return outputs.same(gradients, SAME, why=why, try_=try_)
 
@@ -170,7 +170,7 @@ MOVED = {  # words of a case -> why its statistics are wrong, and what to try
     ),
     "two backward": (
         "when backward() goes through one graph again, your code does not hold the statistics",
-        "hold in the second context of context_fn: a class with __enter__ and __exit__",
+        "hold in each __enter__ of the second context of context_fn, restore in each __exit__",
     ),
     "two forward": (
         "your code notes what to restore in the forward pass, but two came before backward()",
@@ -186,7 +186,7 @@ def _left_changed(setting: str) -> dict[str, Any]:
         try_ = "in __exit__, put back the value that __enter__ found, and not a constant"
         return {"measured": setting, "why": "your code puts another value back", "try_": try_}
     ended = "PyTorch ends the second run by an exception"
-    try_ = f"restore it in __exit__ whatever exception that is given, or in a finally: {ended}"
+    try_ = f"restore this value also when __exit__ is passed an exception: {ended}"
     return {"measured": setting, "why": "your code does not restore it", "try_": try_}
 
 
