@@ -48,10 +48,12 @@ def graph_problem(
         measured = f"{many(built, 'graph')} built for {batches}, and {builds} is right"
     taken = f"a graph has {noted['parameters']} parameters; the model has {parameters}"
     usual = "usually the model that is called is not what torch.compile returned"
+    if not noted["built"]:
+        usual = "the given backend built nothing"
     default = "torch.compile got its default backend, and not the given one"
     eager = f"no compiled graph ran: {default if noted.get('defaults') else usual}"
     look = f"Python has to look at the data: {''.join(noted['breaks'][:1])}"
-    again = "it is built again: a number of Python's that changes is in the graph"
+    again = "it is built again: a Python number that changes from call to call is in the graph"
     shared = "one graph serves several sizes, as by default from the second size on"
     pieces = "the model is compiled in pieces: several graphs ran in a call"
     problems = (

@@ -25,7 +25,7 @@ def test_the_reference_passes(judge):
 def test_a_number_of_pythons_is_told_even_where_it_changes_the_answer(judge):
     """Whoever is graded is told of the answer first."""
     source = bench.entry("guard_with_a_limit_that_grows")
-    fails = {"guard_is_one_graph": "a number of Python's that changes"}
+    fails = {"guard_is_one_graph": "a Python number that changes"}
 
     says(failing(judge(source, only=fails)), fails)
 

@@ -48,7 +48,7 @@ def guard(student: Student, rig: Rig) -> Answer:
     compiler = rig.compiler()
     for eager, limit in ((True, USUAL), (False, drawn)):
         how = (
-            f"eager, of SpikeGuard().eval() with the default limit {USUAL:g}"
+            f"not compiled, of SpikeGuard().eval(), default limit {USUAL:g}"
             if eager
             else f"compiled, of SpikeGuard({limit})"
         )
@@ -83,10 +83,10 @@ SCALED = {  # words of a case -> why its numbers are wrong, and what to try
     ),
     "above": (
         (
-            "such a batch must become x * (limit / size), "
-            "where size is the mean of |x| over the whole batch"
+            f"such a batch must become x * ({USUAL:g} / size): {USUAL:g} is the default limit, "
+            "and size the mean of |x| over the whole batch"
         ),
-        "multiply x by limit / size, also in eval(), and keep the template's default limit",
+        f"multiply x by limit / size, also in eval(), with limit {USUAL:g} in every call",
     ),
     "limit": ("your code changes a batch that is not above the limit", FACTOR),
 }
@@ -110,20 +110,21 @@ def _miscounted(
     at = next((at for at, (count, right) in enumerate(pairs) if count != right), 0)
     count, right = (each[at] if at < len(each) else None for each in (reported, expected))
     batch = cases[2 * at].removeprefix("output of ") if 2 * at < len(cases) else "the last batch"
-    measured = f"after {batch}: spikes is {shown(count)}, and {shown(right)} is right"
-    why = "your code does not count this batch"
+    spikes = "no number" if count is None else shown(count)
+    measured = f"after {batch}: spikes is {spikes}, and {shown(right)} is right"
+    why, try_ = "your code does not count this batch", "self.spikes += size > limit"
     if count is None:
         why = "spikes must be a number"
     elif count > (right or 0):
         why = "your code counts this batch, which is not above the limit"
     elif reported[len(reported) // 2 :] == expected[len(expected) // 2 :]:
-        why = "your code does not count in eval()"
-    return Failed(measured, why, "self.spikes += size > limit, in train() and in eval()")
+        why, try_ = "your code does not count in eval()", f"{try_}, in train() and in eval()"
+    return Failed(measured, why, try_)
 
 
 OF_THE_GUARD = {
     "Python has to look": "no .item(), float(), print or `if` on a tensor: torch.where chooses",
-    "built again": "count in a tensor, and not in a number of Python's",
+    "built again": "count in a tensor, and not in a Python number",
 }
 
 

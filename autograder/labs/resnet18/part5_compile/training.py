@@ -138,8 +138,8 @@ def follows_eager(training: Pair) -> Verdict:
         assert isinstance(verdict, Passed)
         apart = _apart(training, f"{mode}_running")
         if not apart <= within.losses:
-            allowed = f"(allowed {within.losses:.0e})"
-            measured = f"{mode.upper()}: running statistics off by {apart:.1e} {allowed}"
+            off = numerics.off(apart, within.losses)
+            measured = f"{mode.upper()}: running statistics are {off}"
             return Failed(measured, *_why_otherwise(training, mode, within.losses))
         shares |= in_one(mode, verdict.evidence["shares"])
     batches = training.baseline.values["batches"]
@@ -152,7 +152,7 @@ def _apart(training: Pair, name: str) -> float:
 
 LOOP = "for each batch: zero_grad, forward pass, loss, backward, step"
 FIRST = (
-    "the first loss differs already, so what is wrong comes before the first step",
+    "the first loss is wrong already: the weights, the mode or the criterion are not those passed in",
     "leave the model's weights and mode as they come; loss = criterion(model(images), labels)",
 )
 COPY = "compile the model itself, not a copy"
@@ -162,7 +162,7 @@ def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
         return "no weight of the given model moved: usually a copy was compiled", COPY
     if mode == "amp":  # FP32, which comes first, was right
-        why = "FP32 is right, so autocast is not: the loss is not under it, or not in bfloat16"
+        why = "FP32 is right, so the mistake is in autocast: usually the loss is outside autocast"
         return why, BFLOAT16
     first, right = (
         side.arrays[f"{mode}_losses"][:1] for side in (training.student, training.baseline)
@@ -198,9 +198,9 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
             apart = _apart(training, f"{mode}_{name}")
             if apart <= SAME:
                 continue
-            difference = f"off by {apart:.1e} of the largest number"
+            difference = numerics.off(apart, SAME)
             if np.isinf(apart):
-                difference = "there are more or fewer of them"
+                difference = "there are more or fewer numbers than before"
             why = f"the warm-up changed {what}, and does not put back what was there before"
             owner = "optimizer" if name == "optimizer" else "model"
             try_ = f"copy.deepcopy({owner}.state_dict()) before, {owner}.load_state_dict after"
@@ -218,6 +218,7 @@ SHORT_BATCH = (
 )
 
 
+LATER = "fix nothing_is_built_later first"
 COMPLETE = "warm up with complete steps in train(), under autocast if use_amp"
 
 
@@ -257,6 +258,8 @@ def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> 
     if not why and half != any(graph["half"] for graph in noted["built"]):
         measured = f"the convolutions are {'not ' * half}in bfloat16, in warm-up or epoch"
         why = "with use_amp autocast is off, or has another dtype"
+        if not noted["built"]:
+            why = "graphs ran, but the backend has no note of a build"
         if not half:
             why = "without use_amp autocast is on"
     return measured, why
@@ -278,6 +281,9 @@ def nothing_is_built_later(training: Pair) -> Verdict:
         return Passed(f"{counts} graphs built in the warm-ups, none in the epochs")
     why = "usually compile_model does not compile with the backend argument"
     try_ = "torch.compile(model, backend=backend)"
+    if any(observed[f"{mode}_epoch"]["runs"].get("forward") for mode in PRECISIONS):
+        why = "compiled graphs ran, so your code deletes what the backend argument noted"
+        try_ = "leave the backend argument as it is, except for the call of torch.compile"
     return Failed("nothing was built at all, in warm-up and epoch", why, try_)
 
 
@@ -295,7 +301,7 @@ def one_graph_a_batch(training: Pair) -> Verdict:
         }
         measured, why = whole_problem(noted, batches, parameters, half=half)
         if why:
-            try_ = BFLOAT16 if "autocast" in why else hint_for(why, GRAPHS)
+            try_ = BFLOAT16 if "autocast" in why else hint_for(why, GRAPHS) or LATER
             count = len(training.student.arrays[f"{mode}_losses"])
             if noted["runs"].get("forward") == count < batches:
                 why, try_ = f"your code trains on {count} of {batches} batches", numerics.WHOLE

@@ -217,12 +217,12 @@ def test_the_cold_start_is_the_time_of_the_warm_up(told, built, words):
             0, 4, [True, True], "Eager did not run each batch", id="less than an epoch of it"
         ),
         pytest.param(
-            0, 9, [False, False], "Compiled ran in a different precision", id="only the eager one"
+            0, 9, [False, False], "Compiled did not run in bfloat16", id="only the eager one"
         ),
         pytest.param(
-            0, 9, [True, False], "Compiled ran in a different precision", id="one of its graphs"
+            0, 9, [True, False], "Compiled did not run in bfloat16", id="one of its graphs"
         ),
-        pytest.param(0, 9, [], "Compiled ran in a different precision", id="nothing was built"),
+        pytest.param(0, 9, [], "Compiled did not run in bfloat16", id="nothing was built"),
     ],
 )
 def test_both_epochs_follow_use_amp(full, half, built, words):
