@@ -97,11 +97,11 @@ class Script(slips.Epoch):
             *super().slips(),
             (
                 2 * self.rate,
-                "it counts the samples of all epochs, and the seconds of one",
+                "it is twice that: usually the samples of all epochs by the seconds of one",
             ),
             (
                 self.rate / 2,
-                "it counts the samples of one epoch, and the seconds of two",
+                "it is half of that: usually the samples of one epoch by the seconds of two",
             ),
             *((rate, f"it is the rate of one epoch: {whole}") for rate in rates),
             (

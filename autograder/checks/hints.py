@@ -42,6 +42,7 @@ FORMS: Hints = {
     "one row too many": "add one row for each case, and no other",
     "in that order": "measure in the order that is expected, and append a row for each case",
     "it is in percent": "leave out the factor 100",
+    " of the first row is ": "divide by this figure of the first row, in each row",
     "' is missing": "put this column into each row",
     "' is not expected": "leave this column out of the rows",
     "and it must be a number": "put the number itself into the row, without a unit",

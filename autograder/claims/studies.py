@@ -48,7 +48,7 @@ DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
-MISSHAPEN = "a row does not hold what the handout's table of columns says"
+MISSHAPEN = "a row does not hold what its columns must hold"
 IN_ORDER = "your code returns a row that is not asked for"
 NO_ROWS = "your code returns an empty list, or nothing"
 DEVICE = "the column device must name the device that was measured"

@@ -70,7 +70,7 @@ LACKING = {  # a change of the report -> {check: words}
         lambda text: text.replace("the process held {Baseline.peak_memory_mb} MB", "nothing was near its limit")
         .replace("only {Baseline.peak_memory_mb - Checkpointing.peak_memory_mb:.0f} MB less", "hardly less")
         .replace("A synthetic sample costs", "A synthetic sample lies in memory and costs"),
-        {"bottlenecks_have_evidence": "one item stands for two"},
+        {"bottlenecks_have_evidence": "2 items with a number of the table"},
     ),
 }  # fmt: skip
 
@@ -157,7 +157,7 @@ MISTAKEN = {
     "another": ("leanest", "A", "B", "the best of another column"),
     "by the speedup": ("time_saved_s", 5.0, 4.0, "computed from the speedup"),
     "upside down": ("time_saved_s", -4.0, 4.0, "its sign"),
-    "anything": ("time_saved_s", 7.0, 4.0, "usually it is of another row or column"),
+    "anything": ("time_saved_s", 7.0, 4.0, "it is not the difference of epoch_time in two rows"),
 }
 
 

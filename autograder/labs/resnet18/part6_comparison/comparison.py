@@ -148,10 +148,8 @@ def _builds_on(expected: Mapping[str, Any]) -> dict[str, str]:
     return {run["configuration"]: run["builds_on"] for run in expected["runs"]}
 
 
-RUN = (
-    "subprocess.run([sys.executable, script, *options], ...) for one configuration "
-    "at a time; copy each figure of the run unchanged into its row"
-)
+COPY = "copy each figure of the run unchanged into its row"
+RUN = f"subprocess.run([sys.executable, script, *options], ...) for one run at a time; {COPY}"
 WORKED_OUT = "take speedup and gain from the throughputs of these rows"
 
 
@@ -159,7 +157,8 @@ def _compared(comparison: Pair) -> tuple[str, ...] | None:
     rows, expected = comparison.student.values["rows"], comparison.baseline.values
     if why := copied_problem(RESULTS, FIGURES, rows, expected["runs"]):
         measured, _, cause = why.partition(": ")
-        return cause or "the row must hold what its run printed", RUN, measured
+        try_ = COPY if not cause or "halved" in cause else RUN
+        return cause or "the row must hold what its run printed", try_, measured
     why = row_problem(rows, _builds_on(expected))
     return (MISSHAPEN, WORKED_OUT, why) if why else None
 
@@ -192,22 +191,22 @@ def a_failed_run_is_an_error(failing: Observation) -> Verdict:
     raised = failing.values["raised"]
     try_ = "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])"
     why = "the program ended with status 1: it failed, whatever it printed"
-    right = "a RuntimeError is right"
+    right = ", and a RuntimeError is right"
     if "No such file" in raised:
         why, try_ = "the program was not found", "start sys.executable, not 'python', with script"
     elif raised.startswith("RuntimeError"):
         if "out of ideas" in raised:
             return Passed("a RuntimeError with the end of stderr")
         why = "the end of what the program wrote to stderr is missing"
-        right = "its message must end with that of the program"
-    measured = f"run_configuration raised {raised[:200]}, and {right}"
+        right = "; the last words that the program wrote to stderr are not in it"
+    measured = f"run_configuration raised {raised[:200]!r}{right}"
     return Failed(measured, why, try_)
 
 
 SUMMARIZED = {
     "fastest": "the configuration with the highest throughput of all rows",
     "speedup": "the highest throughput of all rows / the first row's",
-    "time_saved_s": "epoch_time of the first row less that of the fastest, not from the speedup",
+    "time_saved_s": "epoch_time of the first row - epoch_time of the fastest row",
     "leanest": "the smallest peak_memory_mb of all rows",
     "memory_saved_percent": "what the leanest saves, in percent of the first row's peak_memory_mb",
 }
@@ -237,11 +236,14 @@ def mistaken(name: str, value: Any, right: Any, rows: Sequence[Row]) -> str:
     if name == "time_saved_s":
         first, speedup = rows[0]["epoch_time"], summary_of(rows)["speedup"]
         usual = [(first * (1 - 1 / speedup), "it is computed from the speedup")]
+        usual += [(first - row["epoch_time"], "it is that of another row") for row in rows]
+        otherwise = "it is not the difference of epoch_time in two rows"
     else:
+        otherwise = "usually it is of another row or column"
         usual = summary_slips(name, right)
     if why := explained(number, [*usual, (-right, "its sign is the wrong one")], 1e-6):
         return why
-    return "usually it is of another row or column"
+    return otherwise
 
 
 def _of_another_row(value: Any, right: str, names: Sequence[str]) -> str:

@@ -145,7 +145,7 @@ def _left_out(plain: Pair) -> str:
     if not 0 < share < 1 - configurations.PACE:
         return ""
     trained = round(share * script.batches)
-    return f"the last epoch trains on {trained} of {script.batches} batches"
+    return f"an epoch trains on {trained} of {script.batches} batches"
 
 
 def _script(run: Pair) -> Script:
@@ -164,7 +164,7 @@ LEFT_OUT = {  # options -> why batches take other work than theirs, and what to 
     ),
     "--compile --backend NAME": (
         "usually a part of the model is not compiled",
-        "torch.compile(model, backend=options.backend) of the whole model",
+        "train what torch.compile(model, backend=options.backend) returns for the whole model",
     ),
     TOGETHER_OPTIONS: (
         "one of the options has no effect beside the others",
@@ -198,7 +198,7 @@ def _option(
 @part.check(basis="outputs", compared="losses and weights")
 def accumulates(accumulated: Pair, plain: Pair) -> Verdict:
     """--accumulate N takes a step with the mean gradient of each N batches, and of a shorter last group."""
-    why = "usually the last group, which has fewer batches, is dropped or not divided by its own samples"
+    why = "usually the last group, which has fewer batches, does not take the step of its own mean"
     try_ = "step once more if batches are left, with the mean over the samples of this group"
     if not accumulated.student.values["unsaved"] and numerics.update(accumulated).ratio > LONGER:
         why = "the weights move too far: a step is not the mean over the samples of its group"
@@ -227,7 +227,11 @@ def _built_late(run: Pair) -> Verdict | None:
     if warm_up is None or not 0.98 * script.once <= warm_up <= 10 * script.once:
         in_ms = [(1000 * script.once, "it is in milliseconds, and must be in seconds")]
         less = warm_up is not None and warm_up < script.once
-        why = "usually it leaves out builds" if less else "it must hold warm_up, and nothing else"
+        why = (
+            "it is less: usually it leaves out builds"
+            if less
+            else "it must hold warm_up, and nothing else"
+        )
         why = explained(warm_up, in_ms, 0.05) or why
         try_ = "read the clock before and after warm_up; in seconds"
         measured = f"warm_up_s is {shown(warm_up)}, and the builds took {script.once:.4g} s"
@@ -365,6 +369,7 @@ def _at_work(run: Pair, options: str) -> Verdict | None:
     pace = configurations.PACE
     if close(worked, script.plain, pace):
         why = f"that is the speed without {options.replace(' --accumulate N', ' and')}"
+        why = why.removesuffix(" --backend NAME")
     elif options == TOGETHER_OPTIONS:
         alone = [(script.work / 2, "--checkpoint"), (2 * script.plain, "--amp")]
         which = explained(worked, alone, pace)
