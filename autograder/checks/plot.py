@@ -50,7 +50,7 @@ LABELS = "the label of an axis, or the title, must say what a panel shows, and i
 TRIES: Hints = {
     "in one panel": "plt.subplots(1, 2), one panel for each quantity, and no twinx()",
     "are drawn": "draw each row in the panel: one line or bar for each version or name",
-    "no panel shows": "a panel for this column, with the numbers of the rows that are returned",
+    "no panel shows": "a panel for this column, with the numbers of the rows as they are",
     "does not say what it shows": "write the quantity and its unit on the axis, with set_ylabel",
     "is drawn under the name": "take names and values from the same rows, in the same order",
     "do not begin at 0": "leave out set_ylim, or let the axis begin at 0",
@@ -61,9 +61,9 @@ TRIES: Hints = {
 CAUSES: Hints = {
     "in one panel": "two quantities share a panel, and each needs one of its own",
     "are drawn": "the figure leaves out rows",
-    "no panel shows": "the figure does not show the numbers of the rows that are returned",
+    "no panel shows": "the figure does not show the numbers of the rows",
     "does not say what it shows": LABELS,
-    "is drawn under the name": "usually names and values are in different orders",
+    "is drawn under the name": "the name and the value are not of the same row",
     "do not begin at 0": "the length of a bar shows its number only if it begins at 0",
     "is not drawn as one bar": "each row needs a bar of its own",
     "no panel names the": "the bars or lines do not have the names of their rows",
@@ -190,10 +190,13 @@ def unshown(
             panel for panel in panels if all(drawn_as(panel, expected) for expected in wanted)
         ]
         if not showing:
-            missing = _missing(panels, wanted)
-            lacking = ", ".join(map(shown, missing))
+            missing, others = _nearest(panels, wanted)
+            lacking, instead = (", ".join(map(shown, it)) for it in (missing, others[:3]))
             if len(missing) < len(wanted):
-                return f"no panel shows the {name} of the rows; the nearest one lacks {lacking}"
+                ends = f", and shows {instead} instead" * bool(instead)
+                return (
+                    f"no panel shows the {name} of the rows; the nearest one lacks {lacking}{ends}"
+                )
             return f"no panel shows the {name} of the rows ({lacking})"
         if not any(re.search(unit, panel["label"]) for panel in showing):
             return f"the panel of {name} does not say what it shows, with its unit"
@@ -207,10 +210,14 @@ def unshown(
     return f"no panel names the bar or line of {keys[0]}" if bare else ""
 
 
-def _missing(panels: Sequence[Mapping[str, Any]], wanted: Sequence[Any]) -> Sequence[Any]:
-    """Return the figures that are missing in the panel that shows most of them."""
-    each = [[value for value in wanted if not drawn_as(panel, value)] for panel in panels]
-    return min(each, key=len, default=wanted)
+def _nearest(
+    panels: Sequence[Mapping[str, Any]], wanted: Sequence[Any]
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Return which figures are missing in the panel that shows most of them, and the others that it shows."""
+    each = [([it for it in wanted if not drawn_as(panel, it)], panel) for panel in panels]
+    missing, panel = min(each, key=lambda it: len(it[0]), default=(wanted, {"values": ()}))
+    own = [it for it in panel["values"] if not any(drawn_as({"values": [it]}, of) for of in wanted)]
+    return missing, [it["value"] for it in own]
 
 
 def crowded(

@@ -15,8 +15,8 @@ REASONS = {
     "a different model was": "train the model that is given, and give the optimizer its parameters",
     "steps go twice as far": "divide by the number of processes once, where gradients are added up",
     "the ranks agree": (
-        "average gradients between backward() and optimizer.step(), "
-        "with the criterion that is given and the optimizer of the handout"
+        "in each step: loss of the given criterion, backward(), mean of the gradients of all ranks, "
+        "step() of the handout's optimizer"
     ),
 }
 READ = {

@@ -362,9 +362,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
         return "the samples, or their order, are not those of DistributedSampler with this seed in epochs 0, 1 and 2"
     if SUMS[0] < ratio < SUMS[1]:
         return "steps go twice as far: usually gradients are added up and not averaged"
-    return (
-        "the ranks agree, but not with one process: their steps are not those of the mean gradient"
-    )
+    return "the ranks agree with each other, but take other steps than one process"
 
 
 def _as_begun(own: Mapping[str, Any]) -> bool:

@@ -251,7 +251,7 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
         pytest.param(
             [panel([10.0, 20.0])],
             ROWS,
-            "no panel shows the throughput of the rows; the nearest one lacks 21",
+            "no panel shows the throughput of the rows; the nearest one lacks 21, and shows 20 instead",
             id="other values",
         ),
         pytest.param([], ROWS, "no panel shows the throughput of the rows (10, 21)", id="no panel"),

@@ -85,7 +85,7 @@ def both(weights, **more):
         ),
         pytest.param(
             both(START + 1.1),
-            "not those of the mean gradient",
+            "take other steps than one process",
             id="other steps",
         ),
     ],

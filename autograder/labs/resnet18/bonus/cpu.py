@@ -100,7 +100,7 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
 
 
 def _otherwise(value: float, ms: float) -> str:
-    return NOT_SET if value >= 50 * ms else "ms must be the median of seven calls of step()"
+    return NOT_SET if value >= 50 * ms else "that is not the median of seven timed calls of step()"
 
 
 def _restored(study: Pair) -> str | tuple[str, ...]:
@@ -124,7 +124,7 @@ cpu.is_measured(
         "study_cpu takes the median of warm steps, "
         "for each option and number of threads, and restores the threads."
     ),
-    try_="read the clock right before and right after each call of step(), and keep its seconds",
+    try_="time seven calls of step() one by one, and take ms from these seconds alone",
     shows=["threads", "ms"],
 )
 cpu.is_written()

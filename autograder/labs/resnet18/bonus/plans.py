@@ -68,7 +68,7 @@ NONE_APART = "the budget is divided by the whole plan of one image"
 HALF = "the budget is divided by half the plan of two images"
 FIXED = "take off the budget what does not grow with the batch, then divide by what one image adds"
 FITS = {
-    TOO_MANY: "take the last size that fits: (budget - what does not grow) // bytes of an image",
+    TOO_MANY: f"{FIXED}; round down",
     TOO_FEW: "a total that equals the budget is allowed: <=, and rounded down once",
     NONE_APART: FIXED,
     HALF: FIXED,
@@ -186,8 +186,8 @@ COUNTED = {  # words of a case -> why its bytes are wrong, and what to try
     ),
     "of total": ("it must be the sum of the six other entries", "add up the six others"),
     "": (
-        "usually some of these bytes are left out, or others are counted",
-        "add up untyped_storage().nbytes() of all these tensors after a step, each storage once",
+        "that is not the sum of the storages of these tensors, each counted once",
+        "after a step, add up untyped_storage().nbytes() of all these tensors, each storage once",
     ),
 }
 WHOLE_NUMBER = "return a whole number of bytes under each of the seven names"

@@ -123,7 +123,7 @@ class Decorated:
             self._spend(host)
 
         for case, left in (
-            ("a device that works on", 0.0),
+            ("a device that still works when the call returns", 0.0),
             ("a device that worked before", earlier),
         ):
             step = timed(synchronize=synchronize)(one_step)

@@ -109,6 +109,6 @@ def test_each_case_shows_its_mistake(decorated):
     assert {
         "a call that raises, and one after it",
         "a function that calls itself",
-        "a device that works on",
+        "a device that still works when the call returns",
         "a device that worked before",
     } == wrong
