@@ -144,8 +144,8 @@ def every_parameter_trains(training: Pair) -> Verdict:
         unrun = training.student.values["unrun"]
         return Failed(measured, *_no_gradient(len(without) == expected, unrun))
     why = "gradients or outputs differ from the ResNet's"
-    answers = (side.arrays["eval"] for side in (training.student, training.baseline))
-    if times := outputs.multiple(*answers, APART):
+    own, right = (side.arrays["eval"] for side in (training.student, training.baseline))
+    if times := outputs.multiple(own, right, APART):
         why = f"the outputs are {times:.3g} times the ResNet's"
     try_ = "fix gradients_match first if it fails; then return what fc returns, unchanged"
     if numerics.update(training).ratio == 0:  # the probe itself takes the steps
