@@ -96,7 +96,7 @@ def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
         if got.shape == want.shape
         else np.inf
     )
-    measured = f"off by {apart:.2g} times the tolerance ({within.atol:g} + {within.rtol:g} * |right number|)"
+    measured = f"off by {apart:.2g} times what is allowed: {within.atol:g} + {within.rtol:g} * |the right number|"
     evidence = shares(numbers=apart)
     return Passed(measured, evidence) if apart <= 1 else Failed(measured, why, try_, evidence)
 

@@ -50,23 +50,30 @@ LABELS = "the label of an axis, or the title, must say what a panel shows, and i
 TRIES: Hints = {
     "in one panel": "plt.subplots(1, 2), one panel for each quantity, and no twinx()",
     "are drawn": "draw each row in the panel: one line or bar for each version or name",
-    "no panel shows": "a panel for this column, with the numbers of the rows as they are",
+    " instead": "draw the numbers of the rows that are returned, as they are",
+    "the nearest one lacks": "draw each row, with the number that is returned",
+    "no panel shows": "a panel for this column, with the numbers of the rows that are returned",
     "does not say what it shows": "write the quantity and its unit on the axis, with set_ylabel",
     "is drawn under the name": "take names and values from the same rows, in the same order",
     "do not begin at 0": "leave out set_ylim, or let the axis begin at 0",
     "is not drawn as one bar": "draw bars and not lines: axis.bar, one bar for each row",
-    "no panel names the": "write the name of its row at each bar or line",
+    "no panel names the line": "label= in each call that draws a line, then axis.legend()",
+    "no panel names the bar": "write the name of its row at each bar",
+    "has no": "put this column into each row that is returned",
 }
 """What to try, by words of what is wrong with a figure."""
 CAUSES: Hints = {
     "in one panel": "two quantities share a panel, and each needs one of its own",
     "are drawn": "the figure leaves out rows",
-    "no panel shows": "the figure does not show the numbers of the rows",
+    " instead": "the rows in brackets are drawn with other numbers",
+    "the nearest one lacks": "usually the rows in brackets are not drawn",
+    "no panel shows": "the figure does not show the numbers of the rows that are returned",
     "does not say what it shows": LABELS,
     "is drawn under the name": "the name and the value are not of the same row",
     "do not begin at 0": "the length of a bar shows its number only if it begins at 0",
     "is not drawn as one bar": "each row needs a bar of its own",
-    "no panel names the": "the bars or lines do not have the names of their rows",
+    "no panel names the line": "the lines have no names: a label= shows only in a legend",
+    "no panel names the bar": "the bars do not have the names of their rows",
 }
 """The same: why."""
 SHOWS = "the figure must show each row under its own name, and each quantity in a panel of its own"
@@ -158,7 +165,6 @@ def shows_the_rows(
         return drawn
     places = {panel["place"] for panel in panels}
     axes = f" with {len(panels)} axes" if len(panels) > len(places) else ""
-    labels = ", ".join(f"'{panel['label']}'" for panel in panels[:4])
     measured = f"{file}: {many(len(places), 'panel')}{axes}"
     rows = observation.values["rows"]
     why = unshown(panels, rows, units, key) or (
@@ -166,11 +172,7 @@ def shows_the_rows(
     )
     if not why:
         return Passed(measured)
-    unlabelled = "does not say" in why
-    words = f"; its axes say {labels}" if unlabelled and labels.strip("', ") else ""
-    return Failed(
-        f"{file}: {why}{words}", hint_for(why, CAUSES) or SHOWS, hint_for(why, TRIES) or try_
-    )
+    return Failed(f"{file}: {why}", hint_for(why, CAUSES) or SHOWS, hint_for(why, TRIES) or try_)
 
 
 def unshown(
@@ -186,36 +188,41 @@ def unshown(
     keys = [str(row.get(key)) for row in rows]
     for name, unit in units.items():
         wanted = [row.get(name) for row in rows]
+        if None in wanted:
+            return f"row {wanted.index(None) + 1} has no {name}"
         showing = [
             panel for panel in panels if all(drawn_as(panel, expected) for expected in wanted)
         ]
         if not showing:
             missing, others = _nearest(panels, wanted)
-            lacking, instead = (", ".join(map(shown, it)) for it in (missing, others[:3]))
+            lacking = ", ".join(shown(wanted[at]) for at in missing)
             if len(missing) < len(wanted):
-                ends = f", and shows {instead} instead" * bool(instead)
-                return (
-                    f"no panel shows the {name} of the rows; the nearest one lacks {lacking}{ends}"
-                )
+                of = ", ".join(dict.fromkeys(keys[at] for at in missing))
+                ends = f", and shows {', '.join(map(shown, others[:3]))} instead" * bool(others)
+                lacks = f"the nearest one lacks {lacking} (of {of}){ends}"
+                return f"no panel shows the {name} of the rows; {lacks}"
             return f"no panel shows the {name} of the rows ({lacking})"
         if not any(re.search(unit, panel["label"]) for panel in showing):
-            return f"the panel of {name} does not say what it shows, with its unit"
+            says = f"; the panel says '{showing[0]['label']}'" * bool(showing[0]["label"])
+            return f"the panel of {name} does not say what it shows, with its unit{says}"
         for row, expected in zip(keys, wanted, strict=True):
             named = [word for panel in showing for word in drawn_as(panel, expected)]
             if not any(_may_be(word, row, keys) for word in named):
-                return f"{name} of {row} ({shown(expected)}) is drawn under the name '{named[0]}'"
+                return f"{name} of {key} {row} ({shown(expected)}) is drawn under the name '{named[0]}'"
     names = [drawn["name"] for panel in panels for drawn in panel["values"]]
     words = [key for key in keys if any(key in panel["title"] for panel in panels)]
     bare = all(map(LETTER.search, keys)) and not any(map(LETTER.search, [*names, *words]))
-    return f"no panel names the bar or line of {keys[0]}" if bare else ""
+    kind = "bar" if any(panel.get("bars") for panel in panels) else "line"
+    return f"no panel names the {kind} of {keys[0]}" if bare else ""
 
 
 def _nearest(
     panels: Sequence[Mapping[str, Any]], wanted: Sequence[Any]
-) -> tuple[Sequence[Any], Sequence[Any]]:
+) -> tuple[Sequence[int], Sequence[Any]]:
     """Return which figures are missing in the panel that shows most of them, and the others that it shows."""
-    each = [([it for it in wanted if not drawn_as(panel, it)], panel) for panel in panels]
-    missing, panel = min(each, key=lambda it: len(it[0]), default=(wanted, {"values": ()}))
+    places = range(len(wanted))
+    each = [([at for at in places if not drawn_as(panel, wanted[at])], panel) for panel in panels]
+    missing, panel = min(each, key=lambda it: len(it[0]), default=(places, {"values": ()}))
     own = [it for it in panel["values"] if not any(drawn_as({"values": [it]}, of) for of in wanted)]
     return missing, [it["value"] for it in own]
 

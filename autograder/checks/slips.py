@@ -11,7 +11,7 @@ from typing import Any
 from autograder.checks import outputs, timing
 from autograder.checks.numerics import explained
 from autograder.checks.result_form import named
-from autograder.checks.table_form import Form, Row, Slip
+from autograder.checks.table_form import Form, Row, Slip, told_wrong
 from autograder.checks.timing import JUMPS, STEADY, WALL
 from autograder.model import Failed, Pair, Verdict
 from autograder.probe import CASES, INTEGER, NUMBER, list_of, map_of
@@ -126,9 +126,10 @@ def median_problem(
         if watched
     ]
     if made < repeats:
-        few = f"your code makes fewer calls than repeats ({repeats} here), so the number is no median of {repeats}"
+        few = f"your code times fewer calls than repeats: at most {made}, not {repeats}"
         wrong = form.mismatch(row, column, expected, timing.EXACT, while_watched, few)
-        return wrong or f"{column} of {form.name(row)} is right by luck: {few}"
+        figure = f"{column} of {form.name(row)} is {row[column]:.4g}"
+        return wrong or told_wrong(figure, few, "by luck that is right")
     usual = [
         (
             mean,
@@ -160,6 +161,7 @@ def median_problem(
         (expected * WALL, f"{JUMPS}: {STEADY}"),
         *((round(expected, digits), "it is rounded: keep all digits") for digits in (1, 2)),
         *while_watched,
+        *((expected * p, f"it is {p} times the right time") for p in (0.1, 0.01)),
         (seconds, "it is in seconds"),
         (
             expected * 2.0,

@@ -58,9 +58,7 @@ def read(data: bytes, file: str) -> Table:
             )
         rows.append(dict(zip(header, (cell.strip() for cell in cells), strict=True)))
         if list(rows[-1].values()) == header:
-            raise SubmissionError(
-                f"{file}, line {line}: names the columns again: two runs are in one file"
-            )
+            raise SubmissionError(f"{file}, line {line}: names the columns again")
     return Table(file, tuple(header), tuple(rows))
 
 
@@ -98,13 +96,13 @@ def form_problem(
     wanted = [it if isinstance(it, tuple) else (it,) for it in expected or []]
     if expected is not None and names != wanted:
         return _order_problem(columns[:keys], names, wanted)
-    for row in rows:
+    for at, row in enumerate(rows, 1):
         odd = [name for name in columns if name not in row] or [
             name for name in row if name not in columns
         ]
         if odd:
             is_there = "missing" if odd[0] in columns else "not expected"
-            return f"{_column(odd[0], row)} is {is_there}"
+            return f"{_column(odd[0], row)} is {is_there} in row {at}"
         text = [name for name in numbers if not isinstance(row[name], float | int)]
         if text:
             name = _key([row[key] for key in columns[:keys]])
@@ -168,7 +166,7 @@ def differ(
     """Say where a file's rows are not those that were returned; two decimals are enough."""
     if len(written) != len(returned) or not returned:
         return f"{_rows(written)} in the file, {len(returned)} returned"
-    for row, other in zip(written, returned, strict=True):
+    for at, (row, other) in enumerate(zip(written, returned, strict=True), 1):
         for name in {**other, **row}:
             cell, value = row.get(name, ""), other.get(name)
             if _is(cell, value):
@@ -181,7 +179,7 @@ def differ(
                 return f"{name} is {cell[:60]!r} in the file, and it must be a number"
             if name not in other or name not in row:
                 where = "file" if name in row else "rows returned"
-                return f"{_column(name, row if name in row else other)} is only in the {where}"
+                return f"{_column(name, row if name in row else other)} is only in the {where}, in row {at}"
             if value is None:
                 return f"{name} is {cell[:60]!r} in the file, and it must be an empty cell"
             problems = (

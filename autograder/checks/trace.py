@@ -78,7 +78,7 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str] =
         return f"it holds {many(len(numbers), 'step')}, expected {steps}{reason}"
     if numbers != list(range(passed_over, passed_over + steps)):
         asked = f"{passed_over} to {passed_over + steps - 1}"
-        return f"its steps are {numbers[0]} to {numbers[-1]}; expected {asked}, after the first {passed_over}"
+        return f"its steps are {numbers[0]} to {numbers[-1]}; expected are {asked}"
     counts = {row.name: row.count for row in trace.rows("ranges")}
     odd = next((name for name in ranges if counts.get(name, 0) != steps), None)
     if odd is not None:

@@ -28,8 +28,8 @@ SAYS = {
 """Measure -> what a function does, and its number in the unit."""
 COST = dict.fromkeys(SAYS, INTEGER)
 UNSEEN = (
-    "it computes where no operation is seen: in another thread or process, or without torch",
-    "compute with torch, before your function returns, in the thread that calls it",
+    "your code does not ask torch for this work in the thread that calls your function",
+    "compute anew in each call, with torch, in the thread that calls your function",
 )
 NEAR = 1e-3  # of a row's largest number: of sums over 262,144 numbers in float32, right ones were off by 2.4e-4
 AT_THIS_SIZE = "compare what both versions return at this size"

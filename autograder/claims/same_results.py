@@ -152,10 +152,14 @@ class Results(Claimed):
         def judge(pair: Pair, *others: Any) -> Verdict:
             evidence = dict(zip(reads, (pair, *others), strict=True))
             failed = [word for word, name in apart.items() if self._fails(name, evidence)]
-            left = Passed("") if LEFT_ALONE in self.claimed else left_alone(pair.student, COPY)
+            left = left_alone(pair.student, COPY)
+            verdict = outputs.same(pair, within, why=words["why"], try_=try_, without=failed)
+            if isinstance(left, Failed) and "all numbers are 0" in verdict.measured:
+                left = replace(left, measured=f"{verdict.measured}; {left.measured}")
+            elif LEFT_ALONE in self.claimed:
+                left = Passed("")
             if isinstance(left, Failed) and pair.student.values["changed"]:
                 return left
-            verdict = outputs.same(pair, within, why=words["why"], try_=try_, without=failed)
             if isinstance(verdict, Passed):
                 return left if isinstance(left, Failed) else verdict
             own = pair.student.values["cases"]

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any
 
 from autograder.checks import plot, table
-from autograder.checks.hints import FORMS, USUAL, hint_for
+from autograder.checks.hints import FORMS, USUAL, Hints, hint_for
 from autograder.checks.numerics import shown
 from autograder.checks.table_form import Form, Row, parted, shown_name
 from autograder.claims.claimed import joined
@@ -48,9 +48,13 @@ DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
-MISSHAPEN = "a row does not hold what its columns must hold"
-IN_ORDER = "your code returns a row that is not asked for"
-NO_ROWS = "your code returns an empty list, or nothing"
+MISSHAPEN = "a row does not hold what the handout's table of columns says"
+ODD: Hints = {
+    "there are no rows": "your code returns an empty list, or nothing",
+    "the table ends": "your code leaves out rows",
+    "has to be above": "this number cannot be right",
+    "": MISSHAPEN,
+}
 DEVICE = "the column device must name the device that was measured"
 CHANGED = "one run of right code cannot write these rows"
 EPOCHS = {
@@ -144,8 +148,8 @@ class Study:
 
     def _cause(self, odd: str, rows: Sequence[Row], asked: Collection[Any]) -> str:
         """Say why rows have another form than the right ones, which are *asked* for by their keys."""
-        if not rows or "in that order" not in odd:
-            return MISSHAPEN if rows else NO_ROWS
+        if "in that order" not in odd:
+            return hint_for(odd, ODD)
         keys = self.form.names[: self.form.keys]
         named = Counter(", ".join(shown_name(row.get(it)) for it in keys) for row in rows)
         wanted = Counter(
@@ -153,7 +157,8 @@ class Study:
         )
         if named == wanted:
             return "your code returns the rows in another order"
-        return IN_ORDER if named - wanted else "your code leaves out a row"
+        other = f"a row has another {' or '.join(keys)} than the expected one"
+        return other if named - wanted else "your code leaves out a row"
 
     def is_measured(
         self,

@@ -139,6 +139,7 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
 }
 """Of which kind the end was, where that says more -> the same."""
 EXCEPTIONS: Mapping[str, str] = {
+    "Trace is already saved": "call prof.export_chrome_trace once in each call of the handler",
     "backward through the graph a second time": (
         "call backward() once for each forward pass, and detach what you keep for the next step"
     ),

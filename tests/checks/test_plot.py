@@ -201,7 +201,7 @@ ADDED = [{"throughput": 10.0, "step": "Baseline"}, {"throughput": 21.0, "step": 
     [
         pytest.param(["Baseline", "Baseline\n+ workers"], "", id="names that grow"),
         pytest.param(["Baseline", "+\nworkers"], "", id="a name on two lines"),
-        pytest.param(["+ workers", "Baseline"], "throughput of Baseline (10) is drawn under the name '+ workers'", id="the other's"),
+        pytest.param(["+ workers", "Baseline"], "throughput of step Baseline (10) is drawn under the name '+ workers'", id="the other's"),
     ],
 )  # fmt: skip
 def test_names_that_begin_with_a_sign_are_names_too(names, problem):
@@ -227,7 +227,7 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
         pytest.param(
             [panel([10, 21], names=["0", ""])],
             ROWS,
-            "no panel names the bar or line of FP32",
+            "no panel names the line of FP32",
             id="no names",
         ),
         pytest.param(
@@ -245,20 +245,20 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
         pytest.param(
             [panel([10, 21], names=["AMP", "FP32"])],
             ROWS,
-            "throughput of FP32 (10) is drawn under the name 'AMP'",
+            "throughput of precision FP32 (10) is drawn under the name 'AMP'",
             id="each under the other's name",
         ),
         pytest.param(
             [panel([10.0, 20.0])],
             ROWS,
-            "no panel shows the throughput of the rows; the nearest one lacks 21, and shows 20 instead",
+            "no panel shows the throughput of the rows; the nearest one lacks 21 (of AMP), and shows 20 instead",
             id="other values",
         ),
         pytest.param([], ROWS, "no panel shows the throughput of the rows (10, 21)", id="no panel"),
         pytest.param(
             [panel([10.0])],
             [{}],
-            "no panel shows the throughput of the rows (None)",
+            "row 1 has no throughput",
             id="no number in the row",
         ),
         pytest.param(
@@ -279,7 +279,7 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
         pytest.param(
             [panel([10, 21], "speed")],
             ROWS,
-            "the panel of throughput does not say what it shows, with its unit",
+            "the panel of throughput does not say what it shows, with its unit; the panel says 'speed'",
             id="no unit",
         ),
     ],

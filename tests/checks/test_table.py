@@ -51,7 +51,7 @@ def test_a_table_is_its_header_and_rows(data):
         pytest.param(b"a\tb\n1\t2\n", "r.csv: its columns are separated by tabs", id="tabs"),
         pytest.param(
             b"a,b\n1,2\na,b\n1,2\n",
-            "r.csv, line 3: names the columns again: two runs",
+            "r.csv, line 3: names the columns again",
             id="two runs",
         ),
         pytest.param(b"a\0b", "r.csv: holds a NUL byte", id="NUL"),
@@ -117,16 +117,16 @@ def test_rows_are_named_from_the_first_difference_on():
         ),
         pytest.param([{"throughput": 1}], "column 'precision' is missing", id="no key"),
         pytest.param(
-            [{"precision": "FP32"}], "column 'throughput' is missing", id="missing column"
+            [{"precision": "FP32"}], "column 'throughput' is missing in row 1", id="missing column"
         ),
         pytest.param(
             [{"precision": "FP32", "throughput": 1, "x": 1}],
-            "column 'x' is not expected",
+            "column 'x' is not expected in row 1",
             id="one too many",
         ),
         pytest.param(
             [{"": 0, "precision": "FP32", "throughput": 1}],
-            "column 1 has no name, and is not expected",
+            "column 1 has no name, and is not expected in row 1",
             id="an index",
         ),
         pytest.param(
@@ -199,19 +199,19 @@ def test_a_cell_of_a_file_against_what_was_returned(cell, value, problem):
         pytest.param(
             [{"x": "1"}],
             [{"y": 1, "x": 1}],
-            "column 'y' is only in the rows returned",
+            "column 'y' is only in the rows returned, in row 1",
             id="one less",
         ),
         pytest.param(
             [{"": "0", "x": "1"}],
             [{"x": 1}],
-            "column 1 has no name, and is only in the file",
+            "column 1 has no name, and is only in the file, in row 1",
             id="one more",
         ),
         pytest.param(
             [{"x": "1"}],
             [{"x": 1, "": 0}],
-            "column 2 has no name, and is only in the rows returned",
+            "column 2 has no name, and is only in the rows returned, in row 1",
             id="one less, without a name",
         ),
         pytest.param([{"x": "1"}], [], "1 row in the file, 0 returned", id="other rows"),
@@ -252,10 +252,10 @@ def test_what_pandas_adds_to_a_file_is_told_as_such(index):
 @pytest.mark.parametrize(
     ("problem", "is_of_pandas"),
     [
-        ("column 1 has no name, and is not expected", True),
+        ("column 1 has no name, and is not expected in row 1", True),
         ("r.csv: column 'Unnamed: 0' is not expected", True),
         ("column 4 has no name, and is not expected", False),
-        ("column 'x' is not expected", False),
+        ("column 'x' is not expected in row 1", False),
     ],
 )
 def test_only_the_first_column_without_a_name_is_the_index_of_pandas(problem, is_of_pandas):

@@ -93,7 +93,7 @@ LESS = {
     ),
     "the warm-up": (
         {"steps": tuple(Window(f"ProfilerStep#{number}", number, 1) for number in (0, 1, 2))},
-        "its steps are 0 to 2; expected 2 to 4, after the first 2",
+        "its steps are 0 to 2; expected are 2 to 4",
     ),
     "a range": (
         {"tables": {"ranges": (Row("forward", 3, 90, 100.0),)}},

@@ -149,7 +149,7 @@ def test_an_index_of_pandas_in_a_table_that_is_handed_in_is_told_with_what_to_wr
 
     found = judged("csv_is_consistent", Table("speeds.csv", ("", *FORM.names), rows))
 
-    assert "column 1 has no name, and is not expected" == found.measured
+    assert "column 1 has no name, and is not expected in row 1" == found.measured
     assert "pandas wrote" in found.why
     assert "index=False" in found.try_
 

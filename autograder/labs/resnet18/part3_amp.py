@@ -62,7 +62,7 @@ UPDATE = 0.02
 LARGE = 0.05
 
 
-# --- what is run
+# --- what is run ---
 
 
 def train(student: Student, window: Window, **options: Any) -> Any:
@@ -153,7 +153,7 @@ def comparison(student: Student, rig: Rig) -> Answer:
     }
 
 
-# --- what is judged: the training loop
+# --- what is judged: the training loop ---
 
 
 @part.check(basis="outputs")
@@ -276,7 +276,7 @@ bare.returns_its_metrics(
 full.keeps_an_honest_clock()
 
 
-# --- what is judged: the comparison
+# --- what is judged: the comparison ---
 
 
 def _made_up(comparison: Pair) -> tuple[str, str, str] | None:
@@ -340,7 +340,7 @@ study.is_drawn(
 study.is_consistent(lambda rows: compare.run_problem(rows) or fraction_problem(rows))
 study.is_pictured(FIGURE)
 
-# --- what only a GPU shows
+# --- what only a GPU shows ---
 
 
 @part.check(basis="outputs", needs=[follows_fp32])

@@ -60,7 +60,7 @@ LAUNCH = (
     "which has to write both results"
 )
 
-# --- the function -----------------------------------------------------------------------------------------------------
+# --- the function ---
 
 
 TIMED = {"rows": 256, "width": 4096}
@@ -241,7 +241,7 @@ alone.keeps_less(
     try_="save total, weight and the root of each row, nothing else, and compute the rest again in backward",
 )
 
-# --- launches ---------------------------------------------------------------------------------------------------------
+# --- launches ---
 
 
 @part.probe(pair=True, values={"tools": list_of(TEXT)}, takes=[])
@@ -294,7 +294,7 @@ add_norm.faster(
     try_=SEE,
 )
 
-# --- the table --------------------------------------------------------------------------------------------------------
+# --- the table ---
 
 REPEATS = 5
 COUNTED = ("launches", "bytes", "saved_bytes")

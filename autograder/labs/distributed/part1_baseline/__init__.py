@@ -49,7 +49,7 @@ COPIED = {"empties_its_inputs": "it is given a copy of the events, to sort and t
 AGAIN = "run python part1_baseline.py again and submit its files unchanged; first correct your "
 AGAIN += "code if its checks fail"
 
-# --- a trace of each process ------------------------------------------------------------------
+# --- a trace of each process ---
 
 CALL = record(taken=INTEGER, raised=TEXT)
 OWN = record(returned=TEXT, calls=exactly(3, CALL))
@@ -81,7 +81,7 @@ def follows_the_schedule(profiled: Observation) -> Verdict:
     return hinted(judged, judges.SCHEDULES)
 
 
-# --- a step -----------------------------------------------------------------------------------
+# --- a step ---
 
 step = Exercise("summarise", part, call=made.chosen, holes=COPIED)
 
@@ -155,7 +155,7 @@ summarises(
     },
 )
 
-# --- who waits --------------------------------------------------------------------------------
+# --- who waits ---
 
 waits = Exercise(
     "waiting",
@@ -184,7 +184,7 @@ waits.same(
     slips={why: partial(made.waiting, slip=slip) for why, slip in judges.WAIT_SLIPS.items()},
 )
 
-# --- what is handed in ------------------------------------------------------------------------
+# --- what is handed in ---
 
 SHARES = ("compute", "communication", "exposed")
 FORM: dict[str, Question | Known] = {

@@ -306,7 +306,7 @@ def _recorded_reason(held: Sequence[int]) -> str:
     )
 
 
-# --- files that are handed in -----------------------------------------------------------------
+# --- files that are handed in ---
 
 
 RENAMED = "usually the file was renamed after the run"

@@ -154,7 +154,7 @@ def drawn_traces(
     return {rank: processes[rank].shuffled() for rank in order}
 
 
-# --- what is known of them --------------------------------------------------------------------
+# --- what is known of them ---
 
 
 def summary(events: Sequence[Event], slip: str = "") -> dict[str, Any]:

@@ -45,7 +45,7 @@ part = Part(
     warm=["torch._dynamo"],
 )
 
-# --- a step -----------------------------------------------------------------------------------
+# --- a step ---
 
 RANK = record(
     figures=map_of(CELL),
@@ -130,7 +130,7 @@ def leaves_the_model_alone(measured: Pair) -> Verdict:
     return judged(measured, judges.state_problem, try_)
 
 
-# --- a link -----------------------------------------------------------------------------------
+# --- a link ---
 
 ROUNDED = 1e-6  # relative: of float32
 TABLE = list_of(map_of(CELL))
@@ -203,7 +203,7 @@ study.is_consistent(
     "with the template's SIZES, and submit its file",
 )
 
-# --- arithmetic -------------------------------------------------------------------------------
+# --- arithmetic ---
 
 
 POLYFIT = (

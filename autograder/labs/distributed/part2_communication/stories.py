@@ -149,7 +149,7 @@ def drawn_stories(random: np.random.Generator) -> list[Story]:
     return stories
 
 
-# --- advice -----------------------------------------------------------------------------------
+# --- advice ---
 
 SITUATIONS: dict[str, dict[str, float]] = {
     "4 percent are exposed": {"exposed": 4.0},

@@ -26,7 +26,7 @@ SOME = ((True,) * 3, (False, True, True), (True,) * 3)
 
 RAISED = {"raised": "run python part3_overlap.py, and read the whole traceback"}
 
-# --- buckets ----------------------------------------------------------------------------------------------------------
+# --- buckets ---
 
 
 @part.probe(pair=True, **reduced(), takes=["BucketedDDP"], hints=RAISED)
@@ -146,7 +146,7 @@ unused.trains_as_one(
     needs=["same_order_on_all_ranks"],
 )
 
-# --- a hook -----------------------------------------------------------------------------------------------------------
+# --- a hook ---
 
 BYTES = 12_000  # of all gradients in float32
 ERRORS = {"float16": (1e-4, 2e-3), "bfloat16": (1e-3, 1.2e-2)}

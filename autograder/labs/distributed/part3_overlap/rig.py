@@ -197,7 +197,7 @@ def _answer(figures: Iterable[str], ranks: Sequence[dict[str, Any]], **more: Any
     return {**more, "ranks": seen, **arrays}
 
 
-# --- a hook for DistributedDataParallel -------------------------------------------------------------------------------
+# --- a hook for DistributedDataParallel ---
 
 SHAPES = ((40, 30), (900,), (30, 20), (300,))  # of parameters: 12,000 bytes
 CAP_MB = 0.005

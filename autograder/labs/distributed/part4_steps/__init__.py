@@ -39,7 +39,7 @@ part = Part(
 WRONG = judges.WRONG
 RAISED = {"raised": "run python part4_steps.py, and read the whole traceback"}
 
-# --- train_epoch ------------------------------------------------------------------------------------------------------
+# --- train_epoch ---
 
 HALF = 2e-2  # of the update: 16 bits round; honest work was within 6e-3
 EXACT = 1e-6
@@ -208,7 +208,7 @@ judges.Steps(
     needs=["equals_one_process"],
 )
 
-# --- make_loader ------------------------------------------------------------------------------------------------------
+# --- make_loader ---
 
 
 @part.probe(values={"groups": exactly(2, judges.SHARES)}, takes=["make_loader"])
@@ -244,7 +244,7 @@ of_two = Loader(part, partial(make, world=2), see=judges.LOADER, takes=TAKES)
 of_two.has_options("asks_for_what_helps")
 Loader(part, make, see=judges.LOADER, takes=TAKES).is_faster(needs=["divides_the_samples"])
 
-# --- evaluate ---------------------------------------------------------------------------------------------------------
+# --- evaluate ---
 
 
 EVALUATED: Causes = {

@@ -43,7 +43,7 @@ WHOSE = {
 }
 """Of what is held, case by case, whether it is a share or all."""
 
-# --- what is held -----------------------------------------------------------------------------------------------------
+# --- what is held ---
 
 
 @holds.inputs
@@ -101,7 +101,7 @@ holds.same(
     try_=SEE,
 )
 
-# --- what is sent -----------------------------------------------------------------------------------------------------
+# --- what is sent ---
 
 
 @sends.inputs

@@ -62,7 +62,7 @@ def add_training(name: str, options: dict[str, bool]) -> None:
 for name, options in TRAININGS.items():
     add_training(name, options)
 
-# --- as one -----------------------------------------------------------------------------------------------------------
+# --- as one ---
 
 ROUNDED = (1e-4, 0.05)  # of the update, with bfloat16; honest work is at 7e-3
 POLICY = "hand the policy to each fully_shard: mp_policy=policy"
@@ -155,7 +155,7 @@ def _unclipped(clipped: Pair) -> str:
     return "usually each process clips by its own norm, and not by that of all shards"
 
 
-# --- how it begins ----------------------------------------------------------------------------------------------------
+# --- how it begins ---
 
 MOST = 533_000  # bytes; a share and four copies of the largest tensor are 530,836, the whole model 536,360
 META = (

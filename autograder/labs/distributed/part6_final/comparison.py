@@ -154,7 +154,7 @@ study.is_drawn(
     apart="bars",
 )
 
-# --- more processes ---------------------------------------------------------------------------------------------------
+# --- more processes ---
 
 LEFT = "add max(0, communication - hideable_ms) to compute_ms"
 predict = Exercise("predict_step", part)

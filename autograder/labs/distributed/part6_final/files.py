@@ -24,7 +24,7 @@ csv_is_consistent = study.is_consistent(
 )
 study.is_pictured(FIGURE)
 
-# --- traces -----------------------------------------------------------------------------------------------------------
+# --- traces ---
 
 COLLECTIVE = re.compile(r"(?:gloo|nccl):")
 STEPS = 3
@@ -53,7 +53,7 @@ def profiles_before_and_after(before_trace: Trace, after_trace: Trace) -> Verdic
     return verdict(measured, "each batch communicates" * (calls[1] >= calls[0]), try_)
 
 
-# --- documents --------------------------------------------------------------------------------------------------------
+# --- documents ---
 
 HEADINGS = {
     "What limits the baseline": r"limit|baseline",
@@ -116,7 +116,7 @@ def _unknown(wrong: list[str]) -> tuple[str, str]:
     return f"{len(wrong)} numbers that the table does not have", report.listed(wrong)
 
 
-# --- two GPUs ---------------------------------------------------------------------------------------------------------
+# --- two GPUs ---
 
 FASTER = 1.5  # of the baseline's throughput
 

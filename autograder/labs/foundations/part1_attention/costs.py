@@ -31,10 +31,7 @@ attention.keeps_at_most(
     says="What autograd keeps grows with the length, not with its square; also where q's last dimension is strided.",
     why={
         "strided": (
-            (
-                "the matrix is kept for such a q: usually scaled_dot_product_attention "
-                "falls back to the formula"
-            ),
+            "the matrix is kept: usually scaled_dot_product_attention falls back for such a q",
             "q = q.contiguous() if q.stride(-1) != 1",
         ),
         "": (
@@ -64,7 +61,7 @@ attention.needs_less_memory(
     says="With causal, forward and backward at 5,600 positions need less than half of one matrix, measured from "
     "outside.",
     needs=[MASKS, "gradients_match", "lean_forward"],
-    why="if keeps_little_for_backward passes, usually a mask of length x keys is made",
+    why="usually a whole mask is in memory, or the backward pass keeps all weights",
     try_="fix keeps_little_for_backward first if it fails; else is_causal=True, or a mask for each block alone",
 )
 attention.faster(

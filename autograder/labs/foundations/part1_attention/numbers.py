@@ -83,21 +83,40 @@ alike(
             "softmax(dim=-1) of scores that have a row for each position and a column for each key",
         ): lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-2) @ v,
         (
-            "all numbers are 0: your code never writes the result, or it sets q, k or v to 0",
-            "write each block into the result, and leave q, k and v as they are",
+            "all numbers are 0: your code never writes the result",
+            "write each block into the result",
         ): lambda q, **_: 0 * q,
+        (
+            "every number is NaN, though all inputs are finite",
+            "find the first step that makes NaN, by isnan().any()",
+        ): lambda q, **_: q * float("nan"),
     },
     name="matches_by_hand",
     says="attention returns what the formula gives, for lengths that are multiples of 256.",
-    why="the result must be softmax(q k^T / sqrt(head_dim)) v in float32, with softmax over all keys",
-    try_="take no shortcut for some inputs; compare with given.attention_by_hand, also where keys are equal",
+    why={
+        **dict.fromkeys(
+            SHAPED,
+            (
+                "random q and k are right: usually softmax is left out for such inputs",
+                "softmax of all scores, whatever q and k are",
+            ),
+        ),
+        "": "the result must be softmax(q k^T / sqrt(head_dim)) v in float32, with softmax over all keys",
+    },
+    try_="compare with given.attention_by_hand",
 )
+HIDE = "-inf before softmax where key j > position i, both counted in the whole input; or is_causal=True"
 alike(
     causal(FORMULA),
+    slips={
+        ("your result is the one without causal: nothing is masked", HIDE): (
+            lambda q, k, v, **_: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+        ),
+    },
     name=MASKS,
     says="With causal, a position sees itself and what came before.",
     why="position i must see the keys 0 ... i, itself included, and no later one",
-    try_="-inf before softmax where key j > position i, both counted in the whole input; or is_causal=True",
+    try_=HIDE,
 )
 RIGHT = "multiples of 256 are right"
 alike(
@@ -125,10 +144,7 @@ alike(
     why={
         "bfloat16": (
             "the error is above one rounding to bfloat16: usually sums are carried in bfloat16",
-            (
-                "keep dtype = q.dtype; q.float(), k.float(), v.float() "
-                "at the start, .to(dtype) at the end"
-            ),
+            "q.float(), k.float() and v.float() at the start, .to(q.dtype) at the end",
         ),
         "": "your code takes numbers in the order of memory, and not of the tensor's dimensions",
     },
@@ -156,10 +172,7 @@ alike(
             "let a running maximum start at -inf, not at 0",
         ),
         "": (
-            (
-                "usually exp gets scores whose maximum was not subtracted: "
-                "exp(89) is infinite in float32"
-            ),
+            "usually no maximum is subtracted before exp: exp(89) is infinite in float32",
             "subtract each row's own maximum before exp, as torch.softmax does",
         ),
     },

@@ -21,6 +21,7 @@ from autograder.lab import INTEGER, NUMBER, TEXT, Answer, Close, Pair, Part, Rig
 from autograder.labs.foundations.part2_loops.judges import (
     ADDED,
     APART,
+    DISTANCES,
     FAR,
     FAR_OFF,
     FIRST,
@@ -48,7 +49,7 @@ SPEEDUPS = Form(
 )
 part = Part("part2_loops", writes=["measure_speedups"], hands_in=[SPEEDUPS.file], tables=[SPEEDUPS])
 
-# --- what a call is given ---------------------------------------------------------------------------------------------
+# --- what a call is given ---
 
 
 def by_position(function: Any, given: Mapping[str, Any]) -> Any:
@@ -136,7 +137,7 @@ def draw_logits(
     return {"logits": logits, "labels": labels, "k": k}
 
 
-# --- what is claimed of each function ---------------------------------------------------------------------------------
+# --- what is claimed of each function ---
 
 SOME: Sizes = {"length": (20, 200)}
 FULL: Sizes = {"rows": (5, 40), "columns": (3, 17)}
@@ -171,7 +172,7 @@ masked.same(
         "whole numbers": {**FULL, "whole": True},
         **{
             kind: {**FULL, "kind": kind}
-            for kind in (HOLES, NAN, NONE, "all True in the first half", "all True")
+            for kind in (HOLES, "all True in the first half", NAN, NONE, "all True")
         },
     },
     gradients=(),
@@ -192,13 +193,7 @@ distances.same(
     skip_families=dict.fromkeys(SMALL, "distances_keep_digits tries them"),
     name="distances_are_right",
     says="pairwise_distances equals the loop, also without points or centers.",
-    why={
-        "whole": ("whole numbers must become float32 first", "convert them before you subtract"),
-        "": (
-            "entry (i, j) must be the root of the sum of squares of points[i] - centers[j]",
-            "points[:, None, :] - centers[None, :, :] for all pairs, then the root of the sum of squares",
-        ),
-    },
+    why=DISTANCES,
     try_=FIRST,
 )
 FEW: Sizes = {"others": 5, "size": 3}
@@ -226,6 +221,7 @@ hits.same(
         "k is more than there are classes": {**EIGHT, "k": 11},
         "negative labels": {**ROWS, "kind": "negative labels"},
         "negative labels, and k is all classes": {**EIGHT, "k": 8, "kind": "negative labels"},
+        "900 rows": {"rows": 900},
         # A few counts are the same by chance, so other numbers are tried in more rows as well.
         **{f"other numbers in {rows} rows": {"rows": rows, "again": True} for rows in (900, 1000)},
     },
@@ -237,7 +233,7 @@ hits.same(
     try_=FIRST,
 )
 
-# --- what is claimed of all four --------------------------------------------------------------------------------------
+# --- what is claimed of all four ---
 
 SHORT, LONG = 48, 432  # rows
 # A few rows, many rows, what WIDE times as many are counted with, and what to try.
@@ -293,7 +289,7 @@ def leave_inputs_alone(exercise: Exercise) -> None:
         odd,
         {**odd, "dtype": "float64"},  # double() copies float32, and hands float64 back
         name="leaves_inputs_alone",
-        try_="clamp and masked_fill make new tensors; clamp_ does not",
+        try_="clamp_ and other methods whose names end in _ change the tensor; clamp does not",
     )
 
 
@@ -333,7 +329,7 @@ means.faster(
     try_="look at operations_do_not_grow",
 )
 
-# --- what is claimed of the measurement -------------------------------------------------------------------------------
+# --- what is claimed of the measurement ---
 
 
 @part.probe(

@@ -36,7 +36,7 @@ MEANS: Causes = {
         "infinity must be clipped as any other number; infinity * 0, for example, is NaN",
         "values.clamp(low, high), without products of masks",
     ),
-    "float64": (DIGITS, KEEPS_FLOAT64),
+    "float64": (DIGITS, f"({KEEPS_FLOAT64}).clamp(low, high), without a tensor of low or high"),
     "whole": (
         "whole numbers must become float32 before they are clipped: low and high may be fractions",
         "values.float().clamp(low, high)",
@@ -63,15 +63,28 @@ MASKED: Causes = {
         "a NaN whose mask is True must make the mean of its row NaN, and change no other row",
         "sum after masked_fill(~mask, 0) in all rows, without nansum, nanmean or nan_to_num",
     ),
+    "all True in": (
+        "random masks are right: usually your code takes a mask for True after a look at a part",
+        "use the mask in each row, whatever is in other rows",
+    ),
     NONE: EMPTY,
     "columns is 0": EMPTY,
     "float64": (DIGITS, KEEPS_FLOAT64),
     "": (
-        (
-            "the sum of the values whose mask is True must be divided "
-            "by their number, not that of columns"
-        ),
+        "the sum of the values whose mask is True must be divided by the number of these values",
         "values.masked_fill(~mask, 0).sum(1) / mask.sum(1)",
+    ),
+}
+
+DISTANCES: Causes = {
+    "whole": ("whole numbers must become float32 first", "convert them before you subtract"),
+    MIRRORED: (
+        "other points are right: usually your code copies entry (j, i) to (i, j)",
+        "compute each entry by itself: points to centers have no symmetry",
+    ),
+    "": (
+        "entry (i, j) must be the root of a sum, not the sum: of the squares of points[i] - centers[j]",
+        "points[:, None, :] - centers[None, :, :] for all pairs, then the root of the sum of squares",
     ),
 }
 
@@ -108,15 +121,16 @@ ADDED: Mapping[str | tuple[str, str], Callable[..., Any]] = {
 
 HITS: Causes = {
     "negative": (
-        (
-            "a negative label must be no hit: clamped it would be class "
-            "0, and as an index the last class"
-        ),
+        "a negative label must be no hit: as an index it is the last class, and clamped it is 0",
         "compare labels with the classes that topk returns, and use no label as an index",
     ),
     "k is more": (
         "with fewer than k classes, each label that is not negative must be a hit",
         "logits.topk(min(k, logits.shape[1]))",
+    ),
+    "900 rows": (
+        "few rows are right: usually your code counts in the first rows only",
+        "count in all rows, however many there are",
     ),
     "half": (
         "hits are counted in some rows only",

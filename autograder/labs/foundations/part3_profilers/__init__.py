@@ -49,7 +49,7 @@ IMAGES = {
 MOST = 50
 """Rows that are compared, of a program of ten lines."""
 
-# --- which function ---------------------------------------------------------------------------
+# --- which function ---
 
 
 def by_file(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -145,12 +145,19 @@ gains.same(
             "it is the share of the time that is saved, not how many times as fast the program is",
             "old time / new time",
         ): lambda **given: 1 - 1 / gain(**given),
+        (
+            "your code cuts the factor to a whole number",
+            "take factor as it is, without int() or //",
+        ): lambda factor, **given: gain(**given, factor=float(int(min(factor, 1e9)))),
         (judges.LONGEST, judges.TOTAL): lambda **given: gain(**given, whole=max),
         (judges.CUMULATIVE, judges.TOTAL): lambda **given: gain(**given, whole=sum),
     },
     name="predicts_the_gain",
     says="speedup_if returns the speedup of the whole program, also for an infinite factor.",
     why=judges.GAINED,
+    hints={
+        ": raised ValueError": "fix ranks_by_total_time first if it fails; else name rows as pstats prints them"
+    },
     try_=f"{DOCSTRING} speedup_if",
 )
 gains.refuses(
@@ -163,7 +170,7 @@ gains.refuses(
     needs=[],
 )
 
-# --- which line -------------------------------------------------------------------------------
+# --- which line ---
 
 GREY, FLIPPED, READ_ONLY = "images of one value", "flipped images", "read-only images"
 
@@ -230,6 +237,7 @@ preprocessed.same(
     says="preprocess equals given.preprocess, also for no images, images of one pixel, "
     "images whose values are all equal, flipped and read-only images.",
     why=judges.IMAGES,
+    hints={": raised IndexError": "make the pixels .int(): uint8 as an index is a mask"},
     try_="begin with a copy of given.preprocess, and change only the slow line",
 )
 preprocessed.leaves_inputs_alone(
@@ -247,7 +255,7 @@ preprocessed.faster(
     try_="make a tensor of the array without a list: torch.from_numpy",
 )
 
-# --- the memory of each line ------------------------------------------------------------------
+# --- the memory of each line ---
 
 
 def by_program(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -339,10 +347,7 @@ lines.same(
     says="memory_by_line returns the most bytes that were alive while each line ran.",
     why={
         "": (
-            (
-                "a peak must count all bytes that are alive at one time, "
-                "also those from before the line"
-            ),
+            "a peak must count all bytes that are alive at one time, also older ones",
             "Allocations.peak when a line ends, then restart()",
         )
     },
@@ -364,24 +369,10 @@ def tracers(student: Student, rig: Rig) -> Any:
 @part.check(basis="report")
 def stops_tracing(tracers: Pair) -> Verdict:
     """After memory_by_line, sys.gettrace() is what it was; an exception reaches the caller."""
-    why = {
-        "exception, what": (
-            "an exception that the function raises must reach the caller",
-            "try and finally, without except",
-        ),
-        "exception": (
-            "after an exception the caller's trace function is not in place again",
-            "sys.settrace(before) in finally",
-        ),
-        "": (
-            "the caller's trace function is not in place again after the call",
-            "keep sys.gettrace() before the call, and set it again in finally",
-        ),
-    }
-    return outputs.same(tracers, 0.0, why=why, try_=f"{DOCSTRING} memory_by_line")
+    return outputs.same(tracers, 0.0, why=judges.TRACED, try_=f"{DOCSTRING} memory_by_line")
 
 
-# --- what is handed in ------------------------------------------------------------------------
+# --- what is handed in ---
 
 
 @part.check(basis="artefact")
@@ -396,5 +387,5 @@ Study(part, MEMORY, "part3_profilers.py").is_consistent(
     judges.memory_problem,
     says="The submitted line_memory.csv lists the lines in order, and of the lines before "
     "optimizer.step(), backward has the largest peak.",
-    try_=f"fix bytes_of_each_line and peaks_within_a_line first, if they fail; then {AGAIN}",
+    try_=f"fix peaks_within_a_line first if it fails; else {AGAIN}",
 )

@@ -44,8 +44,8 @@ def memory_problem(rows: Sequence[Row]) -> str:
     if max(peaks.values()) > backward[0]:
         line = max(peaks, key=lambda code: float(peaks[code]))
         return (
-            f"the peak of the line '{line[:60]}' is above that of loss.backward(), "
-            "which needs the most memory"
+            f"the peak of the line '{line[:60]}' is {peaks[line]:.0f}, above the {backward[0]:.0f} "
+            "of loss.backward(), which needs the most memory"
         )
     return _not_restarted(rows, backward[0])
 
@@ -58,7 +58,7 @@ def _not_restarted(rows: Sequence[Row], highest: float) -> str:
     return f"the lines '{same[0][:60]}' and '{same[1][:60]}' have one peak, as without restart()"
 
 
-# --- words of failures, and what to try ---------------------------------------------
+# --- words of failures, and what to try ---
 
 REPORTED = {
     "Ordered by": "it is no report of pstats that is sorted by cumulative time",
@@ -70,10 +70,7 @@ REPORTED = {
 ALL, SOME, TIES = "8 functions, count=20", "12 functions, count=5", "equal seconds"
 RANKED = {
     f"{ALL}, number of entries": (
-        (
-            "each key of stats must have one row: get_stats_profile(), for "
-            "example, merges functions of one name"
-        ),
+        "each key of stats must have one row: get_stats_profile() merges functions of one name",
         "make the rows of pstats.Stats(file).stats",
     ),
     "number of entries": ("`count` rows at most may be returned", "sort, then [:count]"),
@@ -83,24 +80,18 @@ RANKED = {
     ),
     "own_share": (
         "own_share must be own_seconds over the own seconds of all functions of the file",
-        "divide by the sum of own seconds of all functions, taken before you cut with [:count]",
+        "add up the own seconds of all entries of stats, and divide by this sum",
     ),
     TIES: (
         "rows with equal seconds must be in the order of their names, with file and line",
         "sort by (-seconds, function), where function is pstats.func_std_string(key)",
     ),
     "function": (
-        (
-            "rows must be named as pstats prints them, with file and "
-            "line, and begin with the most seconds"
-        ),
+        "rows must be named as pstats prints them, with file and line, most seconds first",
         "function is pstats.func_std_string(key), without strip_dirs(); sort by -seconds",
     ),
     "": (
-        (
-            "times must be those of the file, not rounded: "
-            "get_stats_profile(), for example, rounds them"
-        ),
+        "times must be those of the file, not rounded: get_stats_profile() rounds them",
         "take them from pstats.Stats(file).stats",
     ),
 }
@@ -118,10 +109,7 @@ GAINED = {
         "look the function up in all rows of the file, not in the first 20",
     ),
     "": (
-        (
-            "the new time must be total - seconds * (1 - 1 / factor), "
-            "where total is the sum of all own seconds"
-        ),
+        "the new time must be total - seconds * (1 - 1 / factor), with the total of own seconds",
         "put seconds and factor into this formula, and divide total by the new time",
     ),
 }
@@ -153,10 +141,7 @@ BYTES = {
         "keep what the call returns, and return it beside the rows",
     ),
     "number of entries": (
-        (
-            "each line that ran must have one row, and lines of other "
-            "functions none, whatever their name"
-        ),
+        "each line that ran must have one row, and lines of other functions must have none",
         "trace the frame of the function itself and no other: compare code objects, not names",
     ),
     "hits": ("hits must count each round of a loop", "add 1 at each line event"),
@@ -165,13 +150,25 @@ BYTES = {
         "take frame.f_lineno as it is, and sort the rows by line",
     ),
     "": (
+        "a line's row must have the bytes alive after the line minus before, over all hits",
         (
-            "added_bytes must be what given.Allocations has alive after "
-            "the line minus before it, over all hits"
+            "at the next line or return event of the function itself, read Allocations.live, "
+            "and add to the row of the line that ended"
         ),
-        (
-            "close a line only at the next line or return event of the function itself, "
-            "and read Allocations.live there"
-        ),
+    ),
+}
+
+TRACED = {
+    "exception, what": (
+        "an exception that the function raises must reach the caller",
+        "try and finally, without except",
+    ),
+    "exception": (
+        "after an exception the caller's trace function is not in place again",
+        "sys.settrace(before) in finally",
+    ),
+    "": (
+        "the caller's trace function is not in place again after the call",
+        "keep sys.gettrace() before the call, and set it again in finally",
     ),
 }

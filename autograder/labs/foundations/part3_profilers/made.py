@@ -23,7 +23,7 @@ SHARED_NAME = "forward"
 NAMES = ("__next__", SHARED_NAME, SHARED_NAME, "read", "collate", "<lambda>", "step", "backward")
 FILES = ("train.py", "src/loader.py", "src/model.py", "lib/loader.py")
 
-# --- profiles ---------------------------------------------------------------------------------
+# --- profiles ---
 
 
 def entries(random: np.random.Generator, functions: int, *, ties: bool = False) -> Entries:
@@ -83,7 +83,7 @@ def rows(profile: Entries) -> list[dict[str, Any]]:
     ]
 
 
-# --- a program, line by line ------------------------------------------------------------------
+# --- a program, line by line ---
 
 PROGRAM = """
 import torch

@@ -39,18 +39,15 @@ CAUSES = {
         'header=True in the first call of the handler, mode="a" and header=False later',
     ),
     "cells": (
-        (
-            "an operators.csv was there before the first call, and "
-            "usually that call added its rows to it"
-        ),
+        "an operators.csv was there before: usually the first call added its rows to this file",
         'mode="w" in the first call of each handler, mode="a" in later calls',
     ),
     **dict.fromkeys(
         ("in that order", "one row too many"),
         (
             (
-                "each cycle must append exactly `top` rows, with places 1 ... "
-                "`top`, after the rows of earlier cycles"
+                "each cycle must append exactly `top` rows, after the rows of "
+                "earlier cycles; 2 1 means cycle 2, place 1"
             ),
             f'append: mode="a" from the second call on; {OWN}',
         ),

@@ -34,7 +34,7 @@ LEVELS = 3
 SHOWN = 6
 TICK = 0.125  # microseconds: sums of these are exact in any order
 
-# --- events of a trace ------------------------------------------------------------------------
+# --- events of a trace ---
 
 
 def events(random: np.random.Generator, blocks: int, kind: str = "") -> list[Event]:
@@ -126,7 +126,7 @@ def _bounds(operators: Sequence[Event]) -> tuple[Event, Event]:
     return around, {**longest, "ts": longest["ts"] + TICK, "dur": half}
 
 
-# --- what is known of them --------------------------------------------------------------------
+# --- what is known of them ---
 
 
 def own_times(events: Sequence[Event], slip: str = "") -> list[Row]:
@@ -163,7 +163,7 @@ def _ns(us: float) -> int:
     return round(1000 * us)
 
 
-# --- schedules --------------------------------------------------------------------------------
+# --- schedules ---
 
 
 class Cycles(NamedTuple):

@@ -28,7 +28,7 @@ else:
 part = Part("part5_augmentation", writes=["draw_augmentation"])
 
 
-# --- what is drawn ----------------------------------------------------------------------------------------------------
+# --- what is drawn ---
 
 SEEDS_NOTHING = "call neither manual_seed nor torch.seed"
 
@@ -92,7 +92,7 @@ def follows_its_generator(draws: Pair) -> Verdict:
     return Passed("the same for the same seed")
 
 
-# --- what becomes of a batch ------------------------------------------------------------------------------------------
+# --- what becomes of a batch ---
 
 augment = Exercise("augment", part)
 PLAIN, MIRRORED = "plain crops", "mirrored images"
@@ -138,6 +138,7 @@ def slipped(**slip: Any) -> Callable[..., Any]:
     return augment
 
 
+THERE = "keep images, flip, top, left and gain as they are: no .cpu(), .item() or if"
 CROPS = "top[:, None] + torch.arange(h, device=images.device) are the rows of each crop"
 augment.same(
     {
@@ -164,10 +165,7 @@ augment.same(
             "cropped.float() / 255",
         ): slipped(white=256),
         (
-            (
-                "MEAN and STD are in the order blue, green, red: channel "
-                "0 has the numbers of channel 2"
-            ),
+            "MEAN and STD are in the order blue, green, red: channel 0 gets those of channel 2",
             "use MEAN and STD as given has them",
         ): slipped(channels=-1),
         (
@@ -175,10 +173,7 @@ augment.same(
             "pad the uint8 images, before everything else",
         ): slipped(late=True),
         (
-            (
-                "your code clamps after it standardises: pixels must be "
-                "clamped before MEAN is subtracted"
-            ),
+            "your code clamps after it standardises, and must clamp before it subtracts MEAN",
             "(cropped.float() / 255 * gain[:, None, None, None]).clamp(0, 1)",
         ): slipped(clamped=True),
         (
@@ -197,20 +192,11 @@ augment.same(
             "no loop and no torch.stack: then no images need no branch of their own",
         ),
         MIRRORED: (
-            (
-                "without mirrored images it is right: usually your code "
-                "mirrors the padded image, and crops then"
-            ),
-            (
-                "read column left + c, or left + w - 1 - c if flip, for "
-                "c = 0 ... w - 1; do not change left"
-            ),
+            "plain crops are right: usually your code mirrors the padded image before the crop",
+            "read column left + c, or left + w - 1 - c if flip, for c = 0 ... w - 1",
         ),
         BRIGHT: (
-            (
-                "with gains up to 1 it is right: pixels must be clamped "
-                "to 1 after the gain and before MEAN"
-            ),
+            "gains up to 1 are right: pixels must be clamped after the gain and before MEAN",
             "(cropped.float() / 255 * gain[:, None, None, None]).clamp(0, 1)",
         ),
         "": "the steps must be, in float32: pad with zeros, crop, divide by 255, multiply by gain, clamp, standardise",
@@ -218,7 +204,9 @@ augment.same(
     try_="compare with baseline/part5_augmentation.py on one image of 5 x 9 pixels",
 )
 augment.leaves_inputs_alone(
-    WIDE, name="leaves_inputs_alone", try_="clamp makes a new tensor; clamp_ does not"
+    WIDE,
+    name="leaves_inputs_alone",
+    try_="clamp_ and other methods whose names end in _ change the tensor; clamp does not",
 )
 SMALL: Sizes = {"height": 8, "width": 8, "pad": judges.PAD}
 augment.operations_do_not_grow(
@@ -232,7 +220,7 @@ augment.operations_do_not_grow(
 augment.fetches_nothing(
     {**WIDE, "kind": ENDS},
     name="fetches_nothing",
-    try_="use top, left and flip as tensors: as an index, or in torch.where",
+    try_=THERE,
 )
 augment.stays_on_the_device(
     {"batch": 32, "height": 32, "width": 32, "pad": judges.PAD},
@@ -242,7 +230,7 @@ augment.stays_on_the_device(
     why="your code copies more to the device than the 24 bytes of MEAN and STD: a tensor is made on the CPU",
     hints={
         "a mask as an index": "torch.where(flip[:, None], ...) in place of the mask",
-        "host asks for a value": "keep top, left, flip and gain as tensors: no .item(), if or .cpu()",
+        "host asks for a value": THERE,
     },
     try_="device=images.device in each call that makes a tensor, and MEAN.to(images.device)",
 )
@@ -254,7 +242,7 @@ augment.faster(
     try_=f"look at operations_do_not_grow; {CROPS}",
 )
 
-# --- from the loader to the device ------------------------------------------------------------------------------------
+# --- from the loader to the device ---
 
 prepare = Exercise("prepare_batch", part)
 
@@ -296,7 +284,7 @@ def prepares_as_drawn(prepared: Pair) -> Verdict:
     if got.size == right.size:
         at = int(abs(got - right).argmax())
         measured = f"number {at} of the result is {got[at]:.4g}, and {right[at]:.4g} is right"
-    why = "the result must be augment(images, **draw_augmentation(len(images), generator))"
+    why = "usually your code augments with other numbers than the first that the generator gives"
     try_ = "fix follows_its_generator first if it fails; then draw once, with the default pad"
     return Failed(measured, why, try_)
 

@@ -57,17 +57,11 @@ def facts_are_exact(facts: Pair) -> Verdict:
             "torch.finfo(dtype).smallest_normal",
         ),
         "smallest": (
-            (
-                "smallest must be the smallest number above 0; below "
-                "smallest_normal numbers have fewer digits"
-            ),
+            "smallest must be the smallest number above 0, which is below smallest_normal",
             "smallest_normal * eps",
         ),
         "eps": (
-            (
-                "eps must be the distance from 1 to the next number, not "
-                "half of it, and not finfo.resolution"
-            ),
+            "eps must be the distance from 1 to the next number, not finfo.resolution",
             "torch.finfo(dtype).eps",
         ),
         "": ("max must be the largest finite number", "torch.finfo(dtype).max"),
@@ -108,7 +102,7 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
         ),
         "zeros": (
             "if no value is other than 0, both shares must be 0.0",
-            "return 0.0 for both where there is no such value",
+            "return 0.0 for both shares if no value is nonzero",
         ),
         "65520": (
             "65519 is rounded to 65504 and must fit, 65520 must not",
@@ -127,10 +121,7 @@ def counts_what_is_lost(shares: Pair) -> Verdict:
             "(values * scale).to(dtype).isinf()",
         ),
         "": (
-            (
-                "usually all below smallest_normal counts as 0, but "
-                "numbers with fewer digits are not lost"
-            ),
+            "usually all below smallest_normal counts as 0, but such numbers are not lost",
             "(values * scale).to(dtype).float() == 0, where values != 0",
         ),
     }
@@ -181,10 +172,7 @@ def finds_the_largest_scale(scales: Pair) -> Verdict:
             "values.abs().max()",
         ),
         "": (
-            (
-                "the answer must be the largest power of two with which "
-                "no value is infinite after rounding"
-            ),
+            "the answer must be the largest power of two with which no value is infinite",
             "(values * scale).to(dtype).isinf().any(), for this scale and for twice this scale",
         ),
     }
@@ -232,10 +220,7 @@ def scale_follows_the_rules(script: Pair) -> Verdict:
             "compare 2 * scale with torch.finfo(torch.float32).max",
         ),
         "": (
-            (
-                "this step must count, too: at growth_interval the scale "
-                "must be doubled and the count be 0"
-            ),
+            "this step must count: at growth_interval the scale is doubled, and the count is 0",
             "compare good_steps + 1 with growth_interval",
         ),
     }
@@ -372,13 +357,14 @@ def computes_in_half(plain: Pair) -> Verdict:
     """Matrix products are computed in float16, and the loss in float32."""
     values = plain.student.values
     products, losses = (", ".join(values[it]) or "none" for it in ("products", "loss_dtypes"))
-    measured = f"products in {products}; float16 is right; loss in {losses}; float32 is right"
     if products != "float16":
+        measured = f"products in {products}; expected float16"
         return Failed(measured, "usually the copy is not in float16", "copy.deepcopy(model).half()")
     if losses != "float32":
         why = "the loss must be computed in float32: in float16 a softmax loses digits"
+        measured = f"loss in {losses}; expected float32"
         return Failed(measured, why, "criterion(half(inputs.half()).float(), targets)")
-    return Passed(measured)
+    return Passed(f"products in {products}, loss in {losses}")
 
 
 @part.check(basis="report", needs=[computes_in_half])

@@ -59,7 +59,7 @@ FIRST, NESTED = "a convolution, a norm, a ReLU", "blocks in blocks"
 """Kinds of networks that students are given."""
 ALL, ONE = "all of it in train()", "one norm in train()"
 
-# --- a norm that becomes part of the convolution before it ------------------------------------
+# --- a norm that becomes part of the convolution before it ---
 
 HOLES = dict.fromkeys(
     (
@@ -193,7 +193,7 @@ fold.same(
         ),
         "a convolution that": (
             "this convolution is called twice, so no norm must be folded into it",
-            "count the calls of each convolution in the graph, by module, with a norm or without",
+            "count the nodes that call each convolution, and fold only where there is one such node",
         ),
         "of the batch": (
             "this norm takes its statistics from each batch, and must be kept",
@@ -213,8 +213,8 @@ fold.would_launch(
     of=folded,
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
-    why="a layer is left beside the four convolutions, and needs a launch of its own",
-    try_="print the folded network, and fold each norm or affine layer that is left into its convolution",
+    why="more than the four convolutions is launched: usually a norm is left behind one of them",
+    try_="fold each norm into every convolution that it follows, and add no layer",
     needs=["folds_right"],
 )
 fold.refuses(
@@ -252,14 +252,15 @@ def original(student: Student, rig: Rig) -> Any:
 def original_is_untouched(original: Observation) -> Verdict:
     """The model handed over has the same layers, numbers and train() or eval() modes as before."""
     if moved := original.values["moved"]:
-        why = "the caller's model was changed, and not a copy of it"
+        why, try_ = "the caller's model was changed", "work on a copy.deepcopy(model)"
         if all(it.startswith("mode of") for it in moved):
             why = "train() or eval() was called on the caller's model, and not on a copy"
-        return Failed(f"changed: {', '.join(moved[:4])}", why, "work on a copy.deepcopy(model)")
+            try_ = "call train() and eval() on the copy alone, never on model"
+        return Failed(f"changed: {', '.join(moved[:4])}", why, try_)
     return Passed("layers, numbers and modes are as before")
 
 
-# --- what torch.compile is asked for, by what it is for ---------------------------------------
+# --- what torch.compile is asked for, by what it is for ---
 
 ASKED = {
     "calls": list_of(
@@ -295,7 +296,7 @@ def options_fit_the_purpose(purposes: Observation) -> Verdict:
     return Passed(f"{len(problems)} purposes")
 
 
-# --- operators of eager code, and launches of compiled code -----------------------------------
+# --- operators of eager code, and launches of compiled code ---
 
 
 def pointwise(length: int) -> Callable[[Any], Any]:

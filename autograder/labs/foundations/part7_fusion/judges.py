@@ -34,6 +34,7 @@ class Purpose:
         return by_inductor and on == self.switches and asked["dynamic"] in self.dynamic
 
 
+BOTH = "torch.compile takes mode or options, and not both"
 STATIC = ("None", "False")
 FIXED = "your call has dynamic=True: shapes stay, and it makes slower kernels for nothing"
 PURPOSES = {
@@ -54,7 +55,7 @@ PURPOSES = {
         frozenset({GRAPHS}),
         STATIC,
         "one launch must issue many kernels, by a CUDA graph: only reduce-overhead does just that",
-        'mode="reduce-overhead", without dynamic=True',
+        'mode="reduce-overhead" and nothing else',
     ),
     "slow build, fast run": Purpose(
         frozenset({GRAPHS, SEARCH}),
@@ -65,8 +66,7 @@ PURPOSES = {
     "search, but shapes change": Purpose(
         frozenset({SEARCH}),
         ("None", "True"),
-        "kernels must be searched for, without CUDA graphs: a CUDA "
-        "graph would be recorded for each shape",
+        "kernels must be searched for, without CUDA graphs, which are recorded for each shape",
         'mode="max-autotune-no-cudagraphs"',
     ),
 }
@@ -89,7 +89,8 @@ def purpose_problem(purpose: str, asked: Mapping[str, Any]) -> tuple[str, str, s
     """Return what was measured, why it is wrong and what to try, or nothing."""
     wanted, calls = PURPOSES[purpose], asked["calls"]
     if asked["raised"]:
-        return f'"{purpose}": {asked["raised"]}', wanted.why, wanted.try_
+        why = BOTH if "mode or options" in asked["raised"] else wanted.why
+        return f'"{purpose}": {asked["raised"]}', why, wanted.try_
     if len(calls) != 1 or not asked["is_made"]:
         times = f"torch.compile was called {many(len(calls), 'time')}"
         lost = ", and its result was not returned" * (len(calls) == 1)
@@ -141,15 +142,15 @@ def late_eps(layer: Any) -> None:
         layer.eps = 0.0
 
 
-# --- words of failures, and what to try ---------------------------------------------
+# --- words of failures, and what to try ---
 
 COUNTED = {
-    "entry 1, operators": ("aten.empty must not count", "skip torch.ops.aten.empty"),
+    "entry 1, operators": (
+        "aten.empty must not count",
+        "do not count torch.ops.aten.empty.memory_format",
+    ),
     "entry 2, operators": (
-        (
-            "3 operators must count here: 6 are with the views, and "
-            "4 are what a call with gradients has"
-        ),
+        "3 operators must count: with views they are 6, and with gradients 4",
         "skip what func.is_view is true of, and call under torch.no_grad()",
     ),
     "operators": (

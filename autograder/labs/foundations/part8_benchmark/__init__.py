@@ -43,7 +43,7 @@ part = Part("part8_benchmark", hands_in=[RESULTS.file, "part8_notes.md"], tables
 DOCSTRING = "compare with the docstring of"
 ONE_PERCENT, COMPARED = 0.01, 0.002
 
-# --- benchmark --------------------------------------------------------------------------------------------------------
+# --- benchmark ---
 
 
 @part.outputs
@@ -154,7 +154,7 @@ def waits_for_the_device(queued_work: Pair) -> Verdict:
     return outputs.same(queued_work, ONE_PERCENT, why=why, try_=f"{DOCSTRING} benchmark")
 
 
-# --- compare ----------------------------------------------------------------------------------------------------------
+# --- compare ---
 
 PAIRS, WARMUP = 30, 3
 SIDES = ("baseline", "candidate")
@@ -268,7 +268,7 @@ def verdict_follows_the_interval(comparisons: Pair) -> Verdict:
     return _of(comparisons, JUDGED, (", verdict",), judges.VERDICTS)
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
+# --- what is refused ---
 
 
 LEAST = {"benchmark": ("repeats", 2), "compare": ("pairs", 6)}
@@ -296,7 +296,7 @@ Several(
     Exercise("compare", part, call=lambda written, given: written(one_call, one_call, **given)),
 ).claim("benchmark refuses fewer than 2 repeats, compare fewer than 6 pairs.", refuse)
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+# --- tables ---
 
 rows, memory = Exercise("speedup_rows", part), Exercise("training_memory", part)
 SLIDES = {"baseline": 120, "loader": 86, "mixed precision": 45, "compiled": 37, "channels last": 31}
@@ -348,7 +348,7 @@ memory.same(
     try_=f"{DOCSTRING} training_memory",
 )
 
-# --- the table handed in ----------------------------------------------------------------------------------------------
+# --- the table handed in ---
 
 Study(part, RESULTS, "part8_benchmark.py").is_consistent(
     judges.row_problem,

@@ -142,7 +142,7 @@ def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
-# --- words of failures, and what to try ---------------------------------------------
+# --- words of failures, and what to try ---
 
 SPEEDUPS = {
     "cumulative": (
@@ -195,10 +195,7 @@ CALLS = {
         "two loops, one after the other, that both call function(*inputs)",
     ),
     "other inputs": (
-        (
-            "some calls get other objects than those that benchmark "
-            "was given; a copy is another object"
-        ),
+        "some calls get other objects than those that benchmark was given, such as copies",
         "function(*inputs), for calls that warm up as well",
     ),
     "slow first": (
@@ -218,11 +215,11 @@ STATISTICS = {
         "statistics.stdev(runs)",
     ),
     "p50": (
-        "p50_ms must be interpolated between two runs; runs[int(0.5 * n)] is one of them",
+        "p50_ms must be interpolated between two runs; runs[int(0.5 * n)] is a single run",
         "np.percentile(runs, 50)",
     ),
     "p9": (
-        "percentiles must be interpolated between two runs; runs[int(0.99 * n)] is one of them",
+        "percentiles must be interpolated between two runs; runs[int(0.99 * n)] is a single run",
         "np.percentile(runs, [95, 99])",
     ),
     "per_second": (
@@ -253,7 +250,7 @@ DRIFT = {
         "begin pairs 1, 3, 5, ... with the baseline, and pairs 2, 4, 6, ... with the candidate",
     ),
     "take 4 times": (
-        "two slow calls change your ratio: usually it is one of means or sums",
+        "two slow calls change your ratio: usually it is a mean",
         "take the median of the pairs' ratios",
     ),
     "": (

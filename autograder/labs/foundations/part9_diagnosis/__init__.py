@@ -25,7 +25,7 @@ def drawn(count: int, **sizes: Any) -> dict[str, Any]:
     return {f"draw {at}": sizes for at in range(1, count + 1)}
 
 
-# --- a step -----------------------------------------------------------------------------------------------------------
+# --- a step ---
 
 WORKERS = {
     "input, worker_busy above 0.5": (0.55, 0.98),
@@ -162,7 +162,7 @@ plan.same(
             for row in judges.planned(**given)
         ],
         (
-            "your order is that of the gains at the beginning, but an earlier fix may take the same seconds",
+            "your order is that of the gains at the beginning, but an earlier fix may have saved the same seconds",
             "compare the fixes anew after each one, by the seconds that are left then",
         ): lambda **given: judges.planned(**given, alone=True),
     },
@@ -172,7 +172,7 @@ plan.same(
     try_="keep the seconds of each part, and divide those of the fix that is taken",
 )
 
-# --- what a process may use -------------------------------------------------------------------------------------------
+# --- what a process may use ---
 
 visible = Exercise("visible_gpus", part)
 ENTRIES = ("0", "1", "2", "3", "4", " 5", "6 ", "-1", "12", "1x", "", "gpu", "+2")
@@ -209,6 +209,9 @@ visible.same(
     name="reads_visible_devices",
     says="visible_gpus reads CUDA_VISIBLE_DEVICES as CUDA does: order, invalid entries, repeated ones.",
     why=judges.VISIBLE,
+    hints={
+        ": raised ValueError": "read each entry with given.topology.leading_number, not with int()"
+    },
     try_="go through value.split(',') from left to right",
 )
 
@@ -364,6 +367,7 @@ binding.same(
     name="binds_as_placed",
     says="bind_command returns the words of numactl with the row's CPUs and node, then the program's.",
     why=judges.BINDING,
+    slips=judges.UNBOUND,
     try_='["numactl", f"--physcpubind=...", f"--membind=...", *program]',
 )
 
@@ -388,12 +392,9 @@ def draw_links(random: Random, gpus: Any = (2, 8), kind: str = "") -> dict[str, 
 closest.same(
     {**{kind: {"kind": kind, "gpus": 6} for kind in LINKS}, **drawn(4)},
     oracle=judges.closest,
+    slips=judges.LATER,
     name="picks_the_closest_pair",
     says="closest_pair finds the two GPUs with the best link, the first of equal pairs.",
-    why={
-        "NV12": "12 links are more than 4, though NV12 comes before NV4 as text; of equal pairs the first must count",
-        "alike": "of equal pairs the first by a must count, then by b",
-        "": "the order must be NV, PIX, PXB, PHB, NODE, SYS; more NVLinks come before fewer",
-    },
+    why=judges.LINKED,
     try_="give each link a number, and take the smallest of (number, a, b)",
 )

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 Row = dict[str, Any]
+Slips = Mapping[str | tuple[str, str], Callable[..., Any]]
 PARTS = ("input", "copy", "communication", "launch", "kernel")
 LEAST = 0.01  # of the time that is left, for a fix that pays
 LINKS = ("SYS", "NODE", "PHB", "PXB", "PIX")
@@ -119,16 +120,16 @@ def placed(machine: Mapping[str, Any], ranks: int) -> list[Row]:
     return rows
 
 
-def closest(links: Sequence[Sequence[str]]) -> list[int]:
+def closest(links: Sequence[Sequence[str]], of_equal: Callable[..., Any] = min) -> list[int]:
     def width(link: str) -> int:
         return LINKS.index(link) if link in LINKS else len(LINKS) + int(link[2:])
 
     pairs = [(a, b) for b in range(len(links)) for a in range(b)]
     best = max(width(links[a][b]) for a, b in pairs)
-    return list(min((a, b) for a, b in pairs if width(links[a][b]) == best))
+    return list(of_equal((a, b) for a, b in pairs if width(links[a][b]) == best))
 
 
-# --- words of failures, and what to try ---------------------------------------------
+# --- words of failures, and what to try ---
 
 PLANNED = {
     "a fix that does not pay": (
@@ -174,7 +175,7 @@ VISIBLE = {
 
 
 LEAVES = "total / (total - seconds + the longer of both times)"
-OF_A_KERNEL: Mapping[str | tuple[str, str], Callable[..., Any]] = {
+OF_A_KERNEL: Slips = {
     ("your kernel takes no time, but the longer of both times must be left", LEAVES): partial(
         gain, left=lambda *_: 0.0
     ),
@@ -199,10 +200,7 @@ BOUNDED = {
         LEAVES,
     ),
     "": (
-        (
-            "at_most must be all seconds over those without the bottleneck; "
-            "only a kernel leaves some of its own"
-        ),
+        ("at_most must be all seconds over those of the other four parts"),
         "total / (total - seconds)",
     ),
 }
@@ -244,4 +242,23 @@ BINDING = {
     ", entry 2": "the second word must name the CPUs of the row: --physcpubind=<cpus>",
     ", entry 3": "the third word must name the node of the row, not its GPU: --membind=<node>",
     "": "the words of the program must follow behind the options, as they are",
+}
+UNBOUND: Slips = {
+    (
+        "--membind=<node> is missing",
+        "put --membind=<node> behind --physcpubind=<cpus>",
+    ): lambda row, program: ["numactl", f"--physcpubind={row['cpus']}", *program]
+}
+
+
+LINKED = {
+    "NV12": "12 links are more than 4, though NV12 comes before NV4 as text",
+    "alike": "of equal pairs the first by a must count, then by b",
+    "": "the order must be NV, PIX, PXB, PHB, NODE, SYS; more NVLinks come before fewer",
+}
+LATER: Slips = {
+    (
+        "your pair has the best link, but another pair with this link comes before",
+        "take the smallest (a, b) of the pairs with the best link",
+    ): partial(closest, of_equal=max)
 }

@@ -51,7 +51,7 @@ READ = (
     "and submit the profile and the answers that it writes"
 )
 
-# --- what is run ------------------------------------------------------------------------------------------------------
+# --- what is run ---
 
 
 @part.probe(
@@ -149,7 +149,7 @@ def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
         yield timeline.data(copies=True), timeline.expected(), timeline.slips()
 
 
-# --- what is judged: command lines ------------------------------------------------------------------------------------
+# --- what is judged: command lines ---
 
 
 LINE_HINTS = {
@@ -195,7 +195,7 @@ def exports_for_others(command_lines: Pair) -> Verdict:
     return _line(command_lines, "export", commands.export_problem)
 
 
-# --- what is judged: the profile --------------------------------------------------------------------------------------
+# --- what is judged: the profile ---
 
 
 @part.check(basis="report")
@@ -316,7 +316,7 @@ for _name, (_what, _group) in FINDS.items():
     questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group, hints=FOUND)
 
 
-# --- what is judged: the submitted files -----------------------------------------------------------------------------
+# --- what is judged: the submitted files ---
 
 
 @part.check(basis="artefact")

@@ -71,7 +71,7 @@ BLANKS = 'see "The four blanks" in the part 2 handout'
 AGAIN = "run part2_dataloader.py again and submit what it wrote, unchanged"
 
 
-# --- the loader -------------------------------------------------------------------------------------------------------
+# --- the loader ---
 
 loader = Loader(
     part,
@@ -87,7 +87,7 @@ loader.has_options("fills_the_blanks")
 loader.is_faster()
 
 
-# --- what is run: the training ----------------------------------------------------------------------------------------
+# --- what is run: the training ---
 
 
 def train(student: Student, window: Window, on_step: Callable[[], Any] = lambda: None) -> Any:
@@ -126,7 +126,7 @@ def ranges(student: Student, rig: Rig) -> Answer:
     }
 
 
-# --- what is run: the measurement -------------------------------------------------------------------------------------
+# --- what is run: the measurement ---
 
 FIGURES = ("samples", "seconds", "throughput")
 START, COLD = (1.0, 2.0), 3.0  # seconds: of the workers, as drawn; of the first iterator
@@ -244,7 +244,7 @@ def table_row(place: tuple[int, int, bool], rate: float) -> dict[str, Any]:
     return {**dict(zip(judges.KEYS, place, strict=True)), **figures}
 
 
-# --- what is judged: the training -------------------------------------------------------------------------------------
+# --- what is judged: the training ---
 
 FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
 loop = TrainingLoop(part, "train_epoch_optimized", train)
@@ -265,7 +265,7 @@ loop.waits_rarely(
 )
 
 
-# --- what is judged: the measurement ----------------------------------------------------------------------------------
+# --- what is judged: the measurement ---
 
 COUNTED_HINTS = {
     "a second iterator": "call iter(loader) once, and islice it twice",
@@ -351,7 +351,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     )
 
 
-# --- what is judged: the submitted files -----------------------------------------------------------------------------
+# --- what is judged: the submitted files ---
 
 
 csv_is_consistent = study.is_consistent(

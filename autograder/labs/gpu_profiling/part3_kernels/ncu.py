@@ -129,7 +129,7 @@ def _more_problem(measured: str, wanted: Sequence[str]) -> str:
     return f"{measured} is measured, too: the expression may match anywhere in a name"
 
 
-# --- what was read out of a report ------------------------------------------------------------------------------------
+# --- what was read out of a report ---
 
 BUSY = 60.0  # percent of what the device can do at most; Nsight Compute's own rule of thumb
 

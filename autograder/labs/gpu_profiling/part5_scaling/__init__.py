@@ -50,7 +50,7 @@ AGAIN = "fix efficiency_is_right first if it fails; then submit what part5_scali
 PATIENCE = 40.0  # seconds for the processes together, on a machine where much else runs
 
 
-# --- what is run: joining ---------------------------------------------------------------------------------------------
+# --- what is run: joining ---
 
 JOINED = record(backend=TEXT, rank=INTEGER, world=INTEGER)
 PLACE = record(
@@ -73,7 +73,7 @@ def places(student: Student, rig: Rig) -> Answer:
     return {"places": places}
 
 
-# --- what is run: two processes ---------------------------------------------------------------------------------------
+# --- what is run: two processes ---
 
 FIGURES = ("losses", "seconds")
 LOADING = 0.02  # seconds of each sample
@@ -108,7 +108,7 @@ def ranks(student: Student, rig: Rig) -> Answer:
     return {**training.together(student.train_ddp, train_ddp), "own": []}
 
 
-# --- what is run: the table -------------------------------------------------------------------------------------------
+# --- what is run: the table ---
 
 PATTERN = (1.0, 0.7, 1.0, 1.3, 2.9)  # of the epochs after the first; their median is 1.0
 COLD = 4.0
@@ -221,7 +221,7 @@ def returning(epochs: list[float], runs: list[int]) -> Callable[..., list[float]
     return run
 
 
-# --- what is judged: joining ------------------------------------------------------------------------------------------
+# --- what is judged: joining ---
 
 
 @part.check(basis="report")
@@ -278,7 +278,7 @@ def _place_problem(
     return None
 
 
-# --- what is judged: two processes ------------------------------------------------------------------------------------
+# --- what is judged: two processes ---
 
 
 CLOCK = 2e-3  # relative: each reading of a scripted clock takes a microsecond of it
@@ -328,7 +328,7 @@ part.add_check(
 )
 
 
-# --- what is judged: the table ----------------------------------------------------------------------------------------
+# --- what is judged: the table ---
 
 
 @part.check(basis="scripted")

@@ -48,7 +48,7 @@ def nothing() -> None:
     """Stand in for a function that is timed."""
 
 
-# --- benchmark --------------------------------------------------------------------------------------------------------
+# --- benchmark ---
 
 
 BARE = "without iterations and warmup given"
@@ -260,7 +260,7 @@ alone.refuses(
     try_="if iterations < 2: raise ValueError, in the first line",
 )
 
-# --- speedup ----------------------------------------------------------------------------------------------------------
+# --- speedup ---
 
 
 S = "s = sqrt(sum of (r.std_time / r.mean_time) ** 2 / r.iterations over both results r)"

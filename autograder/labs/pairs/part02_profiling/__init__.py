@@ -46,7 +46,7 @@ TOP = {
 }
 """Of the top operators: rows that were returned, what the file says, and trusted counts."""
 
-# --- profile_steps ----------------------------------------------------------------------------------------------------
+# --- profile_steps ---
 
 
 @part.probe(
@@ -129,7 +129,7 @@ def trace_holds_the_steps(stepped: Pair) -> Verdict:
     return Passed(f"steps 2 to {active + 1}")
 
 
-# --- profile_model, and the rows that both return ---------------------------------------------------------------------
+# --- profile_model, and the rows that both return ---
 
 
 @part.probe(
@@ -250,7 +250,7 @@ def leaves_no_hooks(left_behind: Observation) -> Verdict:
     return Passed("none, with and without an exception")
 
 
-# --- profile_memory ---------------------------------------------------------------------------------------------------
+# --- profile_memory ---
 
 WAY = record(peak=INTEGER, kept=INTEGER, sum=INTEGER, left=INTEGER, operators=map_of(INTEGER))
 PEAK_HINTS = {

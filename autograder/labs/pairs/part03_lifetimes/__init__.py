@@ -43,7 +43,7 @@ part = Part(
 )
 SEE = 'see "What usually goes wrong" in the part 3 handout'
 
-# --- summarize: one chunk after the other -----------------------------------------------------------------------------
+# --- summarize: one chunk after the other ---
 
 
 def turned(chunk: Any) -> Any:
@@ -128,7 +128,7 @@ summary.needs_less_memory(
 
 ALIVE = 2  # batches: that of the step, and one that was drawn ahead
 
-# --- evaluate: no graph, and a model that is left as it came ----------------------------------------------------------
+# --- evaluate: no graph, and a model that is left as it came ---
 
 
 @part.probe(
@@ -215,7 +215,7 @@ def evaluate_builds_no_graph(evaluated: Pair) -> Verdict:
     return Failed(measured, why, NO_GRAPH) if any(graphs) else Passed(measured)
 
 
-# --- train: nothing is kept, nothing is fetched -----------------------------------------------------------------------
+# --- train: nothing is kept, nothing is fetched ---
 
 STEPS = 5
 UPDATE = 1e-4  # of its norm; usual mistakes are off by 1e-2 and more
@@ -297,7 +297,7 @@ def train_waits_for_nothing(trained: Pair) -> Verdict:
     return Failed(measured, WAITS, try_) if fetches else Passed("none")
 
 
-# --- accumulate: one graph at a time ----------------------------------------------------------------------------------
+# --- accumulate: one graph at a time ---
 
 ALONE, BEFORE = judges.ALONE, judges.BEFORE
 BATCHES = {

@@ -38,7 +38,7 @@ MB = 1e6
 NEAR = 1e-5  # of a row's largest number; right work computes the same numbers again
 SEE = 'see "What usually goes wrong" in the part 4 handout'
 
-# --- a stack of layers, all or only what is cheap ---------------------------------------------------------------------
+# --- a stack of layers, all or only what is cheap ---
 
 
 def of_layers(use: Callable[[Any, Any, Mapping[str, Any]], Any]) -> Any:
@@ -209,7 +209,7 @@ stack.needs_less_memory(
     try_="checkpoint slices of ceil(n / segments) layers",
 )
 
-# --- an MLP -----------------------------------------------------------------------------------------------------------
+# --- an MLP ---
 
 mlp = Exercise("mlp", part)
 WEIGHTS = ["w1", "b1", "w2", "b2"]
@@ -270,7 +270,7 @@ mlp.keeps_less(
     try_="put both layers into one checkpoint",
 )
 
-# --- the blocks of a language model -----------------------------------------------------------------------------------
+# --- the blocks of a language model ---
 
 blocks = Exercise("checkpoint_blocks", part)
 BLOCKS = 8
@@ -342,7 +342,7 @@ def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
     return Passed(measured)
 
 
-# --- only what is cheap -----------------------------------------------------------------------------------------------
+# --- only what is cheap ---
 
 
 POLICY = (

@@ -39,7 +39,7 @@ from autograder.labs.pairs.part05_precision import slips
 part = Part("part05_precision", writes=["train_mixed"])
 WRONG = 'see "What usually goes wrong" in the part 5 handout'
 
-# --- train_mixed ------------------------------------------------------------------------------------------------------
+# --- train_mixed ---
 
 FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
 LOSSES = {"losses": ("float64", 1)}
@@ -199,7 +199,7 @@ def counts_real_steps(overflow: Pair) -> Verdict:
     return verdict
 
 
-# --- what only a GPU shows --------------------------------------------------------------------------------------------
+# --- what only a GPU shows ---
 
 WIDE, ROWS = 4096, 256
 NEAR_LOSSES = Close(rtol=1e-3, atol=1e-3)  # bfloat16 is 2e-4 apart, weights that stand still 1e-1
@@ -227,7 +227,7 @@ def mixed_is_faster(wide: Timed, bar: Bar) -> Verdict:
     return speedup.at_least(wide, bar, why=why, try_=try_, same=same)
 
 
-# --- kept_bytes -------------------------------------------------------------------------------------------------------
+# --- kept_bytes ---
 
 KINDS = (
     "linear and ReLU",
@@ -285,7 +285,7 @@ counts.same(
 )
 
 
-# --- fp8_linear -------------------------------------------------------------------------------------------------------
+# --- fp8_linear ---
 
 HOLES = {
     "half_precision_and_back": "float16 rounds a hundred times less than FP8 does",

@@ -25,7 +25,7 @@ part = Part(
     warm=["torch.nn.attention.flex_attention", "torch._dynamo"],
 )
 
-# --- the mask ---------------------------------------------------------------------------------------------------------
+# --- the mask ---
 
 LENGTHS = [(1024, 128), (300, 40), (1000, 100), (257, 1), (130, 400)]
 
@@ -105,7 +105,7 @@ masks.same(
 )
 
 
-# --- FlexAttention ----------------------------------------------------------------------------------------------------
+# --- FlexAttention ---
 
 SHORT = 256  # positions, where nothing is timed
 
@@ -232,7 +232,7 @@ def flex_is_reached(captured: Observation) -> Verdict:
     return Passed(measured)
 
 
-# --- the band by hand -------------------------------------------------------------------------------------------------
+# --- the band by hand ---
 
 
 def attend_in_band(written: Any, inputs: Mapping[str, Any]) -> Any:
@@ -346,7 +346,7 @@ banded.operations_do_not_grow(
     try_=WRONG,
 )
 
-# --- what the clock decides -------------------------------------------------------------------------------------------
+# --- what the clock decides ---
 
 banded.faster(
     {**LONG, "length": 2048},

@@ -18,7 +18,7 @@ part = Part("part08_kv_cache")
 WRONG = 'see "What usually goes wrong" in the part 8 handout'
 EXACT = {"float32": 0.0, "bfloat16": 0.0}
 
-# --- KVCache ----------------------------------------------------------------------------------------------------------
+# --- KVCache ---
 
 Drawing = tuple[dict[str, Any], list[Drawn]]
 cache = Exercise("KVCache", part, call=lambda written, inputs: filled(written, **inputs))
@@ -164,7 +164,7 @@ cache.faster(
     try_=f"return views of the buffer; {GROWS}",
 )
 
-# --- generate ---------------------------------------------------------------------------------------------------------
+# --- generate ---
 
 WORDS = 97  # of TinyLM
 CALLS = "number of calls of the model"

@@ -15,7 +15,7 @@ from autograder.lab import Close, Part
 part = Part("part09_roofline", warm=["torch.utils.flop_counter"])
 WRONG = 'see "What usually goes wrong" in the part 9 handout'
 
-# --- advance: every byte that is read is used -------------------------------------------------------------------------
+# --- advance: every byte that is read is used ---
 
 
 def moved(written: Any, given: Mapping[str, Any]) -> Any:
@@ -98,7 +98,7 @@ advance.faster(
     try_=f"{CONTIGUOUS}; add_(..., alpha=dt) and addcmul_ make no new tensor",
 )
 
-# --- roofline ---------------------------------------------------------------------------------------------------------
+# --- roofline ---
 
 
 KINDS = (
@@ -216,7 +216,7 @@ roof.same(
     try_='see "What to write" in the part 9 handout',
 )
 
-# --- product and epilogue ---------------------------------------------------------------------------------------------
+# --- product and epilogue ---
 
 product = Exercise("product", part)
 

@@ -46,7 +46,7 @@ NOTHING = (
     ),
 )
 
-# --- regions ----------------------------------------------------------------------------------------------------------
+# --- regions ---
 
 BLOCKS, LENGTHS, ROWS = 2, 4, 2
 BUILDS = 2  # the second length makes a graph for any length
@@ -192,7 +192,7 @@ def builds_few(regions: Pair) -> Verdict:
     )
 
 
-# --- a step -----------------------------------------------------------------------------------------------------------
+# --- a step ---
 
 STEPS = 4
 
@@ -227,7 +227,7 @@ steps.builds_nothing_later(
     needs=["backward_is_captured"],
 )
 
-# --- the clock, on a GPU ----------------------------------------------------------------------------------------------
+# --- the clock, on a GPU ---
 
 
 def draw(random: Any) -> Any:

@@ -40,7 +40,7 @@ def make(student: Student, data: Any, batch: int, device: Any, workers: int, see
 
 loader = Loader(part, make, see=WRONG, takes=WRITTEN)
 
-# --- what comes out of the data set and of the loader -----------------------------------------------------------------
+# --- what comes out of the data set and of the loader ---
 
 BATCHES = (5, 11)
 EPOCHS = {f"{epoch}_{name}": LOADED[name] for epoch in loaders.EPOCHS for name in LOADED}
@@ -135,7 +135,7 @@ def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
     return hinted(outputs.same(rows_one_by_one, 1e-6, why=why, try_=try_), ROW_HINTS)
 
 
-# --- how batches are made ---------------------------------------------------------------------------------------------
+# --- how batches are made ---
 
 loader.has_options(
     "asks_for_what_helps",
@@ -172,7 +172,7 @@ rows.operations_do_not_grow(
     try_="self.transform(self.features[indices]), and a collate_fn that returns what it gets",
 )
 
-# --- what the clock decides -------------------------------------------------------------------------------------------
+# --- what the clock decides ---
 
 ROWS, BATCH, FEATURES = 4000, 64, 64
 CLOSE = Close(rtol=1e-4, atol=1e-6)

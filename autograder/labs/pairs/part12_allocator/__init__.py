@@ -87,7 +87,7 @@ HINTS: Causes = {
 """Words of an answer -> what to try, and perhaps why."""
 ZERO = "size 0 must have the address 0, and take no memory", "if size == 0: return 0"
 
-# --- what the addresses show ------------------------------------------------------------------------------------------
+# --- what the addresses show ---
 
 
 def on_an_arena(written: Any, inputs: Mapping[str, Any], rig: Rig) -> Any:
@@ -160,7 +160,7 @@ pool.calls(
     try_=SEE,
 )
 
-# --- what the pool asks for -------------------------------------------------------------------------------------------
+# --- what the pool asks for ---
 
 
 @part.probe(values={"asked": NUMBER})

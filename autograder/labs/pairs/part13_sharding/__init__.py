@@ -39,7 +39,7 @@ TRAINS = ("shard", "train_sharded")
 TRAINING = sharded("losses", "norms")
 NEAR = 1e-3  # of the update; honest work was within 4e-7, and 9e-3 in bfloat16
 
-# --- a training -------------------------------------------------------------------------------------------------------
+# --- a training ---
 
 
 def trained(student: Student, rig: Rig, **options: Any) -> Answer:
@@ -136,7 +136,7 @@ shards.gathers_by_block(
     },
 )
 
-# --- fewer bits -------------------------------------------------------------------------------------------------------
+# --- fewer bits ---
 
 ROUNDED = (
     1e-5,
@@ -190,7 +190,7 @@ def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
     return Passed(measured)
 
 
-# --- the weights ------------------------------------------------------------------------------------------------------
+# --- the weights ---
 
 
 @part.probe(

@@ -36,7 +36,7 @@ part = Part(
 )
 SEE = 'see "What usually goes wrong" in the part 14 handout'
 
-# --- compare_pairs ----------------------------------------------------------------------------------------------------
+# --- compare_pairs ---
 
 NEAR = 1.051  # just beyond 1.05: on the line, rounding to MB decides
 KINDS = {
@@ -124,7 +124,7 @@ study.is_measured(
 )
 study.is_written()
 
-# --- regressions ------------------------------------------------------------------------------------------------------
+# --- regressions ---
 
 
 def sorted_or_refused(written: Any, inputs: Mapping[str, Any]) -> Any:
@@ -244,7 +244,7 @@ tables.same(
     try_=SEE,
 )
 
-# --- what is handed in ------------------------------------------------------------------------------------------------
+# --- what is handed in ---
 
 consistent = study.is_consistent(
     judges.verdict_problem,
