@@ -95,14 +95,8 @@ def training_problem(
     if len(whole) > sum(map(len, epochs.values())) and not all(epochs.values()):
         why = "your code measures a model that was trained before, usually by the warm-up"
         none = " or in ".join(MODES[mode == "half"] for mode in epochs if not epochs[mode])
-        return (
-            why,
-            (
-                "call make_training for the warm-up, and again for the "
-                "measured epoch, in FP32 and then in AMP"
-            ),
-            f"no fresh model was trained for exactly one epoch in {none}",
-        )
+        try_ = "call make_training for the warm-up, and again for each measured epoch"
+        return why, try_, f"no fresh model was trained for exactly one epoch in {none}"
     warm = {
         i for i, it in enumerate(trainings) if not any(it in epoch for epoch in epochs.values())
     }
@@ -112,23 +106,14 @@ def training_problem(
             try_ = "torch.amp.GradScaler(device.type)"
             return why, try_, "the AMP epoch's GradScaler switched itself off on this device"
         if it["half"] and not it["scaled"]:
-            return (
-                "the AMP epoch ran without a GradScaler",
-                (
-                    "scaler=torch.amp.GradScaler(device.type); if you "
-                    "pass it, fix scaler_in_order first"
-                ),
-                "no GradScaler scaled a loss in the AMP epoch",
-            )
+            try_ = "fix scaler_in_order first if it fails; "
+            try_ += "else scaler=torch.amp.GradScaler(device.type)"
+            why = "the AMP epoch ran without a GradScaler"
+            return why, try_, "no GradScaler scaled a loss in the AMP epoch"
         if warm & set(it["alive"]):
-            return (
-                "something that outlives the warm-up refers to the model or what it computed",
-                (
-                    "warm up in a separate function, and keep nothing of it in a list, a global "
-                    "or an outer variable: then it is freed when the function returns"
-                ),
-                "a warm-up model was still in memory during the measured epoch",
-            )
+            why = "something that outlives the warm-up refers to the model or what it computed"
+            try_ = "warm up in a separate function that leaves nothing in a list or outer variable"
+            return why, try_, "a warm-up model was still in memory during the measured epoch"
     if any(trainings[i]["full"] + trainings[i]["half"] for i in warm) and not any(
         trainings[i]["back"] for i in warm
     ):

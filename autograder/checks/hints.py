@@ -47,6 +47,7 @@ FORMS: Hints = {
     " of the first row is ": "divide by this figure of the first row, in each row",
     "' is missing": "put this column into each row",
     "' is not expected": "leave this column out of the rows",
+    "a number or None": USUAL["no GPU was there to ask"],
     "and it must be a number": "put the number itself into the row, without a unit",
     "the device is": USUAL["the device is"],
     "epoch_time of": "time.perf_counter() after the epoch, minus time.perf_counter() before it",

@@ -21,14 +21,12 @@ def no_wait_per_step(
     """Pass when the host waits for the device in every tenth batch or more rarely, and no old graph is kept."""
     if kept > GRAPHS:
         measured = f"the graphs of {kept} earlier steps were in memory at once"
-        why = "a loss that is kept with its graph holds on to its step, so memory grows with the epoch"
+        why = "a loss with its graph keeps its whole step, so memory grows with the epoch"
         return Failed(measured, why, "append loss.detach(), not loss")
     waited = {batch for wait in waits for batch in wait["batches"]}
     if len(waited) * 10 <= batches + 9:  # batches 0, 10, 20 ... may
         return Passed(f"the host waited in {len(waited)} of {batches} batches")
     where = ", ".join(f"line {wait['line']}: {wait['call']}" for wait in waits[:4])
-    why = (
-        "each brings a value to the host, so the next step cannot be queued before this one is done"
-    )
+    why = "while the host waits for a value, it cannot queue the next step"
     often = f"the host waited in {len(waited)} of {batches} batches ({where})"
     return Failed(f"{often}; at most {(batches + 9) // 10} are allowed", why, try_)

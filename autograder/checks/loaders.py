@@ -40,9 +40,8 @@ REASONS: Mapping[str, tuple[str, str]] = {
     ),
 }
 """Why an option must be as it must be, and what to try."""
-WHOLE_SET = (
-    "shuffle=True, and no sampler or Subset of fewer samples: an epoch is the whole data set"
-)
+ANEW = "give the DataLoader the argument dataset itself, which each epoch reads anew"
+WHOLE_SET = "shuffle=True, and no sampler or Subset of fewer samples"
 
 
 def epoch(observation: Observation, name: str) -> Epoch:
@@ -72,7 +71,7 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
                 try_ = "drop_last=False, as it is by default"
             elif list(delivered.sizes[:1]) != list(expected.sizes[:1]):
                 why = "the batches do not have the size that batch_size says"
-                try_ = "return a DataLoader that is made with the batch_size that is given"
+                try_ = "return DataLoader(dataset, batch_size, ...)"
             elif not came - whole and whole - came:
                 why = f"{whole.total() - came.total()} of {whole.total()} samples are left out"
                 try_ = WHOLE_SET
@@ -80,9 +79,8 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
                 problem = f"{missing} of {whole.total()} samples never came, and others came twice"
                 why = "usually the sampler draws with replacement"
             elif other := sum(count for sample, count in came.items() if sample not in whole):
-                if came.total() == whole.total():
-                    problem = f"{other} of {whole.total()} samples are not in the data set"
-                why = "a sample came with other numbers or another label than the data set has"
+                problem = f"{other} of {whole.total()} samples have other numbers or another label"
+                why = "samples were changed or mixed up on their way into a batch"
             return Failed(f"in the {name} epoch: {problem}", why, try_)
     return Passed(f"{expected.samples().total()} samples in each of two epochs")
 
@@ -148,10 +146,12 @@ def drawn_afresh(dice: Observation, *, samples: int) -> Verdict:
                 return Failed(
                     measured, why, "use no worker_init_fn, or one that sets a new seed in each"
                 )
-            why = "the second epoch has the numbers of the first: usually each begins with the same seed"
-            return Failed(
-                measured, why, "set no seed of your own where an epoch or a worker starts"
-            )
+            story = ": usually each epoch begins with the same seed"
+            try_ = "set no seed of your own where an epoch or a worker starts"
+            second = Epoch(commitments[len(commitments) // 2 :], np.zeros(0)).samples()
+            if second == first and list(second) != list(first):
+                story, try_ = " in another order: usually samples are kept", ANEW
+            return Failed(measured, f"the second epoch has the numbers of the first{story}", try_)
     return Passed(f"{samples} different samples of each of {', '.join(dice.arrays)}")
 
 
@@ -175,7 +175,7 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = Fal
             return Failed(
                 f"{case} no DataLoader was made",
                 "the function must return a DataLoader",
-                "return DataLoader(...) with the batch size and the workers that are given",
+                "return DataLoader(dataset, batch_size, ...)",
             )
         wanted = {
             "num_workers": it["workers"],

@@ -294,7 +294,7 @@ def loss_problem(
     over = epoch.means[0]
     why = f"the mean over all {over} is {epoch.loss:.6g}{'; ' * bool(words)}{words}"
     if any(words == story for _, story in stories):
-        return why, "take each loss as the criterion that is passed in returns it, undivided"
+        return why, "take each loss as the argument criterion returns it, undivided"
     each = "the losses" if over == "batches" else "loss * len(labels)"
     return why, f"add up {each} of all batches, and divide by the number of {over}"
 
@@ -320,7 +320,7 @@ def accuracy_problem(reported: float | None, epoch: Trained) -> Problem | tuple[
     if any(why == words for _, words in [*narrow, (expected, near)]):
         return (
             why,
-            "count correct in int64: give its tensor this dtype, and not that of the outputs",
+            "count correct in int64, and not in the dtype of the outputs",
         )
     other = "more than all of them: batches are counted twice" if (reported or 0.0) > 100 else ""
     right = f"{expected:.4g} % of the samples were right"

@@ -119,9 +119,7 @@ def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE
             try_,
         )
     if picture.distinct_lines <= BLANK:
-        why = (
-            "the figure was empty when it was saved, as after plt.show(), plt.clf() or plt.close()"
-        )
+        why = "the figure that was saved last was empty: usually plt.show() or plt.close() came before"
         return Failed(f"{picture.file}: {size}, blank", why, try_)
     if picture.packed > NOISE:
         return Failed(

@@ -52,11 +52,11 @@ RULES = (
     ),
 )
 ON_A_CPU = "on a CPU, autocast leaves softmax in 16 bits"
-FLOAT32 = "leave the model in float32, without .half() and .bfloat16(): autocast makes 16-bit copies itself"
+FLOAT32 = "leave the model in float32, without .half() and .bfloat16()"
 SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
 CLIPPED_ALL_THE_SAME = (
     "the weights move far less: usually gradients are clipped although max_grad_norm is None",
-    "if max_grad_norm is not None: around the clipping, and no norm of your own",
+    "clip only if max_grad_norm is not None, and give max_grad_norm no default of your own",
 )
 # Losses nearer to trusted 16-bit ones than to FP32's, by this ratio of distances. Measured in 50 seeds: right work,
 # with foreach or fused optimizers, 0.19; weights and images rounded to bfloat16, noise on the losses: 0.67.
@@ -80,8 +80,12 @@ def dtypes_where_they_help(
     )
     if not set(products) <= set(dtypes):
         missing = " and no ".join(kind for kind in products if kind not in dtypes)
-        why = "the model was not called as model(images); model.forward(images) skips its hooks"
-        return Failed(f"the grader saw no {missing}", why, "outputs = model(images)")
+        why = "the model was never called as model(images)"
+        return Failed(
+            f"the grader saw no {missing}",
+            why,
+            "outputs = model(images), not model.forward(images)",
+        )
     within = f"forward pass and loss belong inside autocast; {try_}"
     for kinds, wanted, why in RULES:
         for kind in kinds:
@@ -102,7 +106,7 @@ def dtypes_where_they_help(
 
 CUT = "the losses are rounded"
 LATER = "the first loss is near, later ones are not"
-UNEVEN = f"{LATER}: usually a step is left out or taken twice"
+UNEVEN = f"{LATER}: other steps were taken than the baseline's"
 PILED = 2.6  # times as far: steps that are taken twice go 2, and sums of all gradients since the first 4.5
 APART = {
     NARROW: FLOAT32,
@@ -172,7 +176,6 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
             f"the losses are FP32's; autocast in {nearest} moves losses by {apart[nearest]:.1e}"
         )
         why = "that is FP32: autocast was not on"
-        try_ = f"{try_}; torch.cuda.amp.autocast switches itself off without a GPU"
     elif min(away, apart[nearest]) > max(OTHER * norm(plain - halves[nearest]), 0.01 * norm(plain)):
         why = "the losses are far from both, so they are wrong in any precision"
         try_ = "for each batch in turn, append the criterion's loss on the whole batch"
@@ -185,10 +188,10 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     return Failed(measured, why, try_, evidence)
 
 
-UNSCALED = "backward of a loss that the given scaler did not scale"
+UNSCALED = "backward of an unscaled loss"
 NEVER = (
     "the given scaler is never used",
-    "call scale, step and update of the scaler that is given, and put no other one in its place",
+    "call scale, step and update of the argument scaler, and make no other GradScaler",
 )
 
 
@@ -207,7 +210,7 @@ def scaler_in_order(events: Sequence[str], batches: int) -> Verdict:
     why, try_ = _disorder(rest) if used else NEVER
     if steps and not rest and steps < batches:
         why = "some batches have no step"
-        try_ = "train on every batch of the loader: let no continue, break or islice leave one out"
+        try_ = "train on every batch of the loader: no continue, break or islice"
     elif steps and not rest:
         why, try_ = "some batch has two steps", "one scaler.step(optimizer) for each batch"
     return Failed(measured, why, try_)

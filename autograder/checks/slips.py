@@ -77,7 +77,10 @@ def time_problem(
     """Say how a row's throughput, epoch_time or data_wait are not what passed."""
     wrong = form.mismatch(row, "throughput", epoch.rate, pace, slips, otherwise)
     more = "more than the epoch was timed" * ((row["epoch_time"] or 0.0) > epoch.seconds)
-    one = (epoch.seconds / epoch.batches, f"it is that of one of the {epoch.batches} batches")
+    one = (
+        epoch.seconds / epoch.batches,
+        f"it is the epoch's time divided by its {epoch.batches} batches",
+    )
     wrong = wrong or form.mismatch(row, "epoch_time", epoch.seconds, WHOLE, [*longer, one], more)
     if wrong or "data_wait" not in form.names:
         return wrong

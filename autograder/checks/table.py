@@ -124,8 +124,8 @@ def _order_problem(
         return f"row {alike + 1} is one row too many: {_some(names[alike:])}"
     if alike == len(names):
         return f"the table ends after row {alike}; missing: {_some(wanted[alike:])}"
-    came = f"row {alike + 1} is {_key(names[alike]) or repr('')}, expected is {_key(wanted[alike])}"
-    return f"{came} (from this row on, in that order: {_some(wanted[alike:])})"
+    came = f"{', '.join(keys)} of row {alike + 1} is {_key(names[alike]) or repr('')}"
+    return f"{came}; expected from row {alike + 1} on, in that order: {_some(wanted[alike:])}"
 
 
 def _some(names: Sequence[Sequence[Any]]) -> str:

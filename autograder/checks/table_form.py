@@ -330,7 +330,7 @@ def _needed(error: Any) -> str:
             "number": "has to be a number",
         }.get(asked, "has to be a text")
     if error.validator == "anyOf":
-        return "has to be a number, or empty where none was measured"
+        return "has to be a number or None (in a file: an empty cell)"
     if error.validator == "enum":
         return f"has to be one of {', '.join(asked)}"
     return {

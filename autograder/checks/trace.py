@@ -74,7 +74,7 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str] =
     numbers = [int(match[1]) for step in trace.steps if (match := STEP.fullmatch(step.id))]
     if len(numbers) != steps:
         reasons = [note for note in trace.notes if not note.startswith("recorded without a GPU")]
-        reason = f": {reasons[0]}" if reasons and not numbers else ""
+        reason = f": {reasons[0].partition(':')[0]}" if reasons and not numbers else ""
         return f"it holds {many(len(numbers), 'step')}, expected {steps}{reason}"
     if numbers != list(range(passed_over, passed_over + steps)):
         asked = f"{passed_over} to {passed_over + steps - 1}"

@@ -56,11 +56,12 @@ __all__ = [
 CONSTANT = "your code returns the same answers for every profile"
 Made = Callable[[Any], Iterable[tuple[bytes, Values, Slips]]]
 """Draws made profiles from the rig, or from the part's own: file, right answers, what usual mistakes give."""
+UNIT = "convert the number: the name of the answer ends in its unit"
 SLIPPED: Hints = {
     CONSTANT: "compute each answer from the events of the file",
     "that is the fraction": "multiply by 100: shares are in percent",
     "that is the rest": "return the share that is asked for, and not the rest of the window",
-    "in another unit": "convert to the unit in which the name of the answer ends",
+    "in another unit": UNIT,
     "is null, and reason": "write into reason why an answer is null",
     "reason says why": "leave reason at null, or write null for the answer that the file cannot give",
 }
@@ -68,7 +69,7 @@ SLIPPED: Hints = {
 FILED: Hints = {
     "that is the fraction": "multiply by 100: shares are in percent",
     "the rest, and not the share": "write the share itself",
-    "in another unit": "convert to the unit in which the name of the answer ends",
+    "in another unit": UNIT,
     "null is right": "write null, and say in reason why the profile does not answer it",
     "is null, and reason": "write into reason why an answer is null",
     "reason says why": "write null for reason, or for the answer that the profile does not give",

@@ -9,11 +9,11 @@ import numpy as np
 
 from autograder.checks import numerics
 from autograder.checks.numerics import Array
+from autograder.checks.precision import SHORT
 from autograder.lab import Rig, Window
 from autograder.model import Pair
 from autograder.probe import Tolerance
 
-SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
 CLOSER = 8.0  # times as near as to the right loss: else it is near the loss in eval() by chance
 HALVES = ("bfloat16", "float16")
 NEAR = 1e-5  # relative
@@ -68,7 +68,7 @@ WHY_APART = {
         "loss = criterion(outputs, labels), with the argument criterion",
     ),
     "autocast": (
-        "the first loss has the rounding of 16 bits: usually autocast is on",
+        "the first loss has the rounding of 16 bits already: usually autocast is on",
         "no autocast here: forward pass and loss in FP32",
     ),
     "first": (

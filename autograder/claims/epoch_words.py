@@ -11,15 +11,15 @@ from autograder.model import Failed
 
 PASSED = {  # what to try where a figure is not what passed
     "epoch_time": "return the seconds from before the loop until the device is done with all of it",
-    "samples": "samples += len(labels) in each iteration",
+    "samples": "return the sum of len(labels) of all batches as samples",
 }
 
 
 def passed_over(passes: int, batches: int) -> dict[str, Any]:
     """Say which batches the model was not called for; nothing if it was for all."""
     if not passes:
-        why = "the model was not called as model(images); model.forward(images) skips its hooks"
-        return {"why": why, "try_": "outputs = model(images)"}
+        why = "the model was never called as model(images)"
+        return {"why": why, "try_": "outputs = model(images), not model.forward(images)"}
     if passes < batches:
         why = f"the model was called for {passes} of {batches} batches"
         return {"why": why, "try_": f"{numerics.WHOLE}, and train on each"}

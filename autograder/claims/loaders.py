@@ -82,15 +82,13 @@ class Loader:
         self.epochs = loaders.EPOCHS if seeded else loaders.EPOCHS[:2]
 
     def _probe(self, name: str, run: Callable[..., Any], **form: Any) -> None:
-        slow = (
-            "let workers start as they do by default: with spawn each of them imports torch again"
-        )
+        slow = "start workers as by default: with spawn, each worker imports torch again"
         hints = {"timeout": slow}
         self.part.probes[name] = Probe(name, run, hints=hints, takes=self.takes, **form)
 
     def delivers(self) -> None:
         """Claim that two epochs hold every sample once."""
-        try_ = "no drop_last, no sampler that replaces, the collation as it is"
+        try_ = "shuffle=True, with no drop_last, sampler or collate_fn of your own"
         judge = partial(loaders.delivered, try_=try_)
         for workers, probe, name in (
             (WORKERS, "epochs", EACH_ONCE),

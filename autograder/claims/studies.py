@@ -47,7 +47,7 @@ WRITTEN = {"rows": list_of(map_of(CELL)), "csv": TEXT}
 DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
-COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
+COLUMNS = "follow the table of columns in the handout"
 MISSHAPEN = "a row does not hold what the handout's table of columns says"
 ODD: Hints = {
     "there are no rows": "your code returns an empty list, or nothing",

@@ -55,6 +55,7 @@ WAITS = {
 }
 Reason = Callable[[Pair, Tolerance], tuple[str, str]]
 """Says why a training does not follow the baseline's, and what to try."""
+OWN_MEAN = "the losses that you return are not the criterion's"
 OWN_LOSS = "yours is F.cross_entropy's, and the criterion passed in was a different one, with label smoothing"
 
 
@@ -210,6 +211,8 @@ class TrainingLoop:
             epoch = numerics.Trained(expected, trusted["sizes"], trusted["right"], means)
             own = [(trusted["plain"] or 0.0, OWN_LOSS)] if smoothing else []
             own += [(factor * epoch.loss, words) for words, factor in slips.items()]
+            if not own and numerics.furthest(losses, expected) > within:
+                own = [(numerics.mean(losses), OWN_MEAN)]
             listing = losses if listed else expected
             lost = numerics.loss_problem(reported["loss"], listing, epoch, own, within)
             problem = lost or numerics.accuracy_problem(reported["accuracy"], epoch)

@@ -13,8 +13,8 @@ ENDS: Mapping[str, tuple[str, str]] = {
     "raised": (
         "your code raised an exception",
         (
-            "make the same call at the end of your own file, run it, and read the whole traceback "
-            "down to the last line that is yours"
+            "make the same call at the end of your file, "
+            "and read the traceback down to the last line that is yours"
         ),
     ),
     "timeout": (
@@ -180,12 +180,14 @@ EXCEPTIONS: Mapping[str, str] = {
         "elsewhere, give tensors one size before you stack them"
     ),
     "is out of bounds for dimension": (
-        "find out where this index comes from: usually a length, such "
-        "as __len__ of a data set, is too large"
+        "look for the length that is too large: usually __len__ of a data set"
     ),
     "mutually exclusive with shuffle": "leave shuffle out of DataLoader: the sampler shuffles",
     "persistent_workers option needs": "persistent_workers=True only where num_workers is above 0",
-    "no len()": "use nothing of it but iter() and next(): what you are given may have no length",
+    "no len()": "count batches in the loop: an iterable that you are given may have no len()",
+    "and no slices": "give the data set itself to the DataLoader, which reads it index by index",
+    "called sys.exit(": "take out what calls sys.exit(): a function must return",
+    "closed the file descriptor": "close no file descriptor that your code did not open",
     "CUDA out of memory: in this test": (
         "train in batches of the size that the options or your search give; an attempt of the search "
         "must train a whole step, with --amp and --compile if they are given"
@@ -221,7 +223,7 @@ def failed_to_run(
     elif observation.kind == "wrong type" and "; return " in observation.error:
         try_ = "return what the docstring names"
     elif not observation.kind and observation.ended == "raised":
-        try_ = _like_it(observation.error) or try_
+        try_ = _like_it(observation.error, try_)
     if not observation.imported and observation.ended == "raised" and not observation.kind:
         measured, try_ = NOT_IMPORTED
     else:
@@ -246,17 +248,12 @@ def _without(error: str, own: Collection[str]) -> str:
     )
 
 
-def _like_it(error: str) -> str:
-    """Say how to make a call like the grader's, whose objects a student does not have."""
+def _like_it(error: str, try_: str) -> str:
+    """Say whose objects the call takes: a student has none of the grader's."""
     _, called, call = error.rpartition(", called as ")
     objects = OBJECT.findall(call) if called else []
-    if not objects:
-        return ""
-    return (
-        f"make a call like it at the end of your own file, with objects of `given` or of your own "
-        f"for {' and '.join(objects[:3])}, run it, and read the whole traceback down to the last "
-        "line that is yours"
-    )
+    own = f"call, with {' and '.join(objects[:3])} of your own,"
+    return try_.replace("call", own) if objects else try_
 
 
 def cause_of(observation: Observation) -> Cause:

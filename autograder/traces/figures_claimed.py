@@ -165,7 +165,7 @@ def _all(figures: Sequence[Figure]) -> str:
 
 
 def _meaning(figure: Figure) -> str:
-    return f"{figure.id} is the {DEFINITIONS[figure.id].removeprefix('the ')}"
+    return f"`{figure.id}` of perflab trace is the {DEFINITIONS[figure.id].removeprefix('the ')}"
 
 
 def _missing(trace: Trace) -> str:

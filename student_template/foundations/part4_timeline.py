@@ -74,7 +74,7 @@ def make_handler(folder, rank=0, top=5):
 def profile_cycles(step, steps, handler, wait=1, warmup=1, active=3, repeat=2) -> int:
     """Call step(i) for i = 0 ... steps - 1 under torch.profiler; return how many cycles were recorded.
 
-    There are `repeat` cycles, at least one. handler is called at the end of each. Steps after the last cycle are not
+    There are `repeat` cycles (1 or more). handler is called at the end of each. Steps after the last cycle are not
     recorded. If there are too few steps for all cycles, raise ValueError before the first step.
     """
     # TODO: torch.profiler.schedule takes wait, warmup, active and repeat.

@@ -102,7 +102,7 @@ def compare_profiles(before, after, folder=".", allowed=0.05) -> dict[str, Any]:
     """Compare two traces per step, range by range; write profile_report.md into folder.
 
     Ranges are the events of category `user_annotation`; those named ProfilerStep#... are the steps. Milliseconds of a
-    range are the time of the whole trace in which at least one of its events ran, divided by the number of steps.
+    range: for how long at least one of its events ran, anywhere in the trace, divided by the number of steps.
 
     Returns {"before_ms", "after_ms": of a step; "slower": after_ms is above before_ms by more than *allowed*, a share;
     "rows": [{"range", "before_ms", "after_ms", "change_ms"}], 0 where a trace has no such range, sorted by
@@ -157,8 +157,8 @@ def average_over_nodes(tensors, node, between) -> None:
 # %% [markdown]
 # ## B.4 Inference
 #
-# Without training, batch norm is a factor and a sum that fit into the weights before it, no graph is kept, and dropout
-# is off. The mean time is not enough: somebody waits for the one request in a hundred that takes ten times as long.
+# Without training, batch norm multiplies by a factor and adds a number. Both fit into the convolution before it. No
+# graph is kept, and dropout is off. The mean time is not enough: somebody waits for the one request in a hundred that takes ten times as long.
 
 
 # %%
@@ -272,7 +272,8 @@ def compare_kernels():
     """Compare the fused kernel with three operators: how far apart, and the bytes that each way moves."""
     if not HAS_TRITON:
         return [{"said": "no Triton on this machine"}]
-    images, weight, bias = torch.randn(2, 3, 32, 32), torch.randn(2, 3, 3, 3), torch.randn(2)
+    device = "cuda" if torch.cuda.is_available() else "cpu"  # the interpreter's kernels run on the CPU
+    images, weight, bias = (torch.randn(it, device=device) for it in ((2, 3, 32, 32), (2, 3, 3, 3), 2))
     convolved = nn.functional.conv2d(images, weight, bias, padding=1)
     pooled = nn.functional.max_pool2d(convolved.relu(), 2)
     apart = (conv_relu_pool(images, weight, bias) - pooled).abs().max().item()

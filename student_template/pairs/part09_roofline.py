@@ -26,7 +26,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 # %%
 def advance(particles: Tensor, dt: float, steps: int) -> Tensor:
-    """Return the particles after so many steps, in a new tensor. It may have any strides.
+    """Return the particles after so many steps, in a new tensor. The result may have any strides.
 
     particles: (n, 8), rows of x y z vx vy vz mass charge. One step: position += dt * velocity, then
     velocity -= dt * position ** 3, with the new position.
@@ -46,12 +46,12 @@ def roofline(
 ) -> dict[str, Any]:
     """Call function(*inputs) once and return where it lies under the roofline of a device.
 
-    flops: as FlopCounterMode counts them; bytes: of all storages behind tensors in inputs and results; never 0.
+    flops: as FlopCounterMode counts them; bytes: of all storages behind tensors in inputs and results.
     A storage counts once, and whole, even if several tensors share it or a tensor is a slice of it. intensity:
     flops / bytes; bound: "compute" if intensity is above peak_flops / bandwidth, else "memory"; seconds: the larger
     of the time to compute and the time to move the bytes.
 
-    The function returns a tensor or a tuple of tensors. peak_flops is in FLOP/s, bandwidth in bytes/s.
+    The function returns a tensor or a tuple of tensors. No call has 0 bytes. peak_flops is in FLOP/s, bandwidth in bytes/s.
     """
     # TODO: call the function once under FlopCounterMode, then add up the storages of inputs and results. Tensors in
     #       between may stay in a cache, so they do not count.

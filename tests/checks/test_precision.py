@@ -85,8 +85,8 @@ def test_nothing_seen_is_no_pass():
     assert (
         Failed(
             "the grader saw no convolution and no matrix product",
-            "the model was not called as model(images); model.forward(images) skips its hooks",
-            "outputs = model(images)",
+            "the model was never called as model(images)",
+            "outputs = model(images), not model.forward(images)",
         )
         == verdict
     )

@@ -97,7 +97,7 @@ def test_rows_are_named_from_the_first_difference_on():
     found = table.form_problem(rows, ["name", "size"], ["size"], keys, keys=2)
 
     assert (
-        "row 6 is large 8, expected is large 2 (from this row on, in that order: large 2, large 4, large 8)"
+        "name, size of row 6 is large 8; expected from row 6 on, in that order: large 2, large 4, large 8"
         == found
     )
 
@@ -112,7 +112,7 @@ def test_rows_are_named_from_the_first_difference_on():
         ),
         pytest.param(
             [{"precision": "AMP"}],
-            "row 1 is AMP, expected is FP32 (from this row on, in that order: FP32)",
+            "precision of row 1 is AMP; expected from row 1 on, in that order: FP32",
             id="another row",
         ),
         pytest.param([{"throughput": 1}], "column 'precision' is missing", id="no key"),
@@ -290,7 +290,7 @@ def test_a_file_with_the_rows_returned_passes_though_a_cell_is_empty():
 def test_numbers_that_are_text_are_seen_to_be():
     found = table.form_problem([{"n": "0"}, {"n": "2"}], ["n"], ["n"], [0, 2])
 
-    assert "row 1 is '0', expected is 0 (from this row on, in that order: 0, 2)" == found
+    assert "n of row 1 is '0'; expected from row 1 on, in that order: 0, 2" == found
 
 
 def test_rows_may_have_any_names_where_none_are_asked_for():

@@ -89,7 +89,7 @@ LESS = {
     ),
     "what notes explain": (
         {"steps": (), "notes": ("no ProfilerStep: record with a schedule",)},
-        "it holds 0 steps, expected 3: no ProfilerStep: record with a schedule",
+        "it holds 0 steps, expected 3: no ProfilerStep",
     ),
     "the warm-up": (
         {"steps": tuple(Window(f"ProfilerStep#{number}", number, 1) for number in (0, 1, 2))},

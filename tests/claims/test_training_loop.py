@@ -148,7 +148,7 @@ MISTAKES = {
     "called by its name": (
         "outputs = model(images)",
         "outputs = model.forward(images)",
-        {"honest_throughput": "the model was not called"},
+        {"honest_throughput": "the model was never called"},
     ),
     "a fraction": (
         "100 * correct.item()",

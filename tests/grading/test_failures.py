@@ -17,10 +17,10 @@ CALLS = {
     "f(x=torch.zeros((4, 3), dtype=torch.int64), share=nan)": "make the same call at the end",
     "__init__(self=ResNet18Checkpointed)": "make the same call at the end",
     "__init__(self=ResNet18Checkpointed, resnet=SmallResNet)": (
-        "with objects of `given` or of your own for resnet,"
+        "call, with resnet of your own, at"
     ),
     "compare(make_training=function, loader=Loader, steps=3)": (
-        "with objects of `given` or of your own for make_training and loader,"
+        "call, with make_training and loader of your own, at"
     ),
 }
 

@@ -55,12 +55,12 @@ ENDS = {
     "closing its line and going on": (
         "import os, time; os.close(3); time.sleep(20)",
         "crash",
-        "closed its line to the grader before it answered, and was stopped",
+        "closed the file descriptor of its answer, and was stopped",
     ),
     "closing its line and answering": (
         "import os; os.close(3)",
         "crash",
-        "closed its line to the grader before it answered, and was stopped",
+        "closed the file descriptor of its answer, and was stopped",
     ),
     "a loop that swallows everything": (
         """

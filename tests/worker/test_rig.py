@@ -224,11 +224,13 @@ def test_a_series_is_read_from_lists_tensors_and_arrays(value):
         pytest.param(None, "'losses' is None; return a list of floats", id="None"),
         pytest.param(1.5, "'losses' is a float; return a list of floats", id="a number"),
         pytest.param(torch.ones(2, 2), "'losses' has 2 dimensions", id="two dimensions"),
-        pytest.param(["a"], "'losses' holds a str where a number is expected", id="text"),
-        pytest.param([Odd()], "'losses' holds an Odd where a number is expected", id="an object"),
+        pytest.param(["a"], "an entry of 'losses' is a str, and must be a number", id="text"),
+        pytest.param(
+            [Odd()], "an entry of 'losses' is an Odd, and must be a number", id="an object"
+        ),
         pytest.param(
             [type("N" * 1000, (), {})()],
-            "'losses' holds a " + "N" * 60 + " where",
+            "an entry of 'losses' is a " + "N" * 60 + ", and",
             id="a long name",
         ),
         pytest.param([0.0] * 5000, "'losses' is a list", id="too long"),

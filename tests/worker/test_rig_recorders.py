@@ -59,7 +59,7 @@ def test_a_backward_pass_past_the_scaler_is_noted_as_such(rig):
     loss.backward()
     window.optimizer.step()
 
-    past = "backward of a loss that the given scaler did not scale"
+    past = "backward of an unscaled loss"
     assert ["scale", past, "optimizer.step"] == calls.events
 
 

@@ -50,8 +50,8 @@ WHERE = 'see "Where autocast goes" in the part 3 handout'
 #     A: bfloat16 or float16, with a scaler or without, channels_last or not: 7.1e-4 and 5.7e-5; of 600 seeds in
 #     bfloat16 9.4e-4 and 6.0e-5.
 #     C: in the weights 1.1e-3: a step left out, the rate 10 % off, a layer frozen, half a batch, no zero_grad, eval(),
-#     not unscaled. In the losses 5.3e-3: a loss taken of 16-bit outputs. (Losses that are merely rounded, to two
-#     decimals or bfloat16, are 1.4e-3 apart; where FOLLOWS lets them pass, rounds_as_autocast does not.)
+#     not unscaled. In the losses 5.3e-3: a loss taken of 16-bit outputs. (Rounded losses are 1.4e-3 apart:
+#     where FOLLOWS lets them pass, rounds_as_autocast does not.)
 #   UNTOUCHED, the same. A: FP32 with channels_last: 2.4e-7 and 2.8e-8. C: float16: 2.0e-5 and 4.5e-6.
 #   UPDATE, apart relative to the update's norm. A: as for FOLLOWS: 0.0044, and 0.0082 of one batch (60 seeds). C: the
 #     rate 10 % off: 0.095.
@@ -294,7 +294,7 @@ SLIPS = {
         "use_amp=True in the AMP row; if it is there, fix computes_in_half_precision first"
     ),
     "the slow first pass": "before each measured epoch, train a few batches on a separate model",
-    "epoch_time of": "time.perf_counter() after the whole epoch, minus that before it",
+    "epoch_time of": "perf_counter() after the epoch minus perf_counter() before it, undivided",
 }
 """What `time_problem` says -> what to try."""
 RATE = "take the throughput that train_epoch_amp returns; if you do, fix honest_throughput first"

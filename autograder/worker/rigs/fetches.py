@@ -185,7 +185,7 @@ class _Values(Watch):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func._schema.name == "aten::_local_scalar_dense" and not self._owner.inside:
-            self._owner.fetched("a tensor's value")
+            self._owner.fetched("reads a tensor's value")
         return func(*args, **(kwargs or {}))
 
 

@@ -150,7 +150,7 @@ def _any_number(value: Any, name: str) -> float:
     try:
         return float(value.detach() if isinstance(value, torch.Tensor) else value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise BadReturn(f"'{name}' holds {_kind(value)} where a number is expected") from None
+        raise BadReturn(f"an entry of '{name}' is {_kind(value)}, and must be a number") from None
 
 
 def _other(value: Any) -> Kind:

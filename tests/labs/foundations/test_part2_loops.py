@@ -62,6 +62,6 @@ def test_a_file_with_other_functions_fails():
 
     assert isinstance(found, Failed)
     assert (
-        "row 1 is mine, expected is running_clipped_mean (from this row on, in that order: running_clipped_mean"
+        "of row 1 is mine; expected from row 1 on, in that order: running_clipped_mean"
         in found.measured
     )

@@ -51,7 +51,7 @@ MISTAKES = {
     "each step is taken twice": (
         ("        scaler.update()\n", "        scaler.update()\n        optimizer.step()\n"),
         {
-            "follows_fp32": "taken twice",
+            "follows_fp32": "other steps were taken",
             "fp32_is_untouched": "later ones are not",
             "scaler_in_order": "scaled gradients",
             "overflow_skips_the_step": "stepped although a gradient was infinite",
@@ -99,7 +99,7 @@ def test_a_first_fetch_that_is_left_out_fails_no_comparison_whatever_is_drawn(ju
             id="no losses",
         ),
         pytest.param("return {'losses': 'abc'}", "'losses' is a str", id="text for losses"),
-        pytest.param("return {'losses': [[1.0]]}", "'losses' holds a list", id="nested"),
+        pytest.param("return {'losses': [[1.0]]}", "an entry of 'losses' is a list", id="nested"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_words(judge, body, words):

@@ -95,7 +95,7 @@ def starts_each_node(commands: Pair) -> Verdict:
 
 @part.check(basis="scripted")
 def averages_over_nodes(means: Pair) -> Verdict:
-    """After average_over_nodes, every process of two nodes has the mean over all four, at each call."""
+    """With two nodes of two processes each, every process has the mean over all four processes after each call."""
     got, want = means.student.arrays["means"], means.baseline.arrays["means"]
     apart = outputs.furthest(got, want)
     if apart <= SAME:

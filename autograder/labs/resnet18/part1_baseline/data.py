@@ -106,8 +106,8 @@ ASKED = (  # make_data(...), what there is of the internet, what comes; why othe
         "usually download=True is missing",
         "CIFAR10(root=folder, train=True, download=True, ...)",
     ),
-    ("auto", OFFLINE, "synthetic", "your code does not catch this error, an OSError", CATCH),
-    ("auto", CORRUPTED, "synthetic", "your code does not catch this error, a RuntimeError", CATCH),
+    ("auto", OFFLINE, "synthetic", "your code lets this error, an OSError, out", CATCH),
+    ("auto", CORRUPTED, "synthetic", "your code lets this error, a RuntimeError, out", CATCH),
     (
         "cifar10",
         OFFLINE,
@@ -285,7 +285,7 @@ def falls_back(sources: Pair) -> Verdict:
             if came["length"] != pictures:
                 why = "Pictures gets another number of samples than it has by default"
                 return Failed(measured, why, "Pictures(transform=...), without a number")
-            why = "Pictures does not get the transform make_transforms(image_size)"
+            why = "usually Pictures gets another transform than make_transforms(image_size)"
             try_ = "fix normalises first if it fails; then "
             return Failed(measured, why, f"{try_}Pictures(transform=make_transforms(image_size))")
     return Passed(f"the right data in {len(ASKED)} cases")

@@ -34,6 +34,7 @@ OF_WINDOW = {
     GPU_WINDOW: "take the steps from what has the category user_annotation",
 }
 """What to try where the window is wrong."""
+TOP = "own_times(events).most_common(3), where events is all of load_events(file)"
 
 
 def wrong_band(answers: Values) -> str:
@@ -106,7 +107,7 @@ questions.knows(
     "finds_the_wait_for_data",
     "analyse_trace finds the share of the window that was spent waiting for the loader.",
     "data",
-    try_="time of enumerate(DataLoader)... inside the window / length of the window",
+    try_="100 * time of enumerate(DataLoader)... inside the window / length of the window",
     hints={
         NO_WAIT: "take each user_annotation whose name begins with enumerate(DataLoader)",
         OUTSIDE: "cut off of each wait what lies outside the window",
@@ -127,7 +128,7 @@ questions.knows(
         SUMMED: "merge overlapping kernels before you add up: time in which two run counts once",
         SET_BACK: "keep the latest end so far, not the end of the last kernel",
         **OF_WINDOW,
-        "gpu_utilization": "time of the window in which a kernel ran, overlaps once / its length",
+        "gpu_utilization": "100 * time in the window with a kernel, overlaps once / length of the window",
     },
 )
 questions.knows(
@@ -135,10 +136,8 @@ questions.knows(
     "analyse_trace names the three operators with the most own time.",
     "top",
     hints={
-        "top_operators is [": (
-            "these are not the three with the most own time in the whole trace",
-            "own_times(events).most_common(3), where events is all of load_events(file)",
-        ),
+        "'aten::conv2d'": ("aten::conv2d has much time in all, little own time", TOP),
+        "top_operators is [": ("usually own_times did not get all events", TOP),
     },
 )
 
@@ -152,7 +151,7 @@ def trace_is_whole(baseline_trace: Trace) -> Verdict:
     try_ = "fix the checks of profile_training first if one fails; then run part1_baseline.py again"
     if not why:
         return Passed(measured, evidence)
-    cause = "profile_training does not write this trace when it is right"
+    cause = "a right profile_training does not write this trace"
     return Failed(f"{baseline_trace.file}: {why}", cause, try_, evidence)
 
 

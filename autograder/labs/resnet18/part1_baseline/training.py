@@ -62,6 +62,7 @@ TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
         "trains": BOOLEAN,
         "taken": INTEGER,
         "returned": TEXT,
+        "beside": list_of(TEXT),
     },
 )
 def profiled(student: Student, rig: Rig) -> Answer:
@@ -82,6 +83,7 @@ def profiled(student: Student, rig: Rig) -> Answer:
         "trains": window.model.training,
         "taken": len(taken),
         "returned": "" if hasattr(returned, "key_averages") else kind,
+        "beside": sorted(rig.text(it.name) for it in folder.glob("*"))[:3],
         "start": start,
         "weights": window.weights(),
         "trace": rig.file_bytes(folder / FILE, BYTES + 1),
@@ -144,7 +146,8 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     data = profiled.student.arrays["trace"].tobytes()
     steps, early = counts["prof.step"], counts[profile.EARLY]
     called = f"prof.step() was called {many(steps, 'time')} in {BATCHES} batches"
-    nowhere, odd = f"no {FILE} in folder", _misrecorded(data)
+    beside, odd = ", ".join(observed["beside"]), _misrecorded(data)
+    nowhere = f"folder holds {beside}, and no {FILE}" if beside else f"no {FILE} in folder"
     problems = (
         (
             not data and steps + early < BATCHES - 1,
@@ -155,7 +158,7 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
         (
             not data,
             nowhere,
-            "your code exports it under a different folder or name, or not at all",
+            f"your code writes {'another file' if beside else 'no file into the argument folder'}",
             EXPORT,
         ),
         (
@@ -187,7 +190,7 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
             f"{FILE}: {odd}",
             *_unrecorded(odd, observed["taken"], steps),
         ),
-        (steps < BATCHES, called, "your code does not call it after each batch", END),
+        (steps < BATCHES, called, "your code does not call prof.step() after each batch", END),
         (
             not counts[profile.WARM_UP],
             "no batch was warm-up",
@@ -243,6 +246,8 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
             measured = f"{call} ran {times} times, {inside} of them inside '{name}'"
             why = f"'{name}' is not around this work in each of the {BATCHES} batches"
             try_ = f'with record_function("{name}"): around {call}'
+            if work == "loss":
+                try_ = f"move {call} into the 'forward' range of model(images)"
             if name in opened and others:
                 both = sum(span["count"] for span in spans if others[0] in span["ranges"])
                 rest = f"{both} of them inside '{others[0]}' as well"

@@ -123,7 +123,10 @@ def settings(best: int) -> tuple[Setting, ...]:
 
 def sweep_problem(rows: Sequence[Row]) -> str:
     """Say how the rows of a sweep, each in the right form, contradict themselves."""
-    return samples_problem(rows, SAME) or next(filter(None, map(without_problem, rows)), "")
+    why = samples_problem(rows, SAME) or next(filter(None, map(without_problem, rows)), "")
+    if why and all(close(row["throughput"], row["without_wait"], EXACT) for row in rows):
+        return "throughput equals without_wait in each row: the wait for data is left out"
+    return why
 
 
 def numbers_problem(rows: Sequence[Row]) -> str:
@@ -136,7 +139,7 @@ def numbers_problem(rows: Sequence[Row]) -> str:
 
 
 def workers_problem(rows: Sequence[Row], best: int | None = None) -> str:
-    """Say that a comparison is not of none and three times the *best* number of workers, or of another one."""
+    """Say that a comparison is not of none and three times the *best* number of workers."""
     workers = [row["num_workers"] for row in rows]
     used = workers[1] if best is None else best
     if workers == [0, used, used, used]:
@@ -147,7 +150,7 @@ def workers_problem(rows: Sequence[Row], best: int | None = None) -> str:
 
 
 def without_problem(row: Row, samples: float = 0.0) -> str:
-    """Compare without_wait with what the other figures, rounded as they may be, make of it."""
+    """Compare without_wait with what the other figures make of it, rounded or not."""
     samples = samples or row["throughput"] * row["epoch_time"]
     work = row["epoch_time"] - row["data_wait"]
     without = row["without_wait"]
@@ -159,7 +162,7 @@ def without_problem(row: Row, samples: float = 0.0) -> str:
 
 
 def as_measured(rows: Sequence[Row], own: Sequence[Row]) -> bool:
-    """Whether the figures are what the student's own measure_loading gives, right or wrong: it is judged elsewhere."""
+    """Whether the figures are what the student's own measure_loading gives, right or wrong."""
     return len(rows) == len(own) and all(
         (measured := figures.get(name)) is not None and close(row[name], measured, EXACT)
         for row, figures in zip(rows, own, strict=True)
@@ -182,9 +185,10 @@ def _slips(script: Script, setting: Setting) -> list[Slip]:
     """Return the throughput that each usual mistake gives."""
     epoch, workers = script.epoch(setting), setting.workers
     second, first = epoch.seconds, epoch.seconds + epoch.cold
+    faster = ", the faster one" * (workers == script.late)
     both = "it is of both epochs, but the first should not count"
     seconds = [
-        (first, "it is of the first epoch: measure the second"),
+        (first, f"it is of the first epoch{faster}: keep the second"),
         (first - epoch.batches * epoch.work, "it is of the first epoch, which took no step"),
         ((first + second) / 2, both),
         (2 * first * second / (first + second), both),

@@ -67,8 +67,8 @@ def moves_without_waiting(moves: Observation) -> Verdict:
         why = "your code does not hand batches to step"
         return Failed("step was never called", why, "step(images, labels) for each batch")
     each = {"images": sorted({*noted[::2]}), "labels": sorted({*noted[1::2]})}
-    where = " and ".join(f"{name} on {', '.join(it)}" for name, it in each.items())
-    stayed = " and ".join(name for name, it in each.items() if it != ["meta"])
-    why = f"{stayed} are not moved to the argument device"
+    stayed = {name: ", ".join(it) for name, it in each.items() if it != ["meta"]}
+    where = " and ".join(f"{name} on {it}" for name, it in stayed.items())
+    why = f"{' and '.join(stayed)} are not moved to the argument device"
     try_ = "move images and labels by .to(device, non_blocking=True)"
-    return Failed(f"for the device meta, step got {where}", why, try_)
+    return Failed(f'with device "meta" in place of a GPU, step got {where}', why, try_)

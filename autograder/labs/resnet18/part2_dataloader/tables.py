@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from autograder.checks import plot, table
@@ -41,24 +41,21 @@ from autograder.labs.resnet18.part2_dataloader.part import (
 
 EACH = (
     "your code does not make and measure a loader of its own for each row",
-    "make_loader(**options) in every row, also where the options are those of the row before",
+    "make_loader(**options) in every row, also for the options of the row before",
 )
 PINS = (
     "pin_memory must follow the device",
     'pin_memory=device.type == "cuda" in the last two rows',
 )
 NO_RATIO = "speedup does not follow from the throughputs of the rows"
+WITHOUT = "without_wait = samples / (epoch_time - data_wait)"
 COLUMNS = "fix honest_throughput first; then follow the handout's table of columns"
 TAKEN = {
     "pass num_workers on": "make_loader(num_workers=number) for each number",
-    judges.LATER: (
-        "call measure_loading exactly twice for each loader, and "
-        "take the second result, not the best"
-    ),
     "passed on": "persistent_workers=True and prefetch_factor=4 for make_loader in the last row",
 }
 """What to try, by words of what is wrong with the figures of a row."""
-KEEPS = "call measure_loading twice for a new loader of each row, keep the second result"
+KEEPS = "for each row: a new loader, measure_loading twice, the second result unchanged in the row"
 SETS = "num_workers=0 in the first row, num_workers=best in the others"
 
 SCRIPT = {
@@ -207,7 +204,8 @@ def _swept(sweep: Pair) -> str | tuple[str, ...]:
     if judges.as_measured(rows, own):
         measured = zip(rows, own, strict=True)
         problems = (judges.without_problem(row, it.get("samples") or 0.0) for row, it in measured)
-        odd = next(filter(None, problems), "")
+        if odd := next(filter(None, problems), ""):
+            return MISSHAPEN, WITHOUT, odd
     else:
         settings = [judges.Setting(int(row["num_workers"])) for row in rows]
         if why := judges.figures_problem(judges.SWEEP, rows, settings, _script(sweep)):
@@ -236,14 +234,14 @@ sweeping.is_measured(
 def best_is_the_fastest(choices: Pair) -> Verdict:
     """best_workers returns the number of workers with the highest throughput, the fewest if several are equal."""
     asked, chosen = choices.baseline.values["asked"], choices.student.values["chosen"]
-    places = [[row["num_workers"] for row in rows].index(judges.fastest(rows)) for rows in asked]
-    if chosen == places:
-        why = "your code returns the index of the row, not its num_workers"
-        # Where the index happens to be right, nothing shows.
-        sweeps = zip(chosen, asked, strict=True)
-        shows = ((it, rows) for it, rows in sweeps if it != judges.fastest(rows))
-        return Failed(_choice_problem(*next(shows, (chosen[0], asked[0])))[0], why, BEST)
-    return each(chosen, asked, _choice_problem, BEST, f"{len(asked)} sweeps")
+    numbers = [[row["num_workers"] for row in rows] for rows in asked]
+    places = [it.index(judges.fastest(rows)) for it, rows in zip(numbers, asked, strict=True)]
+    verdict = each(chosen, asked, _choice_problem, BEST, f"{len(asked)} sweeps")
+    largest = chosen == [max(it) for it in numbers]
+    if not isinstance(verdict, Failed) or not (largest or chosen == places):
+        return verdict
+    slip = "largest num_workers" if largest else "index of the row, not its num_workers"
+    return replace(verdict, why=f"your code returns the {slip}")
 
 
 BEST = (
@@ -272,9 +270,7 @@ def _not_best(rows: Sequence[Row], choice: float | None) -> str:
     if row["throughput"] == highest:
         return "a row with fewer workers is equally fast"
     if row["throughput"] > NEARLY * highest:
-        return (
-            f"that row is slower, if only by a little: {row['throughput']:.4g}, not {highest:.4g}"
-        )
+        return "that row is slower, if only by a little"
     if row["without_wait"] == max(row["without_wait"] for row in rows):
         return "that row is the best by without_wait, which ignores the wait for data"
     return "a different row has a higher throughput"

@@ -111,7 +111,7 @@ def test_rows_are_those_that_were_asked_for():
 
     assert "" == judges.RESULTS.problem(rows(), asked)
     assert (
-        "row 1 is 8 0 True, expected is 8 0 False (from this row on, in that order: 8 0 False, 8 0 True"
+        "of row 1 is 8 0 True; expected from row 1 on, in that order: 8 0 False, 8 0 True"
         in judges.RESULTS.problem(rows()[1:], asked)
     )
 

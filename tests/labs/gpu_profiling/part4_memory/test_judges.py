@@ -42,7 +42,9 @@ def table(**changes):
             id="nothing",
         ),
         pytest.param(
-            table(peak_memory_mb="much"), "or empty where none was measured", id="a peak in words"
+            table(peak_memory_mb="much"),
+            "a number or None (in a file: an empty cell)",
+            id="a peak in words",
         ),
         pytest.param(table(device=" "), "the device is not named", id="no device"),
         pytest.param(table(device="a GPU"), "from two machines", id="two machines"),

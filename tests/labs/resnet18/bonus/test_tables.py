@@ -29,9 +29,9 @@ FILES = {
     "right": ({}, ""),
     "another order": (
         {"model": "resnet18"},
-        "row 2 is resnet18 32, expected is resnet50 32 (from this row on, in that order: resnet50 32",
+        "of row 2 is resnet18 32; expected from row 2 on, in that order: resnet50 32",
     ),
-    "another batch": ({"batch_size": 64}, "row 2 is resnet50 64"),
+    "another batch": ({"batch_size": 64}, "of row 2 is resnet50 64"),
     "no sum": ({"total": 5}, "total of resnet50 is 5, but the six kinds add up to"),
     "a thousand classes": (
         {"parameters": plans.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},

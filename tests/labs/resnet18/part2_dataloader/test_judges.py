@@ -185,7 +185,7 @@ SWEPT = {
     "two rows": (swept()[:2], None, "the rows are of 0, 2 workers, but should be of 0 and at least two"),
     "without 0": (swept()[1:] + swept()[2:], None, "the rows are of 2, 6, 6 workers"),
     "backwards": (swept()[::-1], None, "the rows are of 6, 2, 0 workers"),
-    "others than asked for": (swept(), [0, 2, 4], "row 3 is 6, expected is 4 (from this row on, in that order: 4)"),
+    "others than asked for": (swept(), [0, 2, 4], "num_workers of row 3 is 6; expected from row 3 on, in that order: 4"),
     "text for a number": (swept(1, throughput="12"), None, "throughput of 2 is '12'"),
     "no throughput": (swept(1, throughput=0.0), None, " of num_workers 2 is "),
     "NaN": (swept(1, epoch_time=float("nan")), None, " of num_workers 2 is "),
@@ -208,7 +208,7 @@ COMPARISONS = {
     "no rows": ([], "there are no rows"),
     "other names": (
         compared(1, configuration="workers"),
-        "row 2 is workers, expected is ",
+        "configuration of row 2 is workers; expected",
     ),
     "no seconds": (
         compared(1, epoch_time=0.0),
