@@ -260,7 +260,8 @@ def average_over_nodes(tensors, node, between) -> None:
 # ## B.4 Inference
 #
 # Without training, batch norm multiplies by a factor and adds a number. Both fit into the convolution before it. No
-# graph is kept, and dropout is off. The mean time is not enough: somebody waits for the one request in a hundred that takes ten times as long.
+# graph is kept, and dropout is off.
+# The mean time is not enough: somebody waits for the one request in a hundred that takes ten times as long.
 
 
 # %%
