@@ -65,7 +65,8 @@ def train_with_amp(model, loader, criterion, optimizer, device, scaler=None) -> 
     torch.get_autocast_dtype(device.type) says which one it is.
     """
     # TODO: autocast around model and criterion; scale, backward, step and update, in that order.
-    # TODO: collect loss.detach(): .item() at every step makes the host wait for the GPU.
+    # TODO: collect loss.detach(), and make numbers of the list once, after the loop: .item() at every step makes the
+    # host wait for the GPU.
     # YOUR CODE HERE
     raise NotImplementedError()
 

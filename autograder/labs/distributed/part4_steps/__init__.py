@@ -154,7 +154,7 @@ judges.Steps(
     WRONG,
 ).trains_as_one(
     "follows_float32",
-    says="With amp the weights differ from those of float32 only by rounding, even if gradients are tiny.",
+    says="With amp the weights differ from those of float32 only by rounding; with a scaler, even if gradients are tiny.",
     within=HALF,
     needs=["equals_one_process"],
 )
