@@ -90,7 +90,7 @@ def make_loader(
     *batch_size*: the samples of a batch on this rank. The last batch may be short.
     Memory is pinned if torch.cuda.is_available(). Workers, if there are any, stay for the next epoch.
     """
-    # TODO: a loader with a sampler does not shuffle, and some options need workers.
+    # TODO: the sampler shuffles, so leave shuffle out. Some options need workers.
     ### BEGIN SOLUTION
     sampler = DistributedSampler(dataset, world, rank, shuffle=True, seed=seed)
     helpers = {"persistent_workers": True, "prefetch_factor": 4} if workers else {}

@@ -154,7 +154,7 @@ judges.Steps(
     WRONG,
 ).trains_as_one(
     "follows_float32",
-    says="With amp the weights differ from those of float32 only by rounding; with a scaler, even if gradients are tiny.",
+    says="With amp, weights differ from those of float32 only by rounding; with a scaler, even if gradients are tiny.",
     within=HALF,
     needs=["equals_one_process"],
 )
@@ -313,6 +313,6 @@ def counts_each_sample_once(evaluated: Pair) -> Verdict:
 
 @part.check(basis="outputs", needs=[counts_each_sample_once])
 def works_with_empty_ranks(empty: Pair) -> Verdict:
-    """evaluate is right where there are fewer samples than ranks, or some ranks have none."""
+    """evaluate is right even if some ranks have no sample."""
     try_ = "call model.module, and let all ranks make the same collective calls"
     return slips.told(empty, outputs.same(empty, EXACT, why=EVALUATED, try_=try_))
