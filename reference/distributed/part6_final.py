@@ -32,8 +32,8 @@ from given import device_name
 # %% [markdown]
 # ## 6.1 Five configurations
 #
-# Each changes one thing of the baseline, and the last one changes all of them. With ACCUMULATE batches in a step each
-# batch is smaller by that factor: the step sees as many samples.
+# Each changes one thing of the baseline, and the last one changes all of them. With ACCUMULATE batches in a step, each
+# batch is ACCUMULATE times smaller, so a step has as many samples as without.
 
 # %%
 EPOCHS = 4  # the first does not count

@@ -99,8 +99,8 @@ def measure_scaling_efficiency(run, processes, samples, batch_size, device, fold
     """Measure strong, then weak scaling for each number of *processes*, the first of which is 1; return the rows.
 
     run(processes, samples, batch_size) trains in so many processes, on so many samples in all, with batches of
-    batch_size in each process, and returns the seconds of each epoch. One process has all *samples* and batches of
-    *batch_size*.
+    batch_size in each process, and returns the seconds of each epoch. *samples* and *batch_size* are what it gets for
+    one process.
     A row has the names in COLUMNS: scaling ("strong" or "weak"), processes, batch_size and samples as `run` was given
     them, seconds (median of the epochs after the first), throughput (samples/s), speedup (throughput over that of one
     process), efficiency (speedup / processes), device (its name).

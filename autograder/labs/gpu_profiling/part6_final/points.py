@@ -225,8 +225,8 @@ def _ended(clock: Observation) -> Verdict:
 
 
 loop.waits_rarely(
-    says="Point 5: the host waits for the device in every tenth batch and after the loop only; "
-    "no autograd graph is kept.",
+    says="Point 5: the host may wait for the device in every tenth batch and after the loop, "
+    "and nowhere else; no autograd graph is kept.",
     also={clock: _ended},
 )
 part.add_check(
