@@ -211,15 +211,14 @@ WAIT_SLIPS = {
         "take waiting_ms from durations alone: communication_ms - transfer_ms",
     ): "starts",
 }
+SORTED = "take one transfer_ms for all rows, and sort the rows by communication_ms - transfer_ms"
 WAITS: Causes = {
     "GPU": (
         "with a GPU the collectives must be the kernels of NCCL, not gloo:... events",
         "where a trace has kernels, take those whose names begin with nccl",
     ),
-    ", rank": (
-        "the first row is not the rank that waits least",
-        "take one transfer_ms for all rows, and sort the rows by communication_ms - transfer_ms",
-    ),
+    "entry 1, rank": ("the first row is not the rank that waits least", SORTED),
+    ", rank": ("the rows after the first are not in the order of waiting_ms", SORTED),
     "communication_ms": (
         "communication_ms must be the sum of the durations of this rank's collectives",
         "add up dur of all events whose names begin with gloo:",
