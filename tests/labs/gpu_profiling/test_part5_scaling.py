@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from autograder.json_schema import Draft202012Validator
 from autograder.labs.gpu_profiling.part5_scaling import part
 from autograder.model import Limits, Pair
 from tests.labs.bench import ROOT, Bench, failing, says
@@ -21,6 +22,14 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def test_the_part_declares_nothing_unknown():
     assert [] == part.problems()
+
+
+@pytest.mark.parametrize("run", [[], [2.0, 96.0]], ids=len)
+def test_a_run_that_lacks_an_argument_is_refused(run):
+    form = Draft202012Validator(part.probes["measured"].values["properties"]["runs"])
+
+    assert form.is_valid([[2.0, 96.0, 6.0]])
+    assert not form.is_valid([run])
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -151,7 +151,7 @@ def drawn(rig: Rig) -> dict[str, Any]:
 
 @part.probe(
     pair=True,
-    values={**DRAWN, "runs": RUNS, **PLAN},
+    values={**DRAWN, "runs": list_of(exactly(3, NUMBER)), **PLAN},
     arrays=PICTURE,
 )
 def measured(student: Student, rig: Rig) -> Answer:
