@@ -135,6 +135,10 @@ REFLECTIONS = {
         lambda text: re.sub(r"\{[^}]*\}", "some", text),
         "4 of the table are needed",
     ),
+    "few figures, and what to do": (
+        lambda text: re.sub(r"\{[^}]*\}", "some", text),
+        "name more figures: write it by its name",
+    ),
 }
 
 

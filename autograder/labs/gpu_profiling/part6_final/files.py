@@ -111,7 +111,7 @@ def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
     judged = verdict(*versions.reflected(reflection, final_results, HEADINGS), ANSWER)
     hints = {
         "not in the table": BY_NAME,
-        "too few figures": f"name more figures: {BY_NAME}",
+        "too few numbers": f"name more figures: {BY_NAME}",
         "without tables and code": "shorten it, or say more of what you measured",
     }
     return hinted(judged, hints)

@@ -168,6 +168,8 @@ def _seconds_reason(seconds: float | None, script: Script, took: float, epochs: 
 
 def _pace_reason(reported: Mapping[str, Any], script: Script, epochs: int) -> str:
     """Say which figure of an epoch is wrong; the throughput may be that of all of them, or of something else."""
+    if not (script.batches > 0 <= script.once and script.seconds > script.wait >= 0):
+        return "what was noted of a run is of no epoch: usually your code changed it"
     rate, seconds = reported["throughput"], reported["seconds"]
     figures = {
         "throughput": rate,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -192,6 +194,20 @@ def test_the_figures_of_a_run_are_what_passed(seen, words):
     measured, why = judges.paced(seen, 2)
 
     assert (words in f"{measured} {why}") if words else "" == why
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"batches": 0}, {"work": 0.0}, {"work": 0.0, "wait": 0.0}, {"once": -30.0}],
+    ids=", ".join,
+)
+def test_notes_that_no_clock_makes_are_a_failure(changed):
+    script = {**SCRIPT, **changed}
+    seconds = 2 * (script["wait"] + script["batches"] * script["work"])
+    seen = whole(seconds=seconds, throughput=1.0)
+    own = replace(seen.student, values={**seen.student.values, "script": script})
+
+    assert "noted of a run is of no epoch" in judges.paced(Pair(own, KNOWN), 2)[1]
 
 
 BUILT = {
