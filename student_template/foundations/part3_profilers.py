@@ -34,7 +34,7 @@ def rank_functions(file, count=20) -> list[dict[str, Any]]:
 
     A row has: function (as pstats prints it: "src/train.py:23(train_epoch)"), calls (all of them), own_seconds, seconds
     (with the functions that it calls), own_share (of the own seconds of all functions). The row with the most seconds
-    is first; rows with equal seconds are in the order of function.
+    is first; rows with equal seconds are sorted by function, a string.
     """
     # TODO: pstats.func_std_string(key) is the name as pstats prints it.
     # YOUR CODE HERE

@@ -51,7 +51,7 @@ def fuse(model, backend="inductor") -> nn.Module:
 def train_epoch(
     model, loader, criterion, optimizer, scaler, device, amp=False, accumulate=1, on_step=None
 ) -> dict[str, Any]:
-    """Train for one epoch; each *accumulate* batches are one step of the optimizer, that of one large batch.
+    """Train for one epoch; each *accumulate* batches make the step that one large batch of them would make.
 
     All batches have the same size, and *accumulate* divides their number. *scaler* is a torch.amp.GradScaler.
     Call on_step(), if it is given, at the end of each batch.
@@ -70,7 +70,7 @@ def main(argv=None) -> None:
     losses       the mean loss of each timed epoch, a list; loss: that of the last one
     samples      of all timed epochs; steps: of the optimizer, in all of them
     seconds      of all timed epochs; data_wait: those spent waiting for the loader; throughput: samples / seconds
-    warm_up_s    seconds that looking for the batch size and the warm-up took before
+    warm_up_s    seconds before the first timed epoch: looking for the batch size, and the warm-up
     batch_size   samples at once
     device       from given.device_name
     """
