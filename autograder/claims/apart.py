@@ -143,7 +143,9 @@ def _stepped(pair: Pair, within: Tolerance, moved: float) -> str:
     if not moved and not pair.student.values["finite"]:
         return "infinite"
     if not moved or (not steps and not first):
-        return "by hand" if moved else "cleared" if steps else "made up" if first else "still"
+        usual = pair.baseline.values.get("first", {})
+        made_up = first and own.size and _first(own, apart, usual, within) == "first"
+        return "by hand" if moved else "cleared" if steps else "made up" if made_up else "still"
     if not pair.student.values["called"]:
         return "uncalled"
     if moved >= SHORT and first:

@@ -46,3 +46,22 @@ def test_weights_that_moved_little_were_clipped_or_stepped_too_seldom(steps, los
     right = Observation("it", "ok", {}, {**WEIGHTS, "losses": LOSSES})
 
     assert apart.how_apart(Pair(own, right), WITHIN) == name
+
+
+@pytest.mark.parametrize(
+    ("losses", "name"),
+    [
+        (LOSSES, "still"),
+        (LOSSES[:0], "still"),
+        (LOSSES + 0.2, "still"),  # in eval()
+        (LOSSES + 0.01, "still"),  # of autocast
+        (LOSSES / 2, "made up"),
+    ],
+)
+def test_losses_of_a_loop_without_steps_are_made_up_where_no_usual_mistake_gives_them(losses, name):
+    at_rest = {**WEIGHTS, "weights": WEIGHTS["start"], "losses": losses}
+    own = Observation("it", "ok", {"steps": 0, "finite": True, "called": 3}, at_rest)
+    usual = {"first": {"eval": LOSSES[0] + 0.2, "bfloat16": LOSSES[0] + 0.01}}
+    right = Observation("it", "ok", usual, {**WEIGHTS, "losses": LOSSES})
+
+    assert apart.how_apart(Pair(own, right), WITHIN) == name
