@@ -65,7 +65,7 @@ TRIES: Hints = {
 CAUSES: Hints = {
     "in one panel": "two quantities share a panel, and each needs one of its own",
     "are drawn": "the figure leaves out rows",
-    " instead": "the rows in brackets are drawn with other numbers",
+    " instead": "usually the rows in brackets are drawn with other numbers",
     "the nearest one lacks": "usually the rows in brackets are not drawn",
     "no panel shows": "the figure does not show the numbers of the rows that are returned",
     "does not say what it shows": LABELS,
@@ -211,7 +211,7 @@ def unshown(
     words = [key for key in keys if any(key in panel["title"] for panel in panels)]
     bare = all(map(LETTER.search, keys)) and not any(map(LETTER.search, [*names, *words]))
     kind = "bar" if any(panel.get("bars") for panel in panels) else "line"
-    return f"no panel names the {kind} of {keys[0]}" if bare else ""
+    return f"no panel names the {kind} of {keys[0]}" if keys and bare else ""
 
 
 def _nearest(

@@ -9,6 +9,7 @@ import zlib
 import pytest
 
 from autograder.checks import plot, read
+from autograder.checks.hints import hint_for
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Passed, Picture
 
@@ -255,6 +256,7 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
             id="other values",
         ),
         pytest.param([], ROWS, "no panel shows the throughput of the rows (10, 21)", id="no panel"),
+        pytest.param([panel([10.0], names=["1"])], [], "", id="no row, as another check says"),
         pytest.param(
             [panel([10.0])],
             [{}],
@@ -328,3 +330,11 @@ def test_bars_of_an_axis_that_is_cut_are_told_from_lines():
     found = plot.crowded(panels, BOTH, ["throughput"], "bars")
 
     assert found == "the axis of throughput begins at 9, so its bars do not begin at 0"
+
+
+def test_other_numbers_in_a_panel_are_not_surely_those_of_its_missing_rows():
+    """A line of the mean may stand beside the rows that are drawn."""
+    problem = plot.unshown([panel([10.0, 15.5])], ROWS, {"throughput": "/"}, "precision")
+
+    assert problem.endswith("and shows 15.5 instead")
+    assert hint_for(problem, plot.CAUSES).startswith("usually ")
