@@ -212,9 +212,10 @@ def _left(rank: int, how: int, calls: list[list[dict[str, Any]]]) -> str:
     if how >= 0:
         return f"rank {rank} left: its process ended with status {how}{early}"
     name = signal.Signals(-how).name
-    last = "" if early else f", whose last collective call {call_order.words(calls[rank][-1])}"
+    made = [call for call in calls[rank] if not call_order.early([call])]
+    last = f", whose last collective call {call_order.words(made[-1])}" if made else early
     aborted = "; what gloo or C++ said is in the log" if how == -signal.SIGABRT else ""
-    return f"rank {rank} died: {name} ended its process{early or last}{aborted}"
+    return f"rank {rank} died: {name} ended its process{last}{aborted}"
 
 
 def _unended(running: list[int], calls: list[list[dict[str, Any]]], seconds: float) -> str:

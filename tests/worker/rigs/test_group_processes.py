@@ -53,6 +53,11 @@ def returns_and_reduces():
     reduces()
 
 
+def returns_and_dies():
+    call_order.returns("f")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def dies(number):
     return lambda: os.kill(os.getpid(), number)
 
@@ -90,6 +95,10 @@ ENDS = {
     "it is killed": (
         grouped(reduces, dies(signal.SIGKILL)),
         ("rank 1 died: SIGKILL ended its process, whose last collective call reduces 12 bytes"),
+    ),
+    "it is killed after its function": (
+        grouped(signal.pause, returns_and_dies),
+        "rank 1 died: SIGKILL ended its process, whose last collective call reduces 12 bytes",
     ),
     "it aborts": (
         grouped(lambda: None, os.abort),
