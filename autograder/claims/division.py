@@ -36,7 +36,7 @@ def order_cause(read: Orders, epochs: int) -> str:
     first = [own[:-1] for own in _by_epoch(read, epochs)[0]]
     if all(own == sorted(own) for own in first):
         return "your sampler does not shuffle"
-    return "your sampler is not told the epoch"
+    return "usually your sampler is not told the epoch"
 
 
 def _by_epoch(read: Orders, epochs: int) -> list[list[list[int]]]:

@@ -55,7 +55,7 @@ WAITS = {
 }
 Reason = Callable[[Pair, Tolerance], tuple[str, str]]
 """Says why a training does not follow the baseline's, and what to try."""
-OWN_MEAN = "the losses that you return are not the criterion's"
+OWN_MEAN = "yours is the mean of the losses that you return, which are not the right ones"
 OWN_LOSS = "yours is F.cross_entropy's, and the criterion passed in was a different one, with label smoothing"
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.claims import groups
+from autograder.claims.division import order_cause
 from autograder.claims.groups import Group
 from autograder.lab import Part
 from autograder.model import Failed, Observation, Pair, Passed
@@ -253,3 +254,7 @@ def test_weights_of_another_number_are_judged(name):
     verdict = judged("trains_as_one", pair(**{"weights1": START + 2, name: np.zeros(2)}))
 
     assert "gradients are not averaged" in verdict.why
+
+
+def test_an_order_that_stays_and_is_not_sorted_usually_lacks_the_epoch():
+    assert "usually your sampler is not told the epoch" == order_cause([[2, 0, 1, 2, 0, 1]], 2)

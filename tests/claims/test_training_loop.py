@@ -54,7 +54,7 @@ class Claimed:
             counts="stepped",
             momentum=0.5,
         )
-        loop.returns_its_metrics("batches", says="It tells.", smoothing=0.5, **metrics)
+        loop.returns_its_metrics("batches", says="It tells.", **{"smoothing": 0.5, **metrics})
         loop.keeps_an_honest_clock(see="see the clock")
         loop.waits_rarely(needs=[follows], also={self.other: self.judge})
 
@@ -244,3 +244,16 @@ def test_losses_are_listed_and_slips_named_where_the_claim_says_so(tmp_path):
     found = judged(made, text, LOOP, tmp_path, only="returns_the_metrics")["returns_the_metrics"]
 
     assert "loss is right, but losses is not: it is half of it" in found.why
+
+
+def test_losses_that_are_wrong_are_not_said_to_be_of_another_criterion(tmp_path):
+    text = changed(
+        (
+            "outputs = model(images)",
+            "outputs = model(2 * images - 1)",
+        ),
+    )
+
+    found = judged(claimed(smoothing=0.0), text, LOOP, tmp_path, only="returns_the_metrics")
+
+    assert "yours is the mean of the losses that you return" in found["returns_the_metrics"].why
