@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograder.labs.pairs.part02_profiling import judges, part
+from autograder.model import Device, Observation, Pair
+from autograder.probe import conform
 from tests.labs.bench import Bench, failing
 
 bench = Bench("pairs", part)
@@ -69,3 +71,42 @@ def test_times_of_a_file_have_one_form():
     form = part.probes["stepped"].values["properties"]["written"]["additionalProperties"]
 
     assert 3 == form["minItems"] == form["maxItems"]
+
+
+def test_a_hint_about_rows_is_not_given_for_calls():
+    rows = [{"operator": "aten::add", "calls": 5, "self_us": 1.0}]
+    own = Observation("stepped", "ok", {"rows": rows, "written": {}})
+    right = Observation("stepped", "ok", {"calls": {"aten::add": [10]}})
+    pair = Pair(own, right)
+    names = part.checks["names_the_top_operators"].judge
+
+    few = names(stepped=pair, modelled=pair, device=Device("", "cuda", ""))
+    none = Pair(Observation("stepped", "ok", {"rows": [], "written": {}}), right)
+    right.values["calls"].update({f"aten::{it}": [1] for it in range(9)})
+
+    assert "aten::add has 5 calls; 10 are right" in few.measured
+    assert "first 10 rows" not in few.try_
+    cut = Pair(Observation("stepped", "ok", {"rows": rows, "written": {}}), right)
+    assert "first 10 rows" in names(stepped=cut, modelled=none, device=Device("", "cuda", "")).try_
+
+
+def test_what_is_left_behind_is_judged_without_a_case():
+    left = Observation("left_behind", "ok", {"models": [{"hooks": "blocks.1"}] * 3})
+
+    assert "hooks stay on blocks.1" == part.checks["leaves_no_hooks"].judge(left).measured
+
+
+@pytest.mark.parametrize("probe", ["left_behind", "remembered"])
+def test_all_models_have_to_be_answered_for(probe):
+    assert "refused" == conform(part.probes[probe], Observation(probe, "ok", {"models": []})).ended
+
+
+@pytest.mark.parametrize(
+    ("extra", "told"), [([], "no submodule has a range"), (["Linear"], "0 ranges 'lm'")]
+)
+def test_ranges_of_other_names_are_not_said_to_be_none(extra, told):
+    names = ["forward", "backward", *extra]
+    ranges = [{"name": it, "inside": [], "computes": True} for it in names]
+    expected = {"modules": {"lm": 1}, "computing": []}
+
+    assert judges.ranges_problem({"ranges": ranges}, expected)[0].startswith(told)

@@ -83,7 +83,7 @@ alike(
             "softmax(dim=-1) of scores that have a row for each position and a column for each key",
         ): lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-2) @ v,
         (
-            "all numbers are 0: your code never writes the result",
+            "all numbers are 0: usually your code never writes the result",
             "write each block into the result",
         ): lambda q, **_: 0 * q,
         (

@@ -167,7 +167,7 @@ def modelled(student: Student, rig: Rig) -> Any:
 SORT = "sort by the self_us that the rows hold, the largest first"
 FORM_HINTS = {
     **{
-        f" {it} are": f"keep names with aten::, and then take the first {it} rows"
+        f", and {it} are right": f"keep names with aten::, and then take the first {it} rows"
         for it in (10, 20)
     },
     judges.NO_OPERATOR: 'keep the names that begin with "aten::"',
@@ -231,7 +231,7 @@ def ranges_name_modules(modelled: Pair) -> Verdict:
     return hinted(Failed(*problem, try_), judges.RANGES)
 
 
-@part.probe(values={"models": list_of(map_of(TEXT))})
+@part.probe(values={"models": exactly(3, map_of(TEXT))})
 def left_behind(student: Student, rig: Rig) -> Any:
     """A model that works, one that raises an exception in its first step, and one in its third."""
     return {"models": [rig.left_behind(student.profile_model, call) for call in (0, 1, 3)]}
@@ -243,9 +243,10 @@ def leaves_no_hooks(left_behind: Observation) -> Verdict:
     for model in left_behind.values["models"]:
         for kind, (measured, why, try_) in judges.LEFT.items():
             if left := model.get(kind):
-                late = model["case"] and kind == "hooks"
+                case = model.get("case", "")
+                late = case and kind == "hooks"
                 cause = f"{why} when an exception comes" if late else why
-                case = model["case"] * (kind != "mode")
+                case *= kind != "mode"
                 return Failed(measured.format(left) + case, cause, try_)
     return Passed("none, with and without an exception")
 
@@ -267,7 +268,7 @@ PEAK_HINTS = {
 MODEL = record(name=TEXT, peak=optional(NUMBER), calls=INTEGER, rows=ROWS, ways=list_of(WAY))
 
 
-@part.probe(pair=True, values={"models": list_of(MODEL)})
+@part.probe(pair=True, values={"models": exactly(3, MODEL)})
 def remembered(student: Student, rig: Rig) -> Any:
     """The trusted side works in each way in which a mean square may be written."""
     models = []

@@ -103,7 +103,7 @@ def follows_fp32(steep: Pair, gentle: Pair) -> Verdict:
 
 def _apart(run: Pair, *, clipped: bool) -> tuple[str, str]:
     ratio = numerics.update(run).ratio
-    if clipped and ratio < 0.1:
+    if clipped and 0 < ratio < 0.1:
         return "the update is almost 0: gradients were clipped while they were still scaled", CLIP
     if clipped and ratio > 1.5:
         return f"the update is {ratio:.1f} times the right one: gradients were not clipped", CLIP
