@@ -67,6 +67,12 @@ def attention("""
     assert "changed: q, in the backward pass" == found["leaves_inputs_alone"].measured
 
 
+def test_zeros_are_not_always_a_result_that_is_never_written(judge):
+    fails = {"matches_by_hand": "all numbers are 0: usually your code never writes the result"}
+
+    says(failing(judge(bench.changed((FUSED, f"0 * {FUSED}")), only=fails)), fails)
+
+
 def slow(interval):
     seen = Observation("fast", "ok", {}, {"outputs": np.ones(3)})
     compared = Compared("FAIL", "0.5x", evidence={"interval": interval})
