@@ -48,6 +48,32 @@ def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, value
     assert isinstance(check.judge(Pair(sent, trusted)), Failed)
 
 
+def test_a_trace_that_is_a_folder_is_not_told_as_missing():
+    trusted = bench.baseline_answer("profiled")
+    values = {**trusted.values, "beside": ["baseline_trace.json.gz"]}
+    sent = replace(
+        trusted, values=values, arrays={**trusted.arrays, "trace": np.zeros(0, np.uint8)}
+    )
+
+    found = part.checks["follows_the_schedule"].judge(Pair(sent, trusted))
+
+    assert "baseline_trace.json.gz in folder is no file, or empty" == found.measured
+
+
+def test_an_error_that_is_caught_is_not_told_as_let_out(judge):
+    source = bench.changed(
+        (
+            'using the synthetic set")\n        return Pictures(transform=transform)',
+            '")\n        return [(torch.zeros(3, image_size, image_size), 0)] * 50000',
+        )
+    )
+
+    found = judge(source, only=["falls_back"])["falls_back"]
+
+    assert "without a network gives other data" in found.measured
+    assert "usually your code does not return Pictures(...) there" == found.why
+
+
 def test_a_folder_within_the_folder_is_no_other_one(judge):
     found = judge(
         bench.changed(("root=folder", "root=Path(folder) / 'cifar'")), only=["falls_back"]

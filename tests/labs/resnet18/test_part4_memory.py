@@ -25,6 +25,27 @@ def test_the_reference_passes(judge):
     assert {} == failing(judge(bench.source))
 
 
+STEP = "        optimizer.step()\n        optimizer.zero_grad()\n"
+CLIPPED = f"        torch.nn.utils.clip_grad_norm_(model.parameters(), 7.5)\n{STEP}"
+GROUP = "            step(group)\n            group = 0\n"
+UNCERTAIN = {
+    "usually the second": (
+        (STEP, CLIPPED),
+    ),  # only the epoch of two parameter groups has a gradient so long
+    "more step after the last group": (
+        (STEP, STEP.replace("zero_grad()", "zero_grad(set_to_none=False)")),
+        (GROUP, f"{GROUP}        if index + 1 == len(loader):\n            step(1)\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "pairs"), UNCERTAIN.items())
+def test_a_cause_is_told_as_no_more_than_is_known(judge, words, pairs):
+    found = judge(bench.changed(*pairs), only=["equals_a_large_batch"])["equals_a_large_batch"]
+
+    assert words in found.why
+
+
 def seen_from_outside(answer, student, baseline, idle=20):
     """A run of so many MB on each side, and an idle worker of *idle* MB beside a trusted one of 20."""
     still = Observation("idle", "ok")

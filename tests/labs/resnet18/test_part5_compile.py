@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from autograder import checks
 from autograder.labs.resnet18.part5_compile import part
-from autograder.model import Bar, Failed, Timed, Unavailable
+from autograder.model import Bar, Failed, Pair, Timed, Unavailable
 from tests.labs.bench import Bench, failing, says
 
 TIMED = {"compiled_is_faster"}
@@ -28,6 +30,24 @@ def test_a_number_of_pythons_is_told_even_where_it_changes_the_answer(judge):
     fails = {"guard_is_one_graph": "a Python number that changes"}
 
     says(failing(judge(source, only=fails)), fails)
+
+
+def test_autocast_that_is_always_on_may_be_why_the_first_loss_is_another(judge):
+    source = bench.changed((", enabled=use_amp):", "):"))
+
+    assert "autocast" in judge(source, only=["follows_eager"])["follows_eager"].why
+
+
+def test_graphs_of_one_precision_say_nothing_of_what_the_other_noted():
+    trusted = bench.answer("training", 1)
+    nothing = {**trusted.values["amp_epoch"], "built": [], "runs": {}}
+    values = {**trusted.values, "amp_warm": nothing, "amp_epoch": nothing}
+
+    found = part.checks["nothing_is_built_later"].judge(
+        Pair(replace(trusted, values=values), trusted)
+    )
+
+    assert "usually compile_model does not compile with the backend argument" == found.why
 
 
 def test_without_a_clock_the_speed_is_owed():

@@ -97,6 +97,7 @@ SOURCE = record(
 )
 HALF_A_DOWNLOAD = RuntimeError("File not found or corrupted.")  # torchvision's own words
 ONLINE, OFFLINE, CORRUPTED = "with a network", "without a network", "with half a download"
+DOWNLOAD = "the error of the download"
 CATCH = 'for "auto", catch OSError and RuntimeError, and return Pictures(transform=...)'
 ASKED = (  # make_data(...), what there is of the internet, what comes; why other data comes, and what to try
     (
@@ -111,7 +112,7 @@ ASKED = (  # make_data(...), what there is of the internet, what comes; why othe
     (
         "cifar10",
         OFFLINE,
-        "the error of the download",
+        DOWNLOAD,
         "usually your code catches this error",
         'let the error of CIFAR10(...) through for "cifar10"',
     ),
@@ -158,7 +159,7 @@ def sources(student: Student, rig: Rig) -> Answer:
             except ValueError:
                 raised = "ValueError"
             except (OSError, RuntimeError):
-                raised = "the error of the download"
+                raised = DOWNLOAD
         elsewhere = [root for root in asked.roots if not (rig.folder / root).is_relative_to(folder)]
         came.append(
             {
@@ -270,6 +271,8 @@ def falls_back(sources: Pair) -> Verdict:
         if got != expected and not read:
             never = expected == "cifar10" and not came["sets"]
             why = "your code does not call CIFAR10(...)" if never else cause
+            if step == CATCH and came["raised"] != DOWNLOAD:
+                why = "usually your code does not return Pictures(...) there"
             return Failed(f"{measured}; it must give {expected}", why, step)
         if came["elsewhere"]:
             measured = f'make_data("{data}", folder="/tmp/x") downloads, but not into "/tmp/x"'

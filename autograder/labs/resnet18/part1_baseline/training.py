@@ -148,6 +148,11 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     called = f"prof.step() was called {many(steps, 'time')} in {BATCHES} batches"
     beside, odd = ", ".join(observed["beside"]), _misrecorded(data)
     nowhere = f"folder holds {beside}, and no {FILE}" if beside else f"no {FILE} in folder"
+    unwritten = (
+        f"your code writes {'another file' if beside else 'no file into the argument folder'}"
+    )
+    if FILE in observed["beside"]:
+        nowhere, unwritten = f"{FILE} in folder is no file, or empty", "it must be a trace"
     problems = (
         (
             not data and steps + early < BATCHES - 1,
@@ -158,7 +163,7 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
         (
             not data,
             nowhere,
-            f"your code writes {'another file' if beside else 'no file into the argument folder'}",
+            unwritten,
             EXPORT,
         ),
         (

@@ -123,10 +123,12 @@ def settings(best: int) -> tuple[Setting, ...]:
 
 def sweep_problem(rows: Sequence[Row]) -> str:
     """Say how the rows of a sweep, each in the right form, contradict themselves."""
-    why = samples_problem(rows, SAME) or next(filter(None, map(without_problem, rows)), "")
-    if why and all(close(row["throughput"], row["without_wait"], EXACT) for row in rows):
+    why = samples_problem(rows, SAME)
+    worked = [{**row, "epoch_time": row["epoch_time"] - row["data_wait"]} for row in rows]
+    alike = all(close(row["throughput"], row["without_wait"], EXACT) for row in rows)
+    if why and alike and not samples_problem(worked, SAME):
         return "throughput equals without_wait in each row: the wait for data is left out"
-    return why
+    return why or next(filter(None, map(without_problem, rows)), "")
 
 
 def numbers_problem(rows: Sequence[Row]) -> str:

@@ -169,7 +169,9 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
     if said := _added_to(groups.student.values):
         why, try_ = said
     elif numerics.update(groups, "short_weights", "short_start").error <= UPDATE:
-        why = "your code is right with one parameter group, and this optimizer has two"
+        why = (
+            "one parameter group comes out right: usually the second of this optimizer is left out"
+        )
         try_ = "average the gradients of model.parameters(), not those of param_groups[0]"
     elif ratio > 2:
         why = "usually gradients are added up, and not averaged over the group"
@@ -189,8 +191,8 @@ def _not_by_groups(groups: Pair) -> tuple[str, str] | None:
     own, right = _after(groups, "even")
     if len(own) > len(right):
         if own[:-1] == right and own[-1:] == right[-1:]:
-            why = "there is one more step after the loop, where no batch is left"
-            return why, "after the loop, take a step only if batches are left"
+            why = "there is one more step after the last group, where no batch is left"
+            return why, "after the last batch, take a step only if batches are left"
         try_ = "a step after each accumulation_steps batches, counted from 1, and no other step"
         return "there are too many steps", try_
     seen, batches = (

@@ -152,8 +152,8 @@ def _apart(training: Pair, name: str) -> float:
 
 LOOP = "for each batch: zero_grad, forward pass, loss, backward, step"
 FIRST = (
-    "the first loss is wrong already: the weights, the mode or the criterion are not those passed in",
-    "leave the model's weights and mode as they come; loss = criterion(model(images), labels)",
+    "the first loss is wrong already: usually autocast is on, or weights, mode or criterion are other ones",
+    "autocast with use_amp alone; leave weights and mode as they come; loss = criterion(model(images), labels)",
 )
 COPY = "compile the model itself, not a copy"
 
@@ -281,7 +281,8 @@ def nothing_is_built_later(training: Pair) -> Verdict:
         return Passed(f"{counts} graphs built in the warm-ups, none in the epochs")
     why = "usually compile_model does not compile with the backend argument"
     try_ = "torch.compile(model, backend=backend)"
-    if any(observed[f"{mode}_epoch"]["runs"].get("forward") for mode in PRECISIONS):
+    unnoted = [mode for mode, count in zip(PRECISIONS, built, strict=True) if not count]
+    if any(observed[f"{mode}_epoch"]["runs"].get("forward") for mode in unnoted):
         why = "compiled graphs ran, so your code deletes what the backend argument noted"
         try_ = "leave the backend argument as it is, except for the call of torch.compile"
     return Failed("nothing was built at all, in warm-up and epoch", why, try_)

@@ -199,6 +199,15 @@ SWEPT = {
 }  # fmt: skip
 
 
+def test_two_figures_that_are_alike_do_not_always_leave_out_the_wait():
+    copied = [{**row, "without_wait": row["throughput"]} for row in swept()]
+    brief = {"data_wait": 0.01, "without_wait": 20.0, "throughput": 20.0}
+    other = [{**row, **brief, "epoch_time": s} for row, s in zip(swept(), (5, 5, 8), strict=True)]
+
+    assert "without_wait of num_workers 0 is" in sweep_problem(copied)
+    assert "is 100 samples in one row and 160 in another" in sweep_problem(other)
+
+
 @pytest.mark.parametrize(("rows", "workers", "words"), SWEPT.values(), ids=SWEPT)
 def test_sweeps_that_contradict_themselves(rows, workers, words):
     assert words in sweep_problem(rows, workers)
