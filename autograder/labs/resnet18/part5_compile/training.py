@@ -162,7 +162,7 @@ def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
         return "no weight of the given model moved: usually a copy was compiled", COPY
     if mode == "amp":  # FP32, which comes first, was right
-        why = "FP32 is right, so the mistake is in autocast: usually the loss is outside autocast"
+        why = "FP32 is right, but not AMP: usually the loss is outside autocast"
         return why, BFLOAT16
     first, right = (
         side.arrays[f"{mode}_losses"][:1] for side in (training.student, training.baseline)
