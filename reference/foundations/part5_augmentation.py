@@ -82,7 +82,7 @@ def augment(images: Tensor, flip: Tensor, top: Tensor, left: Tensor, gain: Tenso
 
 # %%
 def prepare_batch(images: Tensor, device: torch.device, generator: torch.Generator) -> Tensor:
-    """Return *images* (n, 3, h, w), uint8, on the CPU, as an augmented batch on *device*.
+    """Augment *images* on *device*, and return the batch; *images* are uint8 (n, 3, h, w), on the CPU.
 
     Uses what draw_augmentation(n, generator) returns, with its default pad.
     """

@@ -194,11 +194,12 @@ if __name__ == "__main__":
 
     side, pixels = (256, 224) if device.type == "cuda" else (64, 32)
     to_tensor = transforms.Compose([transforms.Resize((pixels, pixels)), transforms.ToTensor()])
-    most = 8  # workers; 16 batches before those that count, and 16 after them
-    photos = Photos((2 * most + 24 + 2 * most) * 256, side, to_tensor, read_seconds=0.001)
+    most = 8  # workers; 16 batches before the 24 that count, and 16 after them
+    photos = Photos((2 + 3 + 2) * most * 256, side, to_tensor, read_seconds=0.001)
     make_loader = partial(DataLoader, photos, shuffle=True)
     sizes, workers = (32, 64, 128, 256), (0, 2, 4, most)
-    rows = benchmark_dataloader(make_loader, device, sizes, workers, (False, True), warm_up=2 * most)
+    batches = {"warm_up": 2 * most, "batches": 3 * most}
+    rows = benchmark_dataloader(make_loader, device, sizes, workers, (False, True), **batches)
     print(pd.DataFrame(rows).to_string(index=False))
     best = best_configuration(rows)
     Path("dataloader_optimum.json").write_text(json.dumps(best) + "\n", encoding="utf-8")
@@ -207,7 +208,7 @@ if __name__ == "__main__":
     training = prepare(device, batches=20)
     record(lambda on_step: train_epoch(**training, on_step=on_step), "before_profile.gz", batches=8, skip=2)
     number = max(2, best_configuration([row for row in rows if row["batch_size"] == 32])["num_workers"])
-    training = prepare(device, batches=80)
+    training = prepare(device, batches=6 * number + 16)
     training["loader"] = make_loader_optimized(training["loader"].dataset, 32, device, num_workers=number)
     store = 3 * number  # workers read 2n batches ahead; n more to be safe
     record(lambda on_step: train_epoch_optimized(**training, on_step=on_step), "after_profile.gz", 8, store + 1)

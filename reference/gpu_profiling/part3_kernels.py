@@ -118,9 +118,9 @@ def compile_net(net, backend="inductor") -> Any:
 # %% [markdown]
 # ## 3.3 Counting launches
 #
-# A trace holds more events than launches: operators call operators, some only look at memory in another shape, and
-# copies are no kernels. On a CPU, each kernel that `torch.compile` writes is an event with `fused` in its name, if
-# `torch._inductor.config.cpp.enable_kernel_profile` is set, as at the end of this file.
+# A trace holds more events than launches: operators call operators, some only look at memory in another shape, and a
+# GPU's copies are no kernels. On a CPU, each kernel that `torch.compile` writes is an event with `fused` in its name,
+# if `torch._inductor.config.cpp.enable_kernel_profile` is set, as at the end of this file.
 
 
 # %%

@@ -222,7 +222,7 @@ def time_lines(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
 # %% [markdown]
 # ## B.3 The CPU
 #
-# What helps a GPU may not help a CPU. Measure, and say which option you would keep.
+# What helps a GPU may not help a CPU. Measure, and say in bonus_notes.md what helped, and why.
 
 # %%
 STUDY = ["option", "threads", "ms", "speedup", "device"]

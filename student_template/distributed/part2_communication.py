@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Part 2: what communication costs
 #
-# After each backward pass all processes average their gradients. DistributedDataParallel (DDP) packs gradients into
+# In each step all processes average their gradients. DistributedDataParallel (DDP) packs gradients into
 # buckets, and sends a bucket while backward still computes the next one. So there are two times: what the transfers
 # take (**total**), and by how much they make a step longer (**exposed**). The rest is hidden.
 
@@ -36,7 +36,7 @@ def measure_communication(model, batch, criterion, steps=21, warmup=3) -> dict[s
     not include the time of a barrier.
 
     Returns, the same in every process:
-        step_ms, compute_ms, total_ms       each rank's median, and the largest of these
+        step_ms, compute_ms, total_ms       the largest of all ranks' medians
         exposed_ms, exposed_percent         step_ms - compute_ms; this in percent of step_ms
         hidden_percent                      100 * (1 - exposed_ms / total_ms)
         collectives, bytes                  of a step after the warm-up
@@ -67,7 +67,7 @@ def measure_link(sizes, repeats=9, folder=".") -> list[dict[str, Any]]:
 
     The tensor is on the GPU of this process if the backend is nccl, else on the CPU. Before the clock starts, an
     untimed call or a barrier is allowed.
-    A row has: bytes; ms (each rank's median of `repeats` calls, and the largest of these); bus_gb_s (the bytes that a
+    A row has: bytes; ms (the largest of all ranks' medians of `repeats` calls); bus_gb_s (the bytes that a
     rank sends in a ring, 2 (n - 1) / n times the size, divided by this time, in 1e9 bytes a second); device (its name).
     The rows are the same in every process. Rank 0 writes them, not rounded, to allreduce_times.csv in `folder`; no
     other rank writes anything.

@@ -90,7 +90,7 @@ def load(model, optimizer, folder) -> None:
 # ## 5.4 What it costs
 #
 # Three ways to split, each of which splits more: ZeRO-1 the optimizer's state, ZeRO-2 the gradients as well, ZeRO-3 or
-# FSDP the weights, too. Only FSDP pays for memory with more communication.
+# FSDP the weights, too. Only FSDP sends more bytes than DDP in return for the memory.
 
 
 # %%

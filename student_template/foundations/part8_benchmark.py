@@ -53,7 +53,7 @@ def compare(baseline, candidate, *inputs, pairs=30, warmup=3, synchronize=None) 
     After `warmup` calls of each: pairs of calls, each timed alone, baseline first, then candidate first, in turns.
     ratio: median of baseline / candidate over the pairs. low and high: the k-th smallest and k-th largest of these
     ratios, k the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %. verdict: "faster" if low > 1, "slower" if high < 1, else
-    "no difference". ValueError for fewer than 6 pairs: there is no such k.
+    "no difference". ValueError for fewer than 6 pairs: k would be 0.
     """
     # TODO: count k by math.comb; sort the ratios.
     # YOUR CODE HERE

@@ -1,12 +1,13 @@
 # %% [markdown]
 # # Part 10: what is compiled
 #
-# `torch.compile` splits a function into graphs, and builds each graph for the inputs that it meets. A whole model is a
-# large graph, and each new length builds all of it again. An MLP is a small graph that looks the same in every block,
-# so one build serves all blocks.
+# `torch.compile` splits a function into graphs, and builds each graph for the inputs that it meets. The baseline
+# compiles a whole model, a large graph, and builds all of it again for each new length. An MLP is a small graph that
+# looks the same in every block, so one build serves all blocks.
 #
-# A backward pass is not Python code, so `torch.compile(model)` alone never sees all of it: autograd runs its nodes one
-# by one. Compiled autograd records them as a graph when `backward()` is called inside of a compiled function.
+# A backward pass is not Python code, so `torch.compile(model)` alone compiles only a part of it: autograd runs the
+# other nodes one by one. Compiled autograd records them as a graph when `backward()` is called inside of a compiled
+# function.
 
 # %%
 from __future__ import annotations

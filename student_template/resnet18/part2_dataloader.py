@@ -61,7 +61,7 @@ def second_epoch(loader, step, device) -> dict[str, Any]:
 
 
 # %% [markdown]
-# ## 2.2 A loader with all of it
+# ## 2.2 A loader with all options
 #
 # Every sample once an epoch, in an order that is new in each epoch and follows from the seed, the short last batch
 # included. It must work with `num_workers=0` too, where `persistent_workers` and `prefetch_factor` are errors.

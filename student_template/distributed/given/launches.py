@@ -15,7 +15,7 @@ ALLOCATES = {"empty", "new_empty", "empty_like", "empty_strided"}
 class Launches(TorchDispatchMode):
     """A context: `count` operators that compute, and kernels of Triton; `bytes` of all that they take and give.
 
-    Views and allocations are no launches. Each is one launch on a GPU, or close to it.
+    Views and allocations do not count. Each operator that counts is one launch on a GPU, or close to it.
     """
 
     def __init__(self) -> None:

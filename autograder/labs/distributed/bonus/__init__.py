@@ -235,8 +235,8 @@ alone.keeps_less(
     {"rows": 64, "width": 256},
     needs=["matches_pytorch"],
     name="keeps_the_sum_and_a_number",
-    says="add_norm keeps for the backward pass at most a tenth of the bytes of PyTorch's operators, "
-    "normed, total and weight not counted on either side.",
+    says="Without total, normed and weight, add_norm keeps at most a tenth of the bytes that "
+    "PyTorch's operators keep for the backward pass.",
     why="your AddNorm keeps more than total, weight and one number for each row",
     try_="save total, weight and the root of each row, nothing else, and compute the rest again in backward",
 )

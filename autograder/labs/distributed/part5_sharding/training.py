@@ -75,7 +75,7 @@ shards = Shards(part, part.probes["ranks"].run, SEE)
 
 @part.check(basis="outputs", compared="weights and losses")
 def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
-    """Two processes arrive at the weights of one process that trains on both batches, nearly so in bfloat16."""
+    """Two processes arrive at the weights of one that takes each step with the batches of both; in bfloat16, nearly."""
     plain = shards.trained_as_one(ranks, NEAR)
     if isinstance(plain, Failed):
         return plain

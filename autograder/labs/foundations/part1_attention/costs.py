@@ -28,7 +28,7 @@ attention.keeps_at_most(
     at_most=6,  # 16 times is the square of the length
     more=4e5,
     name="keeps_little_for_backward",
-    says="What autograd keeps grows with the length, not with its square; also where q's last dimension is strided.",
+    says="What autograd keeps grows with the length, not with its square; also where q's last stride is not 1.",
     why={
         "strided": (
             "the matrix is kept: usually scaled_dot_product_attention falls back for such a q",

@@ -317,8 +317,8 @@ means.faster(
         hits: {"rows": 900, "classes": 10, "k": 3},
     },
     name="vectorized_is_faster",
-    says="The four functions together are at least {bar} as fast as the loops. The inputs "
-    "are so large that one loop over elements fails.",
+    says="The four functions together are at least {bar} as fast as the loops. If one "
+    "of the four still loops over elements, this check fails.",
     needs=[
         "running_mean_is_right",
         "masked_mean_is_right",

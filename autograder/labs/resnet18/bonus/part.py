@@ -18,7 +18,10 @@ OPTIONS = ("plain", "channels_last", "bfloat16")
 CPU = Form(
     "cpu_study.csv",
     (
-        words("option", "each option with each number of threads, in the order given"),
+        words(
+            "option",
+            "a name of CPU_OPTIONS; each has a row for each number of threads, in the order given",
+        ),
         count("threads", "that torch used"),
         positive("ms", "median of the seven calls", "ms"),
         ratio("speedup", "first ms", "ms"),

@@ -10,7 +10,7 @@ from autograder.claims.loaders import Loader
 from autograder.labs.resnet18.part2_dataloader.part import part
 from autograder.protocol.images import Samples, augmented
 
-ORDER = 'see "A loader with all of it" in the part 2 handout'
+ORDER = 'see "A loader with all options" in the part 2 handout'
 
 loader = Loader(
     part,

@@ -19,8 +19,9 @@ def perfect(values):
     if "dtypes" in values:
         half = {"convolution": {"bfloat16": 9}, "matrix product": {"bfloat16": 9}}
         values = {"dtypes": {**values["dtypes"], **half, "softmax": {"float32": 9}, "loss": {"float32": 9}}}
-    if "events" in values:
-        values = {**values, "events": ["scale", "backward", "step", "update"] * values["batches"]}
+    if "runs" in values:
+        steps = ["scale", "backward", "step", "update"]
+        values = {"runs": [{**run, "events": steps * run["batches"]} for run in values["runs"]]}
     if "waits" in values and "batches" in values:
         values = {**values, "waits": []}
     if "after" in values:
