@@ -75,7 +75,7 @@ def epoch_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Probl
     if not longest and any(it["steps"] for it in trainings):
         return (
             "the model was trained and never called",
-            "model(images), and not model.forward(images)",
+            "call outputs = model(images) for each batch",
         )
     why = f"no training ran the whole epoch: the longest had {longest} of {batches} batches"
     try_ = (

@@ -287,7 +287,7 @@ def loss_problem(
         ],
         within,
     )
-    words = words or "yours is no finite number" * (number is None)
+    words = words or "yours is no such number" * (number is None)
     if listed:
         why = f"loss is right, but losses is not: {words or 'it has other numbers'}"
         return why, "keep each loss as the criterion returns it"

@@ -84,7 +84,7 @@ def dtypes_where_they_help(
         return Failed(
             f"the grader saw no {missing}",
             why,
-            "outputs = model(images), not model.forward(images)",
+            "call outputs = model(images) for each batch",
         )
     within = f"forward pass and loss belong inside autocast; {try_}"
     for kinds, wanted, why in RULES:
@@ -258,7 +258,7 @@ def overflow_skipped(run: Pair, within: float | None) -> Verdict:
     problem = None
     if after is not None and 0 < after <= before / 4:
         why = "the scale was halved several times: the infinite gradients stayed for later steps"
-        measured, problem = halved, (why, "optimizer.zero_grad() in each step, in AMP as well")
+        measured, problem = halved, (why, "optimizer.zero_grad() in each step")
     elif taken < right:
         measured = f"{measured}, {many(taken, 'step')} instead of {right}"
         why = "batches besides the overflowing one have no step"

@@ -76,7 +76,7 @@ FILED: Hints = {
     "not a utilization": "take the share of the time of the steps, as perflab trace prints it",
     "is the largest": "name the cause that takes the largest share of the idle time",
     "'; it must be a number": "write the number alone, without quotes or a unit",
-    "' is missing": "add it, with null where the profile does not answer it",
+    "' is missing": "write this answer, too, or null if the profile does not answer it",
     "the names are those": "take the names from the handout's other column: with a GPU, or without one",
     "of the other form": "take all names from one column: with a GPU, or without one",
     "it is not JSON": "write the file with json.dump(answers, file)",

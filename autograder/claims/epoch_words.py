@@ -19,7 +19,7 @@ def passed_over(passes: int, batches: int) -> dict[str, Any]:
     """Say which batches the model was not called for; nothing if it was for all."""
     if not passes:
         why = "the model was never called as model(images)"
-        return {"why": why, "try_": "outputs = model(images), not model.forward(images)"}
+        return {"why": why, "try_": "call outputs = model(images) for each batch"}
     if passes < batches:
         why = f"the model was called for {passes} of {batches} batches"
         return {"why": why, "try_": f"{numerics.WHOLE}, and train on each"}

@@ -217,7 +217,7 @@ class TrainingLoop:
             lost = numerics.loss_problem(reported["loss"], listing, epoch, own, within)
             problem = lost or numerics.accuracy_problem(reported["accuracy"], epoch)
             loss, accuracy = (
-                "no finite number" if reported[it] is None else shown(reported[it])
+                "None, NaN or infinite" if reported[it] is None else shown(reported[it])
                 for it in ("loss", "accuracy")
             )
             if problem:

@@ -109,7 +109,7 @@ def save(model, optimizer, folder) -> None:
 
 
 def load(model, optimizer, folder) -> None:
-    """Read what save wrote into a model and its optimizer, in any number of processes.
+    """Load what save wrote, into a model and its optimizer, in any number of processes.
 
     The model may also be a plain one, not sharded, in a single process. The optimizer has taken no step yet.
     """

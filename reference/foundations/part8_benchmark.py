@@ -64,7 +64,7 @@ def milliseconds(function, inputs, synchronize):
 def compare(baseline, candidate, *inputs, pairs=30, warmup=3, synchronize=None) -> dict[str, Any]:
     """Say whether candidate is faster than baseline: ratio, low, high, verdict.
 
-    After `warmup` calls of each: pairs of calls, each timed alone, baseline first, then candidate first, in turns.
+    After `warmup` calls of each: pairs of calls, each timed alone; baseline is first in pairs 1, 3, 5, ...
     ratio: median of baseline / candidate over the pairs. low and high: the k-th smallest and k-th largest of these
     ratios, k the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %. verdict: "faster" if low > 1, "slower" if high < 1, else
     "no difference". ValueError for fewer than 6 pairs: k would be 0.
@@ -103,7 +103,8 @@ def speedup_rows(minutes) -> list[dict[str, Any]]:
     minutes: name of a change -> minutes that a training takes after it; the first entry is the baseline.
 
     A row: step (the name), minutes, cumulative (the first row's minutes / this row's), incremental (the previous
-    row's / this row's, 1 in the first), saved_percent (of the first).
+    row's / this row's, 1 in the first), saved_percent (the time saved since the
+    first row, in percent of the first row's).
     """
     # TODO: saved_percent is no speedup: 74 % less time is 3.9 times as fast.
     ### BEGIN SOLUTION

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Part 1: baseline and profile
 #
-# Before anything is made faster: what is there, how fast is it, where does the time go? Three questions, three tools:
+# Before you make anything faster, answer three questions, each with its tool:
 #
 # | question | tool |
 # |---|---|

@@ -218,7 +218,7 @@ METRICS = {
     ),
     "one batch too many": ({"loss": 2.2 / 5}, "yours was divided by one batch too many"),
     "over the samples": ({"loss": 2.2 / 26}, "yours was divided by the samples"),
-    "no loss": ({"loss": None}, "the mean over all batches is 0.55; yours is no finite number"),
+    "no loss": ({"loss": None}, "the mean over all batches is 0.55; yours is no such number"),
     "a fraction": ({"accuracy": 12 / 26}, "it is a fraction"),
     "the accuracies so far": (
         {"accuracy": 25 * (2 / 8 + 3 / 16 + 10 / 24 + 12 / 26)},

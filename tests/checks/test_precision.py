@@ -86,7 +86,7 @@ def test_nothing_seen_is_no_pass():
         Failed(
             "the grader saw no convolution and no matrix product",
             "the model was never called as model(images)",
-            "outputs = model(images), not model.forward(images)",
+            "call outputs = model(images) for each batch",
         )
         == verdict
     )

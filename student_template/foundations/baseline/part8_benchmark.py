@@ -41,7 +41,7 @@ def compare(baseline, candidate, *inputs, pairs=30, warmup=3, synchronize=None) 
 
 
 def speedup_rows(minutes) -> list[dict[str, Any]]:
-    """Take the percentage for the speedup, and leave out the first step."""
+    """Divide by the previous row alone: cumulative is the same as incremental."""
     rows, previous = [], 0.0
     first = next(iter(minutes.values()), 0.0)
     for step, own in minutes.items():

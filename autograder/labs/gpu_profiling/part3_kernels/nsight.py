@@ -175,7 +175,7 @@ def reads_reports(reports: Pair) -> Verdict:
     why = {
         "rows of": "each ID must give one row: it is one launch",
         "kernel of": "each row must have the Kernel Name of one ID, in the order of the file",
-        "duration_us": "usually your code converts the printed unit by a wrong factor",
+        "duration_us": "usually Metric Unit is not read, or a unit's factor is wrong",
         "": "your code reads another metric",
     }
     hints = {

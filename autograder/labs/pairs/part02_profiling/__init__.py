@@ -74,7 +74,7 @@ def stepped(student: Student, rig: Rig) -> Any:
     else:
         calls = rig.trusted.calls_of_steps(steps, active)
     answers, written = rig.answers(), rig.written(folder / "step_trace.json")
-    answers.add("rows of the batches that step got", steps.taken)
+    answers.add("calls of step, by the rows of their batches", steps.taken)
     answers.add("weights", steps.weights())
     return {
         **answers.values(),

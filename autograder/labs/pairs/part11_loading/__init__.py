@@ -125,7 +125,7 @@ ROW_HINTS: Causes = {
 
 @part.check(basis="outputs")
 def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
-    """len(Rows) counts rows; Rows[i] is row i, transformed, and its label; a batch has these of each index."""
+    """len(Rows) counts rows; Rows[i] is row i, transformed, and its label. A batch has both for each of its indices."""
     why = {
         "length": "the length must be the number of rows",
         "changed": "your code keeps what an earlier transform returned",
@@ -165,7 +165,7 @@ rows.operations_do_not_grow(
     {"batch": LARGE},
     more=4 * (LARGE - SMALL),  # to take a batch apart is one or two for each row, bent is twelve
     name="fetches_a_batch_at_once",
-    says="Rows.__getitems__ calls transform once for a batch. Each further row adds at most 4 operators of torch: "
+    says="Rows.__getitems__ calls transform once for a batch. One row more takes at most 4 operators more: "
     "you may split the transformed batch into samples (x[i], y[i]), which adds two for each row.",
     needs=["every_sample_once"],
     why="usually transform is called for each row",

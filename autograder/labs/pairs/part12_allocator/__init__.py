@@ -186,7 +186,7 @@ def asks_rarely(rounds: Observation) -> Verdict:
     if rounds.values["asked"] <= 2 * KINDS:
         return Passed(measured)
     if rounds.values["asked"] >= ROUNDS * KINDS:
-        why = "no free block was used again"
+        why = "no free block was used again: usually free gives each block back at once"
         return Failed(measured, why, "let free keep the block, and allocate look for it first")
     why = "free blocks were used again too rarely: usually each size is a class of its own"
     return Failed(measured, why, "round sizes up, so that sizes nearly alike share a class")
