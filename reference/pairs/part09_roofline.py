@@ -57,7 +57,7 @@ def roofline(
     flops / bytes; bound: "compute" if intensity is above peak_flops / bandwidth, else "memory"; seconds: the larger
     of the time to compute and the time to move the bytes.
 
-    *function* returns a tensor or a tuple of tensors. No call has 0 bytes. peak_flops is in FLOP/s,
+    *function* returns a tensor or a tuple of tensors. There is at least one byte. peak_flops is in FLOP/s,
     bandwidth in bytes/s.
     """
     # TODO: call the function once under FlopCounterMode, then add up the storages of inputs and results. Tensors in

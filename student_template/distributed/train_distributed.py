@@ -70,7 +70,7 @@ def train(options, device) -> dict[str, Any]:
 
     samples   of an epoch, of all processes together
     steps     of the optimizer, in all epochs
-    seconds   a list: of each epoch of training, the time of the slowest process, without the time for testing
+    seconds   a list: for each epoch of training, the time of the slowest process (the test comes after all epochs)
     peak_mb   a list: given.peak_mb(device) of each process, by rank
     accuracy  on the test set, at the end, each sample counted once
     loss      the mean of the losses of training in the last epoch, over the samples of all processes

@@ -2,9 +2,9 @@
 # # Part 1: attention
 #
 # Attention compares each of `length` positions with each other one: `length` x `length` scores. Attention by hand
-# writes all scores to memory, and softmax reads them. Then it writes all weights, reads them for the product with v,
-# and keeps them for the backward pass. At 8,192 positions one head's scores take 268 MB, while q, k, v and the result
-# take 1 MB each.
+# writes all scores to memory, and softmax reads them. Softmax writes all weights, which are read for the product with v
+# and kept for the backward pass. At 8,192 positions one head's scores take 268 MB, while q, k, v and the result take 1
+# MB each.
 #
 # Each score is needed for a short time only. A row of the result needs the largest of its scores and the sum of
 # exp(score - largest), and both can be carried along while the scores come and go in small blocks. That is

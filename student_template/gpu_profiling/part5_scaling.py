@@ -2,7 +2,7 @@
 # # Part 5: scaling
 #
 # Several processes train one model together: each has a copy of it and a part of the data. After each backward pass,
-# gradients are averaged, so all copies take the same step. It is easy to measure the gain wrongly:
+# gradients are averaged, so all copies take the same step. The gain is measured in two ways:
 #
 # | | stays the same | grows with n processes | ideal |
 # |---|---|---|---|

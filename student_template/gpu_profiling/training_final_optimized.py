@@ -51,7 +51,7 @@ def fuse(model, backend="inductor") -> nn.Module:
 def train_epoch(
     model, loader, criterion, optimizer, scaler, device, amp=False, accumulate=1, on_step=None
 ) -> dict[str, Any]:
-    """Train for one epoch; each *accumulate* batches make the step that one large batch of them would make.
+    """Train for one epoch. Every *accumulate* batches make one step, the same as that of one large batch.
 
     All batches have the same size, and *accumulate* divides their number. *scaler* is a torch.amp.GradScaler.
     Call on_step(), if it is given, at the end of each batch.

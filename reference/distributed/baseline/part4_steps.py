@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, DistributedSampler
 
 
 def train_epoch(model, loader, criterion, optimizer, device, accumulation=1, amp=None, scaler=None, clip=None):
-    """Train for an epoch; each batch counts as the accumulation-th part of a step."""
+    """Train for an epoch; each batch has the weight 1 / accumulation, also in a short group."""
     model.train()
     loss_sum = 0.0
     steps = 0

@@ -1,6 +1,7 @@
 """Part 2 before the work: one process reads, every copy is waited for, and a benchmark as the original lab had it.
 
-Yours is compared with what it delivers and trains. Its measure_loader has mistakes that yours must not have.
+Your loader must deliver the same samples, and your training the same losses and weights. This measure_loader has
+mistakes that yours must not have.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ judges.Steps(
     WRONG,
 ).trains_as_one(
     "follows_float32",
-    says="With amp, weights differ from those of float32 only by rounding; with a scaler, even if gradients are tiny.",
+    says="With amp, weights are those of float32 up to rounding; with a scaler, also where gradients are tiny.",
     within=HALF,
     needs=["equals_one_process"],
 )

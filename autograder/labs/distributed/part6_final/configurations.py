@@ -26,7 +26,9 @@ RESULTS = Form(
     "distributed_results.csv",
     (
         words("optimization", "the five names, in their order"),
-        positive("throughput", "`samples` / the median of `seconds` after the first", "samples/s"),
+        positive(
+            "throughput", "`samples` / the median of `seconds` without the first epoch", "samples/s"
+        ),
         ratio("speedup", "throughput", "first throughput"),
         positive("memory_mb", "the largest peak of all processes", "MB"),
         Column("accuracy", "on the test set, a share: 0.98, not 98", SHARE),

@@ -130,7 +130,9 @@ NODES = Form(
         count("nodes", "nodes, played on one machine"),
         count("processes", "processes on each node"),
         positive("samples_per_s", "of all processes together", "samples/s"),
-        positive("efficiency", "samples_per_s of a process / samples_per_s of the first row"),
+        positive(
+            "efficiency", "samples_per_s / (nodes * processes) / samples_per_s of the first row"
+        ),
         DEVICE,
     ),
     rows=((1, 1), (1, 2), (2, 1), (2, 2)),

@@ -387,7 +387,7 @@ study.is_drawn(
 )
 study.is_consistent(
     lambda rows: judges.row_problem(rows) or judges.whole_problem(rows),
-    says="The submitted scaling_results.csv has both kinds of scaling, for one and more processes, in rows that fit.",
+    says="The submitted scaling_results.csv has both kinds of scaling, for one process and more; its numbers follow.",
     try_=AGAIN,
 )
 study.is_pictured("scaling_curves.png")

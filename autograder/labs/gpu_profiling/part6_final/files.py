@@ -107,7 +107,7 @@ HEADINGS = {
 
 @part.check(basis="artefact")
 def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
-    """The reflection answers four questions in 150 to 2000 words, and names at least four numbers of the table."""
+    """The reflection has four sections and 150 to 2000 words, and names at least four numbers of the table."""
     judged = verdict(*versions.reflected(reflection, final_results, HEADINGS), ANSWER)
     hints = {
         "not in the table": BY_NAME,
