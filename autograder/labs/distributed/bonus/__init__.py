@@ -218,7 +218,7 @@ alone.same_gradients(
         ),
         "": (
             "a term of the gradient of total is missing or wrong: x and residual must get this gradient",
-            "r * g - total * r**3 * mean(g * total) + total_gradient, with g = normed_gradient * weight",
+            "derive its three terms: through total itself, through the root of its row, and total_gradient",
         ),
     },
     hints={
