@@ -113,7 +113,7 @@ class Script(slips.Epoch):
 
 def pace_problem(row: Row, script: Script) -> str:
     """Say how throughput, epoch_time or data_wait of a run are not what passed, in the mean of its epochs."""
-    once = "it includes what happens once: warm up before, in the same modes"
+    once = "it includes what happens once: warm up before, with the same options"
     otherwise = once if holds_once(row["throughput"], script) else ""
     of_both = (2 * script.wait, "it is the sum of two epochs, and their mean is expected")
     longer = [(2 * script.seconds, "it is the sum of two epochs, and their mean is expected")]

@@ -294,7 +294,7 @@ def loss_problem(
     over = epoch.means[0]
     why = f"the mean over all {over} is {epoch.loss:.6g}{'; ' * bool(words)}{words}"
     if any(words == story for _, story in stories):
-        return why, "take each loss as the argument criterion returns it, undivided"
+        return why, "append what criterion(outputs, labels) returns, without a factor"
     each = "the losses" if over == "batches" else "loss * len(labels)"
     return why, f"add up {each} of all batches, and divide by the number of {over}"
 

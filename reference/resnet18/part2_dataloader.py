@@ -114,7 +114,7 @@ def make_loader_optimized(dataset, batch_size, device, num_workers=0, seed=0) ->
 # %% [markdown]
 # ## 2.3 How many workers
 #
-# Too few leave the device waiting; too many cost memory and a start each, and fight for cores. Only a measurement
+# With too few, the device waits. Each needs memory and time to start, and too many fight for cores. Only a measurement
 # finds the number. `without_wait` leaves the wait out: it is the throughput that the baseline reports, because its
 # clock starts when the batch is there.
 

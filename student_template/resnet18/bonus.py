@@ -49,7 +49,7 @@ def storage_bytes(tensors, known=()) -> int:
 
     The storage of a *known* tensor does not count.
     """
-    # TODO: one storage is one Python object: compare id(tensor.untyped_storage()). Fake ones have the address 0.
+    # TODO: one storage is one Python object: compare id(tensor.untyped_storage()). data_ptr() is 0 for all fake ones.
     # YOUR CODE HERE
     raise NotImplementedError()
 

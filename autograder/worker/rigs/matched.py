@@ -37,7 +37,7 @@ class Matched:
         """Say what becomes of a run that fails."""
         try:
             returned = run_version([path, "--hopeless"])
-            return f"nothing: it returned {self._rig.text(returned, 300)}"
+            return f"no error, and returned {self._rig.text(returned, 300)}"
         except (Exception, SystemExit) as error:
             own = isinstance(error, RuntimeError)
             kind = "RuntimeError" if own else type(error).__name__

@@ -164,13 +164,13 @@ WHY: Causes = {
     ),
     "num_workers": (
         "--workers is the number of workers of each process's loader",
-        "DataLoader(..., num_workers=args.workers)",
+        "in make_loader: DataLoader(..., num_workers=workers)",
     ),
     "pin_memory": (
         "memory must be pinned if the process trains on a GPU, and only then",
         'pin_memory=device.type == "cuda"',
     ),
-    "workers start": ("workers must stay for all epochs", "persistent_workers=args.workers > 0"),
+    "workers start": ("workers must stay for all epochs", "persistent_workers=workers > 0"),
     "samples": (
         "samples must be those of an epoch, of all processes together",
         "add up the samples of all processes",

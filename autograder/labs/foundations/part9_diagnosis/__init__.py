@@ -169,7 +169,7 @@ plan.same(
     name="plans_by_what_is_left",
     says="plan takes the fix that leaves the least time, again and again, and returns what each gains in this order.",
     why=judges.PLANNED,
-    try_="keep the seconds of each part, and divide those of the fix that is taken",
+    try_="speedup is the seconds left before this fix, divided by those left after it",
 )
 
 # --- what a process may use ---

@@ -168,7 +168,7 @@ VISIBLE = {
         "append the numbers as they come: not sorted, and not 0, 1, ...",
     ),
     "": (
-        "the first invalid entry must end the list, and those before it count",
+        "an entry is valid from 0 to count - 1; the first invalid one must end the list",
         "stop at the first entry that is none of 0 ... count - 1",
     ),
 }

@@ -34,7 +34,9 @@ PLANNED = (("resnet18", 32), ("resnet50", 32), ("resnet50", 128))
 PLANS = Form(
     "memory_plan.csv",
     (
-        words("model", "with ten classes, at 224 pixels: resnet18, resnet50, resnet50"),
+        words(
+            "model", "resnet18 in row 1, resnet50 in rows 2 and 3, with ten classes, at 224 pixels"
+        ),
         count("batch_size", "images: 32, 32, 128"),
         *(
             count(name, about, least=0)
@@ -46,7 +48,7 @@ PLANS = Form(
                 "activations": "bytes kept for the backward pass, and counted nowhere else",
                 "batch": "bytes of images and labels",
                 "total": "the sum of the six before",
-                "largest_batch": "images whose total is at most 16,000,000,000 bytes",
+                "largest_batch": "the most images of a batch whose `total` is at most 16,000,000,000 bytes",
             }.items()
         ),
     ),

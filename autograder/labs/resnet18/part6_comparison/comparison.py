@@ -199,7 +199,7 @@ def a_failed_run_is_an_error(failing: Observation) -> Verdict:
             return Passed("a RuntimeError with the end of stderr")
         why = "the end of what the program wrote to stderr is missing"
         right = "; the last words that the program wrote to stderr are not in it"
-    measured = f"run_configuration raised {raised[:200]!r}{right}"
+    measured = f"run_configuration raised {raised[:200]}{right}"
     return Failed(measured, why, try_)
 
 

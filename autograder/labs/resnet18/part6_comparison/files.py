@@ -98,9 +98,7 @@ def _first_is_fastest(results: Table) -> bool:
     return rates == numbers != [] and rates[0] == max(numbers)
 
 
-BY_NAME = (
-    'write it by its name, {AMP.speedup}, or quote it: see "Numbers by name" in the part 6 handout'
-)
+BY_NAME = 'use a name of the table, {AMP.speedup}, or quote it: see "Numbers by name" in the part 6 handout'
 SUMMED_UP = (
     "write the throughput before and after, and the speedup: "
     "{Baseline.throughput}, {AMP.throughput}, {AMP.speedup}"

@@ -73,7 +73,7 @@ class Report:
     def slips(self, row: dict[str, Any]) -> dict[str, dict[str, float]]:
         """Return, by the name of a figure of a row, what usual mistakes make of it."""
         per_us, printed = UNITS[self._unit], row["duration_us"] * UNITS[self._unit]
-        durations = {"your code takes the printed number for microseconds": printed}
+        durations = {f"your code takes a number in {self._unit} for microseconds": printed}
         head, *behind = f"{printed:,.6f}".split(",")
         if behind:
             durations[f"{CUT}, and ignores its unit"] = float(head)
