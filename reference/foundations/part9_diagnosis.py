@@ -151,7 +151,7 @@ def bind_command(row, program) -> list[str]:
 
     numactl --physcpubind=<cpus> --membind=<node> <program>
     """
-    # TODO: memory belongs to a node as well: take the node of the CPUs.
+    # TODO: memory belongs to a node as well: take row["node"], where the CPUs are.
     ### BEGIN SOLUTION
     return ["numactl", f"--physcpubind={row['cpus']}", f"--membind={row['node']}", *program]
     ### END SOLUTION

@@ -40,7 +40,7 @@ from given.tiles import HAS_TRITON, jit, tl
 # A convolution writes all its numbers to memory, a ReLU reads and writes them, a pool reads them and keeps a quarter.
 # If one kernel computes the four numbers of a pool's window itself, it writes only that quarter.
 #
-# The largest of the four numbers and 0 is both pool and ReLU.
+# max(a, b, c, d, 0) of the four numbers does the pool and the ReLU.
 
 # %%
 BLOCK = 256  # numbers that one program computes

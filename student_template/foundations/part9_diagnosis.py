@@ -95,7 +95,7 @@ def bind_command(row, program) -> list[str]:
 
     numactl --physcpubind=<cpus> --membind=<node> <program>
     """
-    # TODO: memory belongs to a node as well: take the node of the CPUs.
+    # TODO: memory belongs to a node as well: take row["node"], where the CPUs are.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -152,7 +152,7 @@ HALF = 0.1  # of the update; honest work was at 9e-3
     basis="outputs", needs=[part.checks["trains_as_one"].judge], compared="losses, weights, logits"
 )
 def reduced_precision(halved: Pair, in_float16: Pair) -> Verdict:
-    """In 16 bits, losses and weights differ from float32's by rounding, no less, no more; parameters stay float32."""
+    """In 16 bits, losses and weights differ from float32's, but only by rounding; parameters stay float32."""
     low, high = ROUNDED
     for rank, each in enumerate(halved.student.values["ranks"]):
         if each["dtypes"] != ["float32"]:
