@@ -356,8 +356,9 @@ def _reason(ranks: Pair, ratio: float) -> str:
         return "the model did not change: a different model was trained, such as a copy"
     counts = [len(each) for each in read]
     if counts != [len(each) for each in expected]:
-        asked = f"DistributedSampler gives each {len(expected[0])} in all epochs"
-        return f"the processes read {' and '.join(map(str, counts))} samples, and {asked}"
+        both, epochs = " and ".join(map(str, counts)), _epochs(ranks)
+        asked = f"with DistributedSampler each reads {len(expected[0])}"
+        return f"the processes read {both} samples in {epochs} epochs; {asked}"
     if read != expected:
         return "the samples, or their order, are not those of DistributedSampler with this seed in epochs 0, 1 and 2"
     if SUMS[0] < ratio < SUMS[1]:

@@ -210,7 +210,7 @@ predict.same(
             ),
             "once around": (
                 "a ring goes round twice, and yours goes round once",
-                "take 2 (n - 1) messages for each bucket",
+                "double both: 2 (n - 1) latencies for each bucket, and 2 (n - 1) / n of its bytes",
             ),
             "hides the whole": (
                 "your strong_efficiency hides hideable_ms; only hideable_ms / n can hide it",

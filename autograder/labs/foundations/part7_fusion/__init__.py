@@ -213,7 +213,7 @@ fold.would_launch(
     of=folded,
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
-    why="more than the four convolutions is launched: usually a norm is left behind one of them",
+    why="more than the four convolutions is launched: usually not every norm is folded",
     try_="fold each norm into every convolution that it follows, and add no layer",
     needs=["folds_right"],
 )

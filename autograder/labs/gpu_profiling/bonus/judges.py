@@ -24,7 +24,7 @@ def each(pair: Pair, problem: Callable[[Report, Report], str], why: str, try_: s
     reported, expected = pair.student.values["reports"], pair.baseline.values["reports"]
     for number, (report, right) in enumerate(zip(reported, expected, strict=True), 1):
         if wrong := problem(report, right):
-            return Failed(f"made profiles {number}: {wrong}", why, try_)
+            return Failed(f'case "made profiles {number}": {wrong}', why, try_)
     return Passed(f"{len(expected)} pairs of made profiles")
 
 

@@ -55,6 +55,7 @@ TAKEN = {
     "passed on": "persistent_workers=True and prefetch_factor=4 for make_loader in the last row",
 }
 """What to try, by words of what is wrong with the figures of a row."""
+UNFIT = "this figure does not follow from the others of its row as the table of columns says"
 KEEPS = "for each row: a new loader, measure_loading twice, the second result unchanged in the row"
 SETS = "num_workers=0 in the first row, num_workers=best in the others"
 
@@ -211,7 +212,7 @@ def _swept(sweep: Pair) -> str | tuple[str, ...]:
         if why := judges.figures_problem(judges.SWEEP, rows, settings, _script(sweep)):
             return why, hint_for(why, TAKEN) or KEEPS
         odd = judges.SWEEP.problem(rows) or judges.sweep_problem(rows)
-    return (MISSHAPEN, COLUMNS, odd) if odd else _device_problem(sweep)
+    return (UNFIT, COLUMNS, odd) if odd else _device_problem(sweep)
 
 
 sweeping = Study(

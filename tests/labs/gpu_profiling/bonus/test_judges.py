@@ -105,7 +105,7 @@ def test_pages(page, words):
         pytest.param(
             [TOLD, row(0, before_ms=1.0)],
             Failed,
-            "made profiles 2: before_ms of 'load' is 1",
+            "case \"made profiles 2\": before_ms of 'load' is 1",
             id="the second",
         ),
     ],
