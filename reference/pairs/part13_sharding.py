@@ -87,10 +87,11 @@ def whole_weights(model):
 
 # %%
 if __name__ == "__main__":  # torchrun --nproc-per-node 2 part13_sharding.py
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    world = int(os.environ["WORLD_SIZE"])
+    device = "cuda" if torch.cuda.device_count() >= world else "cpu"
     if device == "cuda":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    mesh = dist.init_device_mesh(device, (int(os.environ["WORLD_SIZE"]),))
+    mesh = dist.init_device_mesh(device, (world,))
     torch.manual_seed(0)
     model = shard(TinyLM(blocks=4).to(device), mesh)
     held = sum(parameter.to_local().nbytes for parameter in model.parameters())

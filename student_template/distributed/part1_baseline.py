@@ -71,8 +71,8 @@ def covered(events) -> float:
 def own_times(operators) -> dict[str, float]:
     """Return the own time of each name, in microseconds.
 
-    `operators` has all events of category "cpu_op", also calls of c10d::, and the result has their names, too. Leave
-    those names out in `summarise`.
+    `operators` has all events of category "cpu_op", also calls of c10d::. The result has a time for each name.
+    `summarise` leaves out the names that begin with c10d::.
     """
     # TODO: the last helper. Of two with the same start, the longer one surrounds the other.
     # (The grader draws no two of a thread with the same start and the same duration.)
