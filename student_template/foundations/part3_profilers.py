@@ -66,7 +66,8 @@ def preprocess(images, size=32) -> torch.Tensor:
     images: uint8 arrays (height, width, 3) of different sizes. An array may be read-only, or a view with strides of
     its own; it stays as it is.
     """
-    # TODO: begin with a copy of given.preprocess, and change the line that takes the time.
+    # TODO: begin with a copy of given.preprocess (its F is torch.nn.functional), and change the line that takes the
+    # time.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -168,7 +168,7 @@ def be_one_of_them() -> None:
 def main() -> None:
     """Measure with 1, 2, 4, 8 processes: at most one for each GPU, or without a GPU two for each core.
 
-    Exactly one GPU has no room for a second process, so the CPU is measured then.
+    nccl wants a GPU for each process, so with exactly one GPU the CPU is measured.
     """
     gpus = torch.cuda.device_count()
     if gpus == 1:
