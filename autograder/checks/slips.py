@@ -131,8 +131,10 @@ def median_problem(
     if made < repeats:
         few = f"your code times fewer calls than repeats: at most {made}, not {repeats}"
         wrong = form.mismatch(row, column, expected, timing.EXACT, while_watched, few)
+        if wrong:
+            return wrong
         figure = f"{column} of {form.name(row)} is {row[column]:.4g}"
-        return wrong or told_wrong(figure, few, "by luck that is right")
+        return told_wrong(figure, few, "by luck that is right")
     usual = [
         (
             mean,

@@ -90,7 +90,7 @@ def _hide_gpus() -> None:
 
 def _failed(error: BaseException) -> dict[str, Any]:
     return {
-        "error": in_words(error, Path(sys.path[0])),
+        "error": in_words(error, Path(*sys.path[:1])),  # which a submission may have emptied
         "unwritten": _unwritten(error),
         "kind": kind_of(error),
         "torn": isinstance(error, RuntimeError) and any(word in str(error) for word in TORN),

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 
 import pytest
 import torch
@@ -197,3 +198,12 @@ def test_groups_within_the_group_have_an_order_of_their_own():
     assert "rank 0 waits in a collective call, where it calls gather with 4 bytes" == (
         call_order.ahead([alike, other[:1]], 1)
     )
+
+
+def test_an_error_is_told_where_the_search_path_is_empty(tmp_path):
+    def work(rank):
+        sys.path.clear()
+        raise ValueError("no rows")
+
+    with pytest.raises(BadReturn, match="in the process of rank 0: ValueError: no rows"):
+        group_processes.together(2, lambda _: {}, work, tmp_path, SECONDS)
