@@ -67,3 +67,24 @@ def test_no_exchange_is_told_from_too_many(count, outside, why):
     sides = (Observation("ranks", "ok", values, {"numbers": np.array([it])}) for it in (count, 1.0))
 
     assert why in judges.facts(Pair(*sides), "", judges.SENT).why
+
+
+@pytest.mark.parametrize(
+    ("check", "case", "past", "weights", "why"),
+    [
+        pytest.param("equals_one_process", "accumulation 1", True, (1.5, 2.5), judges.PAST, id="past"),
+        pytest.param("equals_one_process", "accumulation 1", True, (0.0, 0.0), "did not change", id="nothing"),
+        pytest.param("equals_one_process", "accumulation 1", False, (np.nan, np.nan), judges.OTHERS, id="others"),
+        pytest.param("clips_true_gradients", "with a scaler", False, (np.nan, np.nan), "are clipped", id="clipped"),
+    ],
+)  # fmt: skip
+def test_a_training_is_told_by_what_only_that_mistake_makes(check, case, past, weights, why):
+    right, slips = np.ones(4), np.full(4 * len(judges.SLIPS), 9.0)
+    trusted = {"start": 0 * right, "weights0": right, "weights1": right, "slips": slips}
+    own = {f"weights{rank}": it * right for rank, it in enumerate(weights)}
+    sides = (
+        Observation("it", "ok", {"past": [case] * past}, {f"{case}: {name}": it for name, it in arrays.items()})
+        for arrays in (own, trusted)
+    )  # fmt: skip
+
+    assert why in part.checks[check].judge(**{part.checks[check].reads[0]: Pair(*sides)}).why

@@ -102,7 +102,7 @@ judges.Steps(
     part,
     "full_groups",
     "use no_sync() for all batches of a group but the last",
-    "your steps are those of other losses",
+    {"infinite": judges.OTHERS, "": "your steps are those of other losses"},
     WRONG,
     "usually gradients of some batches stay on their rank",
 ).trains_as_one(
@@ -147,8 +147,8 @@ judges.Steps(
     "rounded",
     "scaler.scale(loss).backward() where there is a scaler, and autocast around forward alone",
     {
-        "bfloat16": "your code has more in 16 bits than autocast puts there",
-        "long": "your steps are far too long: usually gradients are not unscaled",
+        "bfloat16": "usually your code has more in 16 bits than autocast puts there",
+        "long": "usually gradients are not unscaled, and steps are far too long",
         "": "usually small gradients are lost, because the loss is not scaled",
     },
     WRONG,

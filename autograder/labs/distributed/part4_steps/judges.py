@@ -50,8 +50,8 @@ WHY = {
 """By words in the name of a case."""
 OUTSIDE = "forward stands outside of no_sync(), and DDP decides there whether to send"
 PAST = (
-    "the model inside of the wrapper was called, as by model.module(...): "
-    "that goes past the wrapper, which exchanges the gradients"
+    "model(inputs) was never called: usually your code calls model.module(...), "
+    "and that goes past the wrapper, which exchanges the gradients"
 )
 OTHERS = "usually your code trains on samples of another rank, which are NaN here"
 WEIGH = "multiply each loss by len(labels) / samples of its group"
@@ -130,12 +130,7 @@ class Steps(Group):
             self._case = case
             judged = super().trained(Pair(*(_only(side, case) for side in sides)), within)
             if isinstance(judged, Failed):
-                is_past = case.removesuffix(": ") in ranks.student.values["past"]
-                why = PAST if is_past else judged.why
-                if "overflows" not in case and "are NaN" in judged.measured:
-                    why = OTHERS
-                named = replace(judged, measured=case + judged.measured, why=why)
-                return hinted(named, TRIES)
+                return hinted(replace(judged, measured=case + judged.measured), TRIES)
         return judged
 
     def reason(self, ranks: Pair, ratio: float) -> str:
@@ -144,7 +139,8 @@ class Steps(Group):
         kind = "long" * (ratio > LONG) + "infinite" * (not np.isfinite(weights[0]).all())
         usual = reason(self._why, self._case + kind)
         if not outputs.furthest(*weights) <= APART:
-            return f"the ranks have different weights: {self._apart or usual}"
+            is_past = self._case.removesuffix(": ") in ranks.student.values["past"]
+            return PAST if is_past else f"the ranks have different weights: {self._apart or usual}"
         if ratio <= APART:
             return "the weights did not change: no step was taken, or a step of another model"
         start, right = (ranks.baseline.arrays[name] for name in ("start", "weights0"))
