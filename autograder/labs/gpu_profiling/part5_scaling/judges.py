@@ -243,12 +243,12 @@ def time_cause(ranks: Pair, loading: float, within: float) -> tuple[str, str]:
             return why, try_
     made = _combined(ranks, own, within)
     try_ = "measure by time.perf_counter(), then dist.all_reduce(seconds, op=dist.ReduceOp.MAX)"
-    if CLOCK in made:
-        try_ = "take the difference of two time.perf_counter() as it is; replace no clock"
+    if TIMES in made:
+        try_ = "return the difference of two time.perf_counter() as it is, without a factor"
     return f"the processes agree, but not on the slowest: {made}".removesuffix(": "), try_
 
 
-CLOCK = ", so time.perf_counter() is not taken as it is"
+TIMES = "times the slowest process's"
 
 
 def _combined(ranks: Pair, own: Array, within: float) -> str:
@@ -265,7 +265,7 @@ def _combined(ranks: Pair, own: Array, within: float) -> str:
         for words, right in made.items()
         if len(own) == len(right) and np.allclose(own, right, rtol=within)
     )
-    other = f"each time is {times:.3g} times the slowest process's{CLOCK}" if times else ""
+    other = f"each time is {times:.3g} {TIMES}" if times else ""
     return next(fits, other)
 
 
