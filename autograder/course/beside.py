@@ -27,7 +27,7 @@ BESIDE = frozenset({
     "sums", "tiles", "traffic", "trainings", "turned", "waits", "would_launch",
 })  # fmt: skip
 """Of the rig."""
-HOOKS = frozenset({"listeners", "register_forward_hook", "register_step_post_hook"})
+HOOKS = frozenset({"listeners", "register_forward_hook", "register_step_post_hook", "watching"})
 """Of what a student's code is handed."""
 
 

@@ -106,7 +106,7 @@ TRACE_HINTS = {
 }
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="calls of step, and weights")
 def every_batch_once(stepped: Pair) -> Verdict:
     """profile_steps calls step once for each batch, in order."""
     why: Causes = {
@@ -119,7 +119,7 @@ def every_batch_once(stepped: Pair) -> Verdict:
     return outputs.same(stepped, 1e-5, why=why, try_=LOOP)
 
 
-@part.check(basis="outputs", needs=[every_batch_once])
+@part.check(basis="report", needs=[every_batch_once])
 def trace_holds_the_steps(stepped: Pair) -> Verdict:
     """step_trace.json holds the recorded steps and no others, with shapes and memory, and is the only file."""
     own, expected = stepped.student.values, stepped.baseline.values
