@@ -333,11 +333,11 @@ def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
         measured += f"and about {others * whole / MB:.1f} are right"
         if mine > (others + 0.1) * whole:
             chosen = ", ".join(map(str, range(0, BLOCKS, every)))
-            why = f"too little is computed again: blocks {chosen} must be, each as a whole"
+            why = f"usually too little is computed again: blocks {chosen} must be, each as a whole"
             try_ = "checkpoint the whole forward of each block in list(model.blocks)[::every]"
             return Failed(measured, why, try_)
         if mine < (others - 0.05) * whole:
-            why = "more blocks are computed again than `every` says"
+            why = "usually more blocks are computed again than `every` says"
             return Failed(measured, why, "leave the blocks between 0, every, 2 * every, ... alone")
     return Passed(measured)
 
