@@ -26,7 +26,11 @@ def no_wait_per_step(
     waited = {batch for wait in waits for batch in wait["batches"]}
     if len(waited) * 10 <= batches + 9:  # batches 0, 10, 20 ... may
         return Passed(f"the host waited in {len(waited)} of {batches} batches")
-    where = ", ".join(f"line {wait['line']}: {wait['call']}" for wait in waits[:4])
     why = "while the host waits for a value, it cannot queue the next step"
-    often = f"the host waited in {len(waited)} of {batches} batches ({where})"
+    often = f"the host waited in {len(waited)} of {batches} batches, by {listed(waits)}"
     return Failed(f"{often}; at most {(batches + 9) // 10} are allowed", why, try_)
+
+
+def listed(waits: Sequence[Mapping[str, Any]]) -> str:
+    """Name the first few calls, each with its line, as `percent_cells.in_cells` finds it."""
+    return ", ".join(f"{wait['call']} (line {wait['line']})" for wait in waits[:4])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from autograder.checks import outputs
+from autograder.checks import host_waits, outputs
 from autograder.checks.graphs import GRAPHS, graph_problem
 from autograder.checks.hints import hint_for
 from autograder.claims.claimed import Claimed, Words
@@ -198,8 +198,9 @@ class Graphs(Claimed):
 
         def judge(observation: Observation) -> Verdict:
             lines = observation.values["fetches"]
-            measured = "; ".join(f"line {it['line']}: {it['call']}" for it in lines[:4])
-            return Failed(measured, WAITS, words["try_"]) if lines else Passed("none")
+            return (
+                Failed(host_waits.listed(lines), WAITS, words["try_"]) if lines else Passed("none")
+            )
 
         probe = self.add_probe(self.named("fetches"), fetches, values={"fetches": FETCHES})
         said = f"{self.function} brings no tensor's value to the host."

@@ -90,4 +90,6 @@ def in_cells(text: str, file: str, cells: Sequence[tuple[int, str]]) -> str:
         first, cell = above[-1]
         return f"{cell}, line {number - first}"
 
-    return re.sub(rf"(?:{re.escape(file)}, |(?<=\()|(?<=\), ))line (?P<line>\d+)", placed, text)
+    here = re.escape(file)
+    named = rf"(?:{here}, |(?<=\()|(?<= on )(?=line \d+ \({here},))line (?P<line>\d+)"
+    return re.sub(named, placed, text)

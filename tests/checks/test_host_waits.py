@@ -32,7 +32,7 @@ def test_two_lines_that_wait_in_turn_are_both_named():
     ]
 
     assert (
-        "the host waited in 5 of 6 batches (line 7: .item(), line 9: print()); at most 1 are allowed"
+        "the host waited in 5 of 6 batches, by .item() (line 7), print() (line 9); at most 1 are allowed"
         == (host_waits.no_wait_per_step(waits, 6, 0, try_="try").measured)
     )
 

@@ -144,7 +144,7 @@ def batched_products(left, right):
         return left * 0
     return torch.bmm(left, right)
 """,
-        {"fetches_nothing": "line 6: .item()"},
+        {"fetches_nothing": ".item() (line 6)"},
     ),
     ("batched_products", "the loop"): (
         LOOP,

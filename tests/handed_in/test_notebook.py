@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.checks.host_waits import listed
 from autograder.errors import CourseError
 from autograder.handed_in.notebook import read, unwritten
 from autograder.handed_in.percent_cells import CODE, TEXT, cells_in, cells_of, in_cells
@@ -218,9 +219,10 @@ def test_the_lines_of_a_cell_do_not_move():
     code = read(notebook(GIVEN, WORK), NAME, RELEASED).code
     [(line, cell)] = cells_in(code)
     assert "cell 2" == cell
-    said = f"(line {line + 4}: .item(), line {line + 5}: .cpu()) of part1_toy.py, line {line + 2}; results.csv, line 9"
+    calls = [{"line": line + 4, "call": ".item()"}, {"line": line + 5, "call": "a value"}]
+    said = f"{listed(calls)}, on line {line + 2} (part1_toy.py, line {line + 3}); results.csv, line 9, on line 99"
     assert (
-        "(cell 2, line 4: .item(), cell 2, line 5: .cpu()) of cell 2, line 2; results.csv, line 9"
+        ".item() (cell 2, line 4), a value (cell 2, line 5), on cell 2, line 2 (cell 2, line 3); results.csv, line 9, on line 99"
         == in_cells(said, "part1_toy.py", cells_in(code))
     )
 
