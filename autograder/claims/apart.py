@@ -64,7 +64,10 @@ WHY_APART = {
         "model.train() before the loop",
     ),
     "uncalled": (
-        "the criterion passed in was never called",
+        (
+            "the criterion passed in was never called as criterion(outputs, labels): "
+            "usually your code takes another loss"
+        ),
         "loss = criterion(outputs, labels), with the argument criterion",
     ),
     "autocast": (

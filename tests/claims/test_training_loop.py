@@ -127,6 +127,11 @@ MISTAKES = {
             "returns_the_metrics": "yours is F.cross_entropy's",
         },
     ),
+    "half of the loss, by the criterion's own method": (
+        "criterion(outputs, labels)",
+        "criterion.forward(outputs, labels) / 2",
+        {"trains_right": "usually your code takes another loss", "returns_the_metrics": "is"},
+    ),
     "one too many": (
         '"stepped": len(losses)',
         '"stepped": len(losses) + 1',
