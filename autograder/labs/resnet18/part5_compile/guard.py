@@ -102,6 +102,16 @@ def guard_answers_alike(guard: Pair) -> Verdict:
     return _miscounted(reported, expected, [it["case"] for it in guard.baseline.values["cases"]])
 
 
+MISCOUNTS = {
+    True: ("your code does not count this batch", "your code adds more than 1 for this batch"),
+    False: (
+        "your code forgets what it counted before",
+        "your code counts this batch, which is not above the limit",
+    ),
+}
+"""By whether a batch is above the limit: why spikes is less after it, or more."""
+
+
 def _miscounted(
     reported: Sequence[float | None], expected: Sequence[float], cases: Sequence[str]
 ) -> Failed:
@@ -112,13 +122,17 @@ def _miscounted(
     batch = cases[2 * at].removeprefix("output of ") if 2 * at < len(cases) else "the last batch"
     spikes = "no number" if count is None else shown(count)
     measured = f"after {batch}: spikes is {spikes}, and {shown(right)} is right"
-    why, try_ = "your code does not count this batch", "self.spikes += size > limit"
+    less, more = MISCOUNTS["(above" in batch]
+    why, try_ = less, "self.spikes += size > limit"
     if count is None:
         why = "spikes must be a number"
     elif count > (right or 0):
-        why = "your code counts this batch, which is not above the limit"
+        why = more
     elif reported[len(reported) // 2 :] == expected[len(expected) // 2 :]:
-        why, try_ = "your code does not count in eval()", f"{try_}, in train() and in eval()"
+        why, try_ = (
+            "usually your code does not count in eval()",
+            f"{try_}, in train() and in eval()",
+        )
     return Failed(measured, why, try_)
 
 
