@@ -120,6 +120,8 @@ def reuse_problem(passes: Sequence[int], batches: int) -> str:
     if passes.count(batches) >= 2:
         return ""
     most = max(passes, default=0)
+    if most == batches:
+        return f"only one training ran for the {batches} batches of an epoch, and 2 are right"
     return f"a measured model ran {many(most, 'batch', 'batches')}, and its epoch has {batches}"
 
 
@@ -156,6 +158,7 @@ CAUSES = {  # words of what is wrong with the rows -> why, if a figure does not 
         "it also ran something else, as the warm-up or the batch for saved_mb",
         AGAIN,
     ),
+    "only one training": ("one epoch of each model is measured", AGAIN),
     REUSED: ("", AGAIN),
     "saved_mb of": ("", "write what given.saved_mb(model, images) returns, as it is: in MB"),
     TRAINED: ("", f"{METRICS} fix equals_a_large_batch first if it fails; then {AGAIN}"),

@@ -137,7 +137,11 @@ def test_an_epoch_that_is_too_short_says_how_far_it_came(passes, words):
 
 @pytest.mark.parametrize(
     ("passes", "words"),
-    [([3, 10, 4, 10], ""), ([3, 11, 4, 10], "ran 11 batches, and its epoch has 10")],
+    [
+        ([3, 10, 4, 10], ""),
+        ([3, 11, 4, 10], "ran 11 batches, and its epoch has 10"),
+        ([3, 10, 4, 9], "only one training ran for the 10 batches"),
+    ],
 )
 def test_a_measured_training_runs_for_its_epoch_alone(passes, words):
     assert words in comparison.reuse_problem(passes, 10)
