@@ -43,7 +43,7 @@ class Script:
 
 
 EARLY = "start the clock before the loop asks for its first batch; do not subtract data_wait"
-LATE = "read the clock after torch.cuda.synchronize(), or after results are fetched"
+LATE = "on a GPU, call torch.cuda.synchronize() before the last reading of the clock"
 STARTED = "read the clock before iter(loader), or write for ... in loader"
 IN_SECONDS = "return the seconds as perf_counter() gives them, without 1000 *"
 COUNT = "throughput = samples / seconds, with samples += len(labels) in each iteration"
@@ -104,7 +104,7 @@ def _rates(script: Script) -> list[Story]:
     seconds = [
         (
             total - script.queued,
-            "the clock stops before the results are on the host",
+            "the clock stops before the device has finished",
             LATE,
         ),
         *(

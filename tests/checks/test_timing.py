@@ -45,7 +45,7 @@ def test_where_a_thread_asks_ahead_less_of_the_wait_is_seen(data_wait, kind):
         pytest.param(
             10 / 12,
             6.0,
-            "the clock stops before the results are on the host",
+            "the clock stops before the device has finished",
             timing.LATE,
             id="too early",
         ),

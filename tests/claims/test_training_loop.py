@@ -168,7 +168,7 @@ MISTAKES = {
     "before the device is done": (
         "    losses = torch.stack(losses).tolist()\n",
         "    end = perf_counter()\n    losses = torch.stack(losses).tolist()\n",
-        {"honest_throughput": "the clock stops before the results are on the host"},
+        {"honest_throughput": "the clock stops before the device has finished"},
     ),
     "a value at every step": (
         "losses.append(loss.detach())",
