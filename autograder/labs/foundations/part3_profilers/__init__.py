@@ -162,8 +162,8 @@ gains.same(
 )
 gains.refuses(
     {
-        "a function that the file does not have": {"function": "nowhere.py:1(nothing)"},
-        "a name without its file": {"function": made.SHARED_NAME},
+        "a function that the profile does not have": {"function": "nowhere.py:1(nothing)"},
+        "a name without its source file": {"function": made.SHARED_NAME},
     },
     name="refuses_unknown_functions",
     try_="raise ValueError when no row of the file has exactly this name",

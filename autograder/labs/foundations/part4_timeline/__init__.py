@@ -148,7 +148,8 @@ own.same(
         ): partial(made.own_times, slip=made.THREADS)
     },
     name="threads_and_ties",
-    says="own_times separates threads, and is right where times or own times are equal.",
+    says="own_times separates threads. Operators may have equal starts, no gap between them, a duration of 0, or equal "
+    "own_us.",
     why={
         "two": (
             "operators must be nested only within a thread, which pid and tid name together",

@@ -136,7 +136,7 @@ fold.same(
     dtypes=(),
     name="folds_right",
     says="fold_model returns a module that computes what the model computes, "
-    'for all kinds in given.CAN_BE_FOLDED except "four pairs and nothing else".',
+    'for all kinds in given.CAN_BE_FOLDED; folds_every_pair judges "four pairs and nothing else".',
     why={
         "without a bias": (
             "the new convolution must have a bias, even if the old one has none",
