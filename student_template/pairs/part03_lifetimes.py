@@ -74,7 +74,8 @@ def accumulate(model: nn.Module, optimizer, inputs: Tensor, labels: Tensor, part
     """Take one step by the gradient of the whole batch's mean cross-entropy, and return that mean as a tensor.
 
     Labels of -100 do not count; at least one label does. The model is called for at most *parts* micro-batches. Call
-    backward() for each before you call the model again. The model has no BatchNorm and no dropout.
+    backward() for each before you call the model again. Ignore gradients from before the call. The model has no
+    BatchNorm and no dropout.
     """
     # TODO: in the whole batch, count the labels that are not -100. Divide each part's sum of losses by it.
     # YOUR CODE HERE

@@ -1,6 +1,6 @@
 """Part 9 before the work: columns of a table of rows, two FLOPs for each element, tiles, five new tensors.
 
-Yours is compared with it: the same results, with fewer bytes and fewer operations.
+Yours is compared with it, except for roofline: the same results, with fewer bytes and fewer operations.
 """
 
 from __future__ import annotations

@@ -329,7 +329,7 @@ epilogue.allocates_less(
     0.25,
     {"rows": 8192, "inner": 32, "columns": 32},
     name="epilogue_allocates_one",
-    says="epilogue allocates at most 25 % of the slow version's bytes; its result, which counts, is 20 %.",
+    says="epilogue allocates at most 25 % of the slow version's bytes. The result is included: it alone is 20 %.",
     why="operations after the product make new tensors: relu and not relu_, + and not add_",
     try_=IN_PLACE,
 )
