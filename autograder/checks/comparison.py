@@ -26,7 +26,7 @@ RESULTS = Form(
     (
         words("precision", "FP32 in the first row, AMP in the second"),
         positive("throughput", "waiting for data included", "samples/s"),
-        positive("epoch_time", "of the measured epoch", "s"),
+        positive("epoch_time", "what the measured call of `train_epoch_amp` took", "s"),
         or_nothing(
             not_negative(
                 "peak_memory_mb",

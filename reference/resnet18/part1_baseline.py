@@ -119,7 +119,7 @@ def train_epoch(model, loader, criterion, optimizer, device) -> dict[str, Any]:
         throughput  samples per second over whole iterations, waiting for data included
         data_wait   seconds spent waiting for the loader
     """
-    # TODO: in train(): move the batch, clear the gradients, forward, loss, backward, step.
+    # TODO: call model.train(). For each batch: move it, clear the gradients, forward, loss, backward, step.
     # TODO: keep losses and correct answers as detached tensors; .item() at every step makes the host wait for the GPU.
     # TODO: start the clock before the first batch is fetched, stop it after the results are on the host.
     ### BEGIN SOLUTION
@@ -178,7 +178,7 @@ def profile_training(model, loader, criterion, optimizer, device, folder=".") ->
     Writes the trace of the ten batches to baseline_trace.json.gz in folder, and returns the profiler.
     """
     # TODO: activities: the CPU, and CUDA if that is where it runs; schedule(..., repeat=1), or it begins again.
-    # TODO: in train(): record_function around each of the three; prof.step() once a batch.
+    # TODO: call model.train(). For each batch: record_function around each of the three, then prof.step().
     # TODO: on_trace_ready exports the trace when batch 11, the last recorded one, is done.
     ### BEGIN SOLUTION
     on_gpu = device.type == "cuda"

@@ -79,7 +79,7 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
 
 def warm_up(model, loader, criterion, optimizer, scaler, options) -> None:
     """Do one-time work, such as builds, before epochs are timed; leave model, optimizer and scaler as they were."""
-    # TODO: a few complete steps in the modes of the training, and put back what they changed.
+    # TODO: a few complete steps with the training's autocast, scaler and groups; put back what they changed.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -250,7 +250,7 @@ def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
 
 @part.check(basis="outputs", needs=[every_parameter_trains], compared="memory and gradients")
 def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
-    """Checkpointing saves at least half of what the checked batch shape lets it save, measured from outside."""
+    """For this check's batch, checkpointing saves at least half of K - C - L (see "What to expect")."""
     gradients = (side.arrays["numbers"] for side in (large_step.student, large_step.baseline))
     apart = outputs.furthest(*gradients)
     kept = large_step.baseline.values
