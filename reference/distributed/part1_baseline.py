@@ -93,10 +93,10 @@ def covered(events) -> float:
     ### END SOLUTION
 
 
-def own_times(operators) -> dict[str, float]:
+def own_times(events) -> dict[str, float]:
     """Return the own time of each name, in microseconds.
 
-    `operators` has all events of category "cpu_op", also calls of c10d::. The result has a time for each name.
+    `events` are all events of category "cpu_op": operators and calls of c10d::. The result has a time for each name.
     `summarise` leaves out the names that begin with c10d::.
     """
     # TODO: the last helper. Of two with the same start, the longer one surrounds the other.
@@ -104,7 +104,7 @@ def own_times(operators) -> dict[str, float]:
     ### BEGIN SOLUTION
     own: dict[str, float] = defaultdict(float)
     opened = defaultdict(list)  # the operators around the next one, by thread
-    for event in sorted(operators, key=lambda it: (it["ts"], -it["dur"])):
+    for event in sorted(events, key=lambda it: (it["ts"], -it["dur"])):
         around = opened[event["pid"], event["tid"]]
         while around and around[-1]["ts"] + around[-1]["dur"] <= event["ts"]:
             around.pop()
@@ -127,8 +127,7 @@ def summarise(events) -> dict[str, Any]:
     exposed_ms              of that, the time in which nothing computes
     utilization_percent     time in which any kernel runs, in percent of step_ms; None without kernels
 
-    Where events overlap, their common time counts once. The own time of a call is its duration without the operators
-    and `c10d::` calls directly inside it, on the same thread. No two own times are equal.
+    Where events overlap, their common time counts once. In the grader's traces, no two own times are equal.
     """
     # TODO: exposed is (time in which a collective runs or anything computes) - (time in which anything computes).
     ### BEGIN SOLUTION
@@ -171,7 +170,7 @@ def waiting(traces) -> list[dict[str, Any]]:
     shortest duration that any rank shows for it. What a rank's own duration has beyond that is waiting.
     A row has rank, communication_ms (durations of all collectives of the rank, added up), transfer_ms and
     waiting_ms, all of the whole trace. The clocks of two processes differ: compare durations only.
-    No two ranks wait equally long.
+    In the grader's traces, no two ranks wait equally long.
     """
     # TODO: sort each rank's collectives, then take the shortest duration of each transfer.
     ### BEGIN SOLUTION

@@ -55,7 +55,7 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Be called during backward, when the gradient of a parameter is there."""
-        # TODO: its bucket now misses one gradient less. While the next bucket in order misses none, send it.
+        # TODO: its bucket now waits for one gradient fewer. While the next bucket in order waits for none, send it.
         ### BEGIN SOLUTION
         self.missing[self.bucket_of[parameter]] -= 1
         while len(self.sent) < len(self.buckets) and self.missing[len(self.sent)] == 0:

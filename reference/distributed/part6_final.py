@@ -133,9 +133,7 @@ def predict_step(processes, compute_ms, buckets, latency_ms, bytes_per_ms, hidea
 # %% [markdown]
 # ## 6.3 The experiment
 #
-# `launch` lets torchrun start the program, once for each configuration. `before_trace.json.gz` shows the program in
-# `baseline/`, which communicates in each batch. `after_trace.json.gz` shows yours. Both run with the options of `+
-# All`.
+# `launch` lets torchrun start the program, once for each configuration.
 
 # %%
 PROGRAM = "train_distributed.py"
@@ -143,7 +141,7 @@ HERE = Path(__file__).parent
 
 
 def launch(program=PROGRAM, **options) -> dict[str, Any]:
-    """Start a program in a process for each GPU, or in two; return the numbers that it writes."""
+    """Start a program in as many processes as there are GPUs, but at least two; return the numbers that it writes."""
     words = []
     for name, value in options.items():
         if value is not False:

@@ -39,7 +39,7 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Be called during backward, when the gradient of a parameter is there."""
-        # TODO: its bucket now misses one gradient less. While the next bucket in order misses none, send it.
+        # TODO: its bucket now waits for one gradient fewer. While the next bucket in order waits for none, send it.
         # YOUR CODE HERE
         raise NotImplementedError()
 

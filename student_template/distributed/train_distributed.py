@@ -72,13 +72,13 @@ def train(options, device) -> dict[str, Any]:
     steps     of the optimizer, in all epochs
     seconds   a list: for each epoch of training, the time of the slowest process (the test comes after all epochs)
     peak_mb   a list: given.peak_mb(device) of each process, by rank
-    accuracy  on the test set, at the end, each sample counted once
+    accuracy  on the test set, each sample counted once
     loss      the mean of the losses of training in the last epoch, over the samples of all processes
     """
     # TODO: make_datasets(options.samples), make_training(device), DistributedDataParallel, sampler.set_epoch(epoch).
     # TODO: a number of one process becomes the group's by dist.all_reduce or dist.all_gather_object. Send the sum of
     # the losses once an epoch. Take times with time.perf_counter().
-    # TODO: options.profile: one more epoch at the end, inside `with profiled(options.profile) as on_step:`.
+    # TODO: options.profile: one more epoch after the test, inside `with profiled(options.profile) as on_step:`.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -171,8 +171,8 @@ hooks = Hooks(part, hooked, SEE)
 hooks.rounds(
     "rounds_and_no_more",
     ERRORS,
-    "The means of the hook are as exact as dtype allows, also for large "
-    "and tiny numbers, and alike in all processes.",
+    "The hook's means are off only by the rounding of dtype, also for large gradients and, "
+    "in bfloat16, tiny ones. All processes get the same means.",
     "send bucket.buffer().div(n).to(dtype)",
 )
 hooks.collectives(

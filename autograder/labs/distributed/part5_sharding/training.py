@@ -103,7 +103,7 @@ def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
 shards.holds_share(
     "holds_its_share",
     0.52,
-    "Each process holds half of the parameters, of the gradients and "
+    "When optimizer.step() ends, each process holds half of the parameters, of the gradients and "
     "of the optimizer's state (52 % allowed).",
     "fully_shard the blocks and the model with mesh=mesh, and make "
     "the optimizer of the sharded parameters",
