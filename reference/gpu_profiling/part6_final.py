@@ -6,7 +6,7 @@
 # | file | what it does |
 # |---|---|
 # | `training_final_optimized.py` | trains, with seven points of a checklist, and prints what it took |
-# | `part6_final.py`, this one | runs five versions, each with more points than the last; makes table and picture |
+# | `part6_final.py`, this one | runs 5 versions, each with more points than the one before; makes table and picture |
 #
 # All versions do the same work: the same number of photos and of optimizer steps, from the same first weights.
 # Otherwise a speedup would mean nothing.

@@ -50,8 +50,8 @@ BLOCK = 256  # numbers that one program computes
 def fused_kernel(images, weight, bias, out, channels, filters, height, width, BLOCK: tl.constexpr):  # noqa: N803
     """Compute BLOCK numbers of out (batch, filters, height // 2, width // 2), all of one image and one filter."""
     # TODO: tl.program_id(0) says which image and filter, tl.program_id(1) which BLOCK of the pooled pixels.
-    # TODO: tl.load with a mask: outside of the image all is 0. The last block of each image and filter may have more
-    # numbers than there are pooled pixels: mask them, too.
+    # TODO: tl.load with a mask: outside of the image all is 0. In the last program of each image and filter,
+    # fewer than BLOCK pooled pixels may be left: mask the other numbers, too.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -130,9 +130,7 @@ def best_configuration(rows) -> dict[str, Any]:
 # ## 2.5 Before and after
 #
 # The script's training and yours, under the same profiler. `perflab trace before_profile.gz` says what share of the
-# steps' time was waiting for data, and `perflab trace after_profile.gz` how much is left. With n workers,
-# the second profile begins after 3n + 1 steps: workers read 2n batches ahead, n more are left out to be safe, and
-# one is the profiler's warm-up.
+# steps' time was waiting for data, and `perflab trace after_profile.gz` how much is left.
 
 
 # %%
@@ -160,5 +158,5 @@ if __name__ == "__main__":
     number = max(2, best_configuration([row for row in rows if row["batch_size"] == 32])["num_workers"])
     training = prepare(device, batches=6 * number + 16)
     training["loader"] = make_loader_optimized(training["loader"].dataset, 32, device, num_workers=number)
-    store = 3 * number  # workers read 2n batches ahead; n more to be safe
+    store = 3 * number  # batches; workers read 2 * number ahead, and the rest is to be safe
     record(lambda on_step: train_epoch_optimized(**training, on_step=on_step), "after_profile.gz", 8, store + 1)

@@ -258,7 +258,7 @@ follows_the_script = loop.follows(
 )
 loop.waits_rarely(
     "waits_for_nothing",
-    says="In the loop, the host never waits for a copy, and for a value at most once in ten batches. "
+    says="In the loop, the host never waits for a copy. The host waits for a value at most once in ten batches. "
     "The steps keep the four ranges.",
     needs=[follows_the_script],
     also={loop.moves(): loaders.each_copied, ranges: judges.marked},

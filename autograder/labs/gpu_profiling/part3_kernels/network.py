@@ -210,7 +210,8 @@ compiled = Compiled(
     takes=["map_weights", "OptimizedNet", "compile_net"],
 )
 compiled.answers_alike(
-    "compile_net gives what the net gives, at each batch size and each time.", ["answers_alike"]
+    "The compiled net gives what the net gives, for each batch size and in each call.",
+    ["answers_alike"],
 )
 compiled.is_one_graph(
     "compile_net makes one graph of the whole net for each shape, by "

@@ -285,7 +285,7 @@ CLOCK = 2e-3  # relative: each reading of a scripted clock takes a microsecond o
 group = Group(part, ranks, TOGETHER, own_order=True)
 group.divides_samples(
     "In each epoch every sample goes to one process (DistributedSampler repeats a few), "
-    "even if each process is alone on its machine.",
+    "also if each process runs on a machine of its own.",
     "DistributedSampler(dataset, seed=seed) asks the group for rank and size",
 )
 group.new_order_each_epoch("shuffles_each_epoch")
@@ -387,7 +387,8 @@ study.is_drawn(
 )
 study.is_consistent(
     lambda rows: judges.row_problem(rows) or judges.whole_problem(rows),
-    says="The submitted scaling_results.csv has both kinds of scaling, for one process and more; its numbers follow.",
+    says="The submitted scaling_results.csv has both kinds of scaling, for one process and more. "
+    "Throughput, speedup and efficiency follow from the other columns.",
     try_=AGAIN,
 )
 study.is_pictured("scaling_curves.png")

@@ -200,8 +200,8 @@ half.rounds_as_autocast(
     scaler=True,
 )
 half.uses_the_scaler_in_order(
-    "Point 3: for each batch once, in this order, with amp=False too "
-    "(accumulate=1): scale, backward, step, update.",
+    "Point 3: with accumulate=1, each batch has these calls once, in this order, "
+    "with amp=True and amp=False: scale, backward, step, update.",
     also={"with amp=False, ": train},
 )
 
