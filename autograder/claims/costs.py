@@ -23,7 +23,7 @@ SAYS = {
     "moved": ("moves", "{:.2f} MB", MB),
     "touched": ("touches", "{:.2f} MB", MB),
     "made": ("allocates", "{:.2f} MB", MB),
-    "held": ("keeps for the backward pass", "{:.2f} MB more after the call, results left out", MB),
+    "held": ("keeps for the backward pass", "{:.2f} MB kept besides the result", MB),
 }
 """Measure -> what a function does, and its number in the unit."""
 COST = dict.fromkeys(SAYS, INTEGER)

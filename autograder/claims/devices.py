@@ -15,8 +15,8 @@ from autograder.model import Failed, Observation, Passed, Verdict
 STAYS = "stays_on_the_device"
 NEEDS_VALUE = f"the host asks for a value: on a GPU, {WAITS}"
 REASONS = {
-    "expected device": "a tensor was made on the CPU, and the inputs are on another device",
-    "same device": "a tensor was made on the CPU, and the inputs are on another device",
+    "expected device": "a tensor is on the CPU, and the inputs are on another device",
+    "same device": "a tensor is on the CPU, and the inputs are on another device",
     "nonzero": f"a mask as an index asks how many are True: on a GPU, {WAITS}",
     "meta": NEEDS_VALUE,
     "": "the call works on the CPU only",

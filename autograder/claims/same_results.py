@@ -25,7 +25,7 @@ LEFT_ALONE, GRADIENTS = "leaves_inputs_alone", "same_gradients"
 SEEN = {"changed": list_of(TEXT), "flags": list_of(TEXT)}
 FLAG = "the precision of products was lowered for the whole program; the exercise asks for full float32"
 KEPT = (
-    "earlier calls were right: a result is used again, though the numbers in the tensors changed",
+    "earlier calls were right: a result is used again, though the numbers in the inputs changed",
     "compute each call anew, and keep nothing between calls",
 )
 COPY = "change a copy: x.clone() of a tensor, list(x), dict(x) or copy.deepcopy(x) of others"

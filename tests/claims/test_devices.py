@@ -21,7 +21,7 @@ WRONG = {
     "made on the CPU": (
         ", device=x.device",
         "",
-        "a tensor was made on the CPU, and the inputs are on another device",
+        "a tensor is on the CPU, and the inputs are on another device",
     ),
     "a mask as an index": (WHERE, "x[keep]", "a mask as an index asks how many are True"),
     "a value": (WHERE, "x * keep.sum().item()", "the host asks for a value"),

@@ -32,7 +32,7 @@ attention.keeps_at_most(
     why={
         "strided": (
             "the matrix is kept: usually scaled_dot_product_attention falls back for such a q",
-            "q = q.contiguous() if q.stride(-1) != 1",
+            "if q.stride(-1) != 1: q = q.contiguous()",
         ),
         "": (
             "usually autograd keeps scores or weights of all positions",

@@ -88,7 +88,7 @@ alike(
         ): lambda q, **_: 0 * q,
         (
             "every number is NaN, though all inputs are finite",
-            "find the first step that makes NaN, by isnan().any()",
+            "find the first step that makes NaN, up to the return, by isnan().any()",
         ): lambda q, **_: q * float("nan"),
     },
     name="matches_by_hand",
@@ -97,9 +97,13 @@ alike(
         **dict.fromkeys(
             SHAPED,
             (
-                "random q and k are right: usually softmax is left out for such inputs",
-                "softmax of all scores, whatever q and k are",
+                "random q and k are right: usually your code takes a shortcut for such inputs",
+                "the whole formula, whatever q and k are",
             ),
+        ),
+        f"{2 * EVEN} positions": (
+            f"{EVEN} positions are right: usually not all keys count in one softmax",
+            "one softmax over all keys of a row, whatever the length",
         ),
         "": "the result must be softmax(q k^T / sqrt(head_dim)) v in float32, with softmax over all keys",
     },

@@ -32,6 +32,7 @@ from autograder.labs.foundations.part2_loops.judges import (
     MIRRORED,
     NAN,
     NONE,
+    UNMASKED,
     clips_the_mean,
 )
 
@@ -179,6 +180,7 @@ masked.same(
     name="masked_mean_is_right",
     says="masked_mean equals the loop, also for rows without any True, NaN where the mask is False, whole numbers.",
     why=MASKED,
+    slips=UNMASKED,
     try_=FIRST,
 )
 SMALL = ("times 0.001", "zeros")

@@ -76,6 +76,16 @@ MASKED: Causes = {
     ),
 }
 
+
+def means_all(values: Any, mask: Any) -> Any:
+    """Return what comes of a mask that is not used."""
+    return (values if values.is_floating_point() else values.float()).mean(1)
+
+
+UNMASKED: Mapping[str | tuple[str, str], Callable[..., Any]] = {
+    ("your number is the mean of the whole row: the mask is not used", MASKED[""][1]): means_all
+}
+
 DISTANCES: Causes = {
     "whole": ("whole numbers must become float32 first", "convert them before you subtract"),
     MIRRORED: (

@@ -99,6 +99,7 @@ RANKED = {
 LONGEST = "your total is the time of the longest function, but the file may have several programs"
 CUMULATIVE = "your total adds up `seconds`, which count what a function calls once more"
 TOTAL = "add up the own_seconds of all functions"
+ALL_ROWS = "look the function up in all rows of the file, not in the first 20"
 GAINED = {
     "infinity": (
         "an infinite factor must leave nothing of the function's seconds",
@@ -106,7 +107,7 @@ GAINED = {
     ),
     "last of 30": (
         "the file has 30 functions, and your code looks at fewer",
-        "look the function up in all rows of the file, not in the first 20",
+        ALL_ROWS,
     ),
     "": (
         "the new time must be total - seconds * (1 - 1 / factor), with the total of own seconds",

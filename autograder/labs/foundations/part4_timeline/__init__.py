@@ -285,7 +285,7 @@ def records_the_right_steps(recorded: Pair) -> Verdict:
             "schedule(..., repeat=repeat)",
         ),
         "warm-up": (
-            "the steps of warmup must come behind those of wait, before the recorded ones",
+            "wait + warmup is right, but neither alone: usually your code exchanges wait and warmup",
             "schedule(wait=wait, warmup=warmup, ...)",
         ),
         "returned": (

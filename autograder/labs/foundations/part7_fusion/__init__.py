@@ -213,8 +213,9 @@ fold.would_launch(
     of=folded,
     name="folds_every_pair",
     says="Compiled, a folded network of four pairs launches four kernels: no norm is left.",
-    why="more than the four convolutions is launched: usually not every norm is folded",
-    try_="fold each norm into every convolution that it follows, and add no layer",
+    why="more than the four convolutions is launched: usually a norm became another layer",
+    try_="change the convolution's weight and bias, and add no layer",
+    hints=judges.LEFT,
     needs=["folds_right"],
 )
 fold.refuses(

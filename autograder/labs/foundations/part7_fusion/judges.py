@@ -183,6 +183,12 @@ COUNTED = {
     ),
 }
 
+LEFT = {
+    "batch_norm": (
+        "a norm is not folded: its kernel has batch_norm in its name",
+        "fold each norm into the convolution of its node.args[0], not of node.prev",
+    )
+}
 MISTAKES = {
     "the convolution's own bias is lost": no_bias,
     "eps is left out": no_eps,

@@ -252,7 +252,7 @@ def compares_in_pairs(comparisons: Pair) -> Verdict:
 def interval_is_right(comparisons: Pair) -> Verdict:
     """low and high are the k-th smallest and the k-th largest ratio, for 6, 10, 30 and 50 pairs."""
     why = (
-        "k must be 1, 2, 10 and 18: the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %",
+        "low and high must each be the ratio of one pair; k must be 1, 2, 10 and 18",
         (
             "k is how many terms math.comb(pairs, i) / 2**pairs, "
             "from i = 0, add up to at most 0.025; "

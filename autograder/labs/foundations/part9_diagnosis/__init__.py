@@ -90,6 +90,7 @@ named.same(
 named.same(
     {judges.case_of(kind): {"kind": kind} for kind in OTHERS},
     oracle=lambda step: {"bottleneck": judges.bottleneck(step)},
+    slips=judges.FIRST_AGAIN,
     families=(),
     needs=[],
     name="names_the_bottleneck",
@@ -209,9 +210,7 @@ visible.same(
     name="reads_visible_devices",
     says="visible_gpus reads CUDA_VISIBLE_DEVICES as CUDA does: order, invalid entries, repeated ones.",
     why=judges.VISIBLE,
-    hints={
-        ": raised ValueError": "read each entry with given.topology.leading_number, not with int()"
-    },
+    hints={": raised ValueError": judges.LEADING},
     try_="go through value.split(',') from left to right",
 )
 

@@ -144,6 +144,7 @@ PLANNED = {
 }
 
 
+LEADING = "give entry.strip() to given.topology.leading_number, and not to int()"
 VISIBLE = {
     "None": ("without the variable all GPUs must be visible", "list(range(count)) for None alone"),
     "'' of": (
@@ -160,7 +161,7 @@ VISIBLE = {
     ),
     "gpu,2": (
         "an entry must count as the number that it begins with",
-        "given.topology.leading_number, in place of int",
+        LEADING,
     ),
     "' 3'": ("spaces around a number must not matter", "strip() each entry"),
     "'2,0'": (
@@ -183,7 +184,17 @@ OF_A_KERNEL: Slips = {
         gain, left=lambda *both: sum(both)
     ),
 }
+ANEW = "compute each answer anew from step, and keep nothing between calls"
+FIRST_AGAIN: Slips = {
+    ("the first call's answer, 'cpu', is returned for every step", ANEW): lambda **_: {
+        "bottleneck": "cpu"
+    }
+}
 BOUNDED = {
+    "below 0.5, share": (
+        "the first step's share is right: usually its answer is returned for other steps as well",
+        ANEW,
+    ),
     ", share": (
         "share must be the seconds of the bottleneck over those of all five parts, itself included",
         "sum the five names in PARTS; step holds other numbers as well",
