@@ -186,7 +186,7 @@ COUNTED = {
 LEFT = {
     "batch_norm": (
         "a norm is not folded: its kernel has batch_norm in its name",
-        "fold each norm into the convolution of its node.args[0], not of node.prev",
+        "fold each norm into the convolution that its node.args[0] calls",
     )
 }
 MISTAKES = {
