@@ -12,8 +12,8 @@ REASONS = {
     "DistributedSampler": "fix divides_the_samples first if it fails; else read all that DistributedSampler gives",
     "as much at the end": "send the weights of rank 0 to all ranks before the first step",
     "ranks end with": "average the gradients of all ranks before each step",
-    "a different model was": "train the model that is given, and give the optimizer its parameters",
-    "steps go twice as far": "divide by the number of processes once, where gradients are added up",
+    "did not change": "train the model itself, without a copy, by an optimizer of the model's parameters",
+    "steps go twice as far": "let DistributedDataParallel alone average gradients, without a factor or all_reduce",
     "the ranks agree": (
         "in each step: loss of the given criterion, backward(), mean of the gradients of all ranks, "
         "step() of the handout's optimizer"
@@ -22,7 +22,7 @@ REASONS = {
 READ = {
     "both processes read the whole set": "give the loader a DistributedSampler as its sampler, and no shuffle",
     "both processes read the same": "give each process the share of dist.get_rank(), not of LOCAL_RANK",
-    "must read": "let DistributedSampler divide the set, without shuffle or drop_last in the loader",
+    "must read": "let DistributedSampler divide by dist.get_world_size(), without shuffle or drop_last in the loader",
     "no process reads": "DistributedSampler with dist.get_rank(), not with LOCAL_RANK",
     "every epoch has": "sampler.set_epoch(epoch) before each epoch",
 }

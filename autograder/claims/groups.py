@@ -39,6 +39,7 @@ SAVED = 1e-6  # of the largest weight
 KEPT = "kept_"
 SAME = "both processes read the same samples"
 NO_AVERAGE = "ranks end with different weights: gradients are not averaged in each step"
+TWICE = "steps go twice as far: usually gradients are added up and not averaged"
 BEGUN_APART = (
     "the ranks differ as much at the end as at the start: "
     "the weights of rank 0 are not sent to the other ranks"
@@ -350,10 +351,12 @@ def _reason(ranks: Pair, ratio: float) -> str:
     """Say what sets the training apart from one process's, from what the ranks have and have read."""
     own, read = ranks.student.arrays, _read(ranks)
     expected = [each["asked"] for each in ranks.baseline.values["ranks"]]
-    if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
-        return BEGUN_APART if _as_begun(own) else NO_AVERAGE
-    if ratio <= APART:
-        return "the model did not change: a different model was trained, such as a copy"
+    alike = outputs.furthest(own["weights0"], own["weights1"]) <= APART
+    begun = _as_begun(own)
+    if ratio <= APART and (alike or begun):
+        return "the model did not change: usually a copy of this model was trained"
+    if not alike:
+        return BEGUN_APART if begun else NO_AVERAGE
     counts = [len(each) for each in read]
     if counts != [len(each) for each in expected]:
         both, epochs = " and ".join(map(str, counts)), _epochs(ranks)
@@ -362,7 +365,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
     if read != expected:
         return "the samples, or their order, are not those of DistributedSampler with this seed in epochs 0, 1 and 2"
     if SUMS[0] < ratio < SUMS[1]:
-        return "steps go twice as far: usually gradients are added up and not averaged"
+        return TWICE
     return "the ranks agree with each other, but take other steps than one process"
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from autograder.checks import outputs
 from autograder.checks.hints import hinted
 from autograder.claims.group_words import UNSEEN
-from autograder.claims.groups import APART, SUMS, WORLD, Calls, Group
+from autograder.claims.groups import APART, SUMS, TWICE, WORLD, Calls, Group
 from autograder.lab import INTEGER, TEXT, Part, exactly, list_of, record
 from autograder.model import Failed, Pair, Verdict, verdict
 
@@ -47,7 +47,9 @@ THREE = "your code divides sums by 2, and here are three processes"
 UNCHANGED = "no parameter and no buffer of rank 0 arrives in the module of rank 1"
 PARTLY = "some parameters of rank 0 do not arrive in the module of rank 1"
 BUFFERS = "some buffers of rank 0 do not arrive in the module of rank 1"
+COPIED = "the given module never changes in rank 1: usually a copy of this module is trained"
 BEGINS = {
+    COPIED: "self.module = module, without a copy",
     UNCHANGED: "self.module = module, and dist.broadcast its parameters and buffers from rank 0",
     PARTLY: "dist.broadcast all of module.parameters(), frozen ones too, and all of module.buffers()",
     BUFFERS: "dist.broadcast all of module.buffers(): state_dict() leaves some out",
@@ -59,11 +61,10 @@ TRIES = {
     ZEROS: "send torch.zeros_like(parameter) where .grad is None, and .grad where it is there",
     NOT_HANDED_ON: "forward(self, *inputs, **options): return self.module(*inputs, **options)",
     THREE: "divide by dist.get_world_size()",
-    "added up and": "divide by dist.get_world_size()",
+    "added up and": "divide by dist.get_world_size(), which is 2 here",
     "nothing moved": "copy each mean into .grad of the module's own parameters",
-    "later step": "in finish(), set the counters back to what they are at the beginning",
     "before all its": "send a bucket when none of its gradients is missing",
-    RESET: "in finish(), set the counters back to what they are at the beginning",
+    "counters are not reset": "in finish(), set the counters back to what they are at the beginning",
     LATE: "while the next bucket in turn is full: send it",
     OTHERS: "fix sends_each_gradient_once first",
     UNSENT: "send each bucket as soon as it is full, in register_post_accumulate_grad_hook",
@@ -104,7 +105,7 @@ class Reductions(Group):
         """Say what sets the training apart from one process's; *begun*, *first* are weights before and after a step."""
         own, expected = ranks.student.arrays, ranks.baseline.arrays
         if not np.array_equal(own["begun0"], own["begun1"]):
-            return _unsent(own["begun1"], expected["begun1"], len(expected["start"]))
+            return _unsent(ranks, "begun")
         if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
             return f"the ranks have different weights: {NO_MEAN if self._uneven else UNEQUAL}"
         if ratio <= APART:
@@ -116,8 +117,7 @@ class Reductions(Group):
             first, right = (it["first0"] - expected["start"] for it in (own, expected))
             halves = bool(np.isclose(outputs.multiple(first, right, APART) or 0, 1.5))
         if halves or SUMS[0] < ratio < SUMS[1]:
-            sums = "steps go twice as far: usually gradients are added up and not averaged"
-            return THREE if halves else sums
+            return THREE if halves else TWICE
         return (
             "the ranks agree, but not with one process: usually a bucket leaves before all its "
             "gradients are there"
@@ -141,8 +141,7 @@ class Reductions(Group):
                 differ = int(np.sum(own != expected)) if own.shape == expected.shape else len(own)
                 measured = f"rank {rank}: {differ} of {len(own)} numbers differ from rank 0's"
                 if not np.array_equal(own, expected):
-                    start = ranks.baseline.arrays["start"]
-                    return measured, _unsent(own, expected, len(start))
+                    return measured, _unsent(ranks, figure)
             return measured, ""
 
         self._claim(name, says, "outputs", problem, try_, compared=figure, hints=BEGINS)
@@ -269,10 +268,16 @@ class Reductions(Group):
         self.part.add_check(name, says, "scripted", judge, [self.probe], needs)
 
 
-def _unsent(own: Any, right: Any, parameters: int) -> str:
-    """Say why a process does not begin with the numbers of rank 0."""
+def _unsent(ranks: Pair, figure: str) -> str:
+    """Say why rank 1 does not begin with the numbers of rank 0."""
+    own, right = (it.arrays[f"{figure}1"] for it in (ranks.student, ranks.baseline))
+    parameters = len(ranks.baseline.arrays["start"])
     if own.shape != right.shape or (own != right).all():
-        return UNCHANGED
+        return (
+            COPIED
+            if np.array_equal(own[:parameters], ranks.student.arrays["weights1"])
+            else UNCHANGED
+        )
     return BUFFERS if np.array_equal(own[:parameters], right[:parameters]) else PARTLY
 
 

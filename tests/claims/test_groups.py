@@ -76,7 +76,12 @@ def both(weights, **more):
         pytest.param(
             {"start1": START + 3, "weights1": START + 4}, "not sent to the other", id="begun apart"
         ),
-        pytest.param(both(START), "a different model was trained", id="a copy is trained"),
+        pytest.param(both(START), "a copy of this model", id="a copy is trained"),
+        pytest.param(
+            {"start1": START + 3, "weights0": START, "weights1": START + 3},
+            "a copy of this model",
+            id="a copy is trained, and begun apart",
+        ),
         pytest.param(both(START + 1.8), "added up", id="a sum for the mean"),
         pytest.param(
             both(START + 1.8, asked=(1, 0)), "not those of DistributedSampler", id="another order"

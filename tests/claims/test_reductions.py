@@ -104,6 +104,7 @@ WEIGHTS = {
         {"begun1": START, "weights1": START + 2},
         "no parameter and no buffer of rank 0",
     ),
+    "a copy": (dict.fromkeys(("begun1", "weights1"), START), "usually a copy of this module"),
     "different": ({"weights1": START + 2}, "different weights"),
     "unmoved": ({"weights0": START, "weights1": START}, "nothing moved"),
     "later": ({"weights0": START + 3, "weights1": START + 3}, "a later step is wrong"),

@@ -106,7 +106,7 @@ def watched(
     hook = register_optimizer_step_post_hook(note)
     with Collectives() as collectives:
         returned = train()
-    call_order.returns("the training")
+    call_order.returns(f"the training after {len(collectives.steps) - 1} optimizer steps")
     hook.remove()
     # Whoever holds whole parameters is told of that, and not of a mesh.
     meshes = [getattr(it, "device_mesh", mesh) for it in model.parameters()]

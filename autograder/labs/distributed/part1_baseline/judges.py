@@ -133,7 +133,7 @@ TOP_SLIPS = {
     ): "least first",
     (
         "your own time of an operator has the operators inside of it as well",
-        "take the durations of the operators directly inside off an operator's own",
+        "from an operator's duration, subtract those of operators and c10d:: calls directly inside",
     ): "total",
     (
         "your code takes off all operators inside, also those that are not directly inside",

@@ -261,7 +261,10 @@ fit.same(
     within=1e-4,
     name="fits_the_link",
     says="fit_link returns the latency and the bandwidth of the line with the least squares.",
-    why="the line must have the least squares of the errors in ms, over all rows",
+    why={
+        "two sizes": "two rows give one line, and yours is another: usually logarithms were fitted",
+        "": "the line must have the least squares of the errors in ms, over all rows",
+    },
     hints={
         'latency_ms": 0,': (
             "your line goes through 0, without a latency",

@@ -47,8 +47,8 @@ def late(student: Student, rig: Rig) -> Answer:
     takes=["BucketedDDP"],
     hints={
         **RAISED,
-        "apart": "send bucket k + 1 after bucket k, also if it is full earlier, "
-        "with zeros for a gradient that is missing",
+        "apart": "send each bucket whole, with zeros for a gradient that is missing, and "
+        "bucket k + 1 after bucket k",
         "left early": "in finish(), send each bucket that has not left, with zeros for what is "
         "missing",
     },

@@ -145,7 +145,7 @@ def loss_is_of_all(short_groups: Pair) -> Verdict:
 judges.Steps(
     part,
     "rounded",
-    "scaler.scale(loss).backward() where there is a scaler, and autocast around forward alone",
+    "scaler.scale(loss).backward() and scaler.step(optimizer) where there is a scaler",
     {
         "bfloat16": "usually your code has more in 16 bits than autocast puts there",
         "long": "usually gradients are not unscaled, and steps are far too long",

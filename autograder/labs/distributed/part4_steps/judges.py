@@ -78,6 +78,7 @@ TRIES: Causes = {
     "of this rank alone": "dist.all_reduce the sum of loss * len(labels) and the number of samples",
     "as one step": "count the calls of optimizer.step() or scaler.step(optimizer)",
     "all steps but": "count a step unless the scale is smaller after update(): here it also grows",
+    "autocast puts there": "autocast around forward and criterion alone",
     "not finite": "scaler.step(optimizer) in each rank: the gradients that it sees are alike in all",
     "only with amp": "where a scaler is given, call scale, step and update also without amp",
     "while they are scaled": "scaler.unscale_(optimizer), right before clip_grad_norm_",

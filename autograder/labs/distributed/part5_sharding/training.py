@@ -9,7 +9,7 @@ import numpy as np
 from autograder.checks import numerics, outputs
 from autograder.checks.hints import hinted
 from autograder.claims.groups import EXACT
-from autograder.claims.shards import Shards, sharded
+from autograder.claims.shards import STEPS, Shards, sharded
 from autograder.lab import (
     CASES,
     INTEGER,
@@ -122,12 +122,10 @@ shards.gathers_by_block(
     kept="kept",
     rest=REST,
 )
-GLOBAL = (
-    "call full_tensor() of what clip_grad_norm_(model.parameters(), clip) returns, for the norm"
-)
+GLOBAL = "clip by clip_grad_norm_(model.parameters(), clip): full_tensor() of what this returns is the norm"
 CLIPPED = {
     "gradients that were clipped": "keep what clip_grad_norm_ returns: the norm before clipping",
-    "not clipped before the step": "call clip_grad_norm_ between backward() and optimizer.step()",
+    "not clipped before the step": STEPS["moves the weights wrongly"],
 }
 
 

@@ -76,7 +76,7 @@ for name, options in OPTIONS.items():
 
 
 NEAR = 0.02  # of the update: so little is rounding
-ROUNDS = {"in 16 bits": "leave autocast off without --amp: enabled=args.amp"}
+ROUNDS = {"in 16 bits": "leave autocast off without --amp: enabled=amp"}
 SIXTEEN = "the update is nearly right, as with rounding: usually something computes in 16 bits"
 
 
@@ -105,10 +105,7 @@ EXACTLY, ROUGHLY = (1e-4, EXACT), (2e-2, 1e-2)  # of the update; of the loss
 SHARES = 2e-3  # relative: a sample that counts twice changes the accuracy by ten times as much
 ROUNDED_LOSS = 1e-5  # relative
 ROUNDED = 5e-3  # relative: what is left of a figure with three digits
-AUTOCAST = (
-    "torch.autocast(device.type, torch.bfloat16, enabled=args.amp) around forward pass and loss, "
-    "in training alone"
-)
+AUTOCAST = "torch.autocast(device.type, torch.bfloat16, enabled=amp) around forward and loss, in training alone"
 WHY: Causes = {
     "loss": (
         "loss must be the mean over the samples of all processes in the last epoch",
@@ -120,7 +117,7 @@ WHY: Causes = {
     ),
     "file of rank 1": (
         "your program writes its result in rank 1, too",
-        "write if dist.get_rank() == 0, and only then: LOCAL_RANK is 0 in both ranks here",
+        "write only if dist.get_rank() == 0, whatever LOCAL_RANK is",
     ),
     "a run that fails": (
         "after an exception, your program does not destroy its process group",
