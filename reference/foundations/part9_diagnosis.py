@@ -53,9 +53,9 @@ def diagnose(step) -> dict[str, Any]:
 def plan(step, fixes) -> list[dict[str, Any]]:
     """Return a row for each fix that pays, in the order in which to apply them.
 
-    step: seconds by the names in PARTS; fixes: name -> {part: divided by}. Each time, take the fix that leaves the
-    least time (no two leave the same); stop when the best one saves no more than 1 % of the time before it. A row:
-    fix, seconds (left after it), speedup (of this fix), cumulative (since the beginning).
+    step: seconds by the names in PARTS; fixes: name -> {part: number}, which divides the seconds of this part. Each
+    time, take the fix that leaves the least time (no two leave the same); stop when the best one saves no more than 1 %
+    of the time before it. A row: fix, seconds (left after it), speedup (of this fix), cumulative (since the beginning).
     """
     # TODO: apply a fix to the times that the fixes before it have left. Each is applied once.
     ### BEGIN SOLUTION

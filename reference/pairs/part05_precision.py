@@ -135,7 +135,7 @@ class _Product(torch.autograd.Function):
 
 
 def _shortened(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a tensor in FP8, row-major, and its scale: what to multiply it by to get the tensor back."""
+    """Return *tensor* in FP8, row-major, and its scale: FP8 numbers times the scale are *tensor* again."""
     ### BEGIN SOLUTION
     largest = tensor.abs().amax().float() if tensor.numel() else torch.zeros((), device=tensor.device)
     scale = largest.clamp(min=1e-30) / torch.finfo(torch.float8_e4m3fn).max

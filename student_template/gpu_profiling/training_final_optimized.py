@@ -80,7 +80,7 @@ def main(argv=None) -> None:
     #         A TensorDataset of copies of photos[0] gives a batch of any size;
     #       - copy the state dicts of the model and its optimizer (copy.deepcopy), train the model for one epoch, and
     #         load the copies.
-    # TODO: the loader's workers also start in the first epoch.
+    #       Use the loader that you time later: its workers start in its first epoch.
     # TODO: --profile: record(lambda on_step: ..., options.profile, batches), after the timed epochs.
     # YOUR CODE HERE
     raise NotImplementedError()

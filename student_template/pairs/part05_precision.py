@@ -95,7 +95,7 @@ class _Product(torch.autograd.Function):
 
 
 def _shortened(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a tensor in FP8, row-major, and its scale: what to multiply it by to get the tensor back."""
+    """Return *tensor* in FP8, row-major, and its scale: FP8 numbers times the scale are *tensor* again."""
     # YOUR CODE HERE
     raise NotImplementedError()
 

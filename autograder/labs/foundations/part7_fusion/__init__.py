@@ -135,8 +135,7 @@ fold.same(
     gradients=(),
     dtypes=(),
     name="folds_right",
-    says="fold_model returns a module that computes what the model computes, "
-    'for all kinds in given.CAN_BE_FOLDED; folds_every_pair judges "four pairs and nothing else".',
+    says="fold_model returns a module that computes what the model computes, for the kinds in given.CAN_BE_FOLDED.",
     why={
         "without a bias": (
             "the new convolution must have a bias, even if the old one has none",

@@ -314,7 +314,7 @@ rows.same(
     {"120, 86, 45, 37, 31 minutes": {"slides": True}, "a step that is slower": {"steps": 6}},
     oracle=judges.speedups,
     name="speedups_follow_the_times",
-    says="speedup_rows divides the first and the previous minutes by a row's; saved_percent compares with the first.",
+    says="In speedup_rows, cumulative and saved_percent compare with the first row, incremental with the row before.",
     why=judges.SPEEDUPS,
     try_=f"{DOCSTRING} speedup_rows",
 )

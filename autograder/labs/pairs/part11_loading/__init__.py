@@ -65,7 +65,7 @@ for workers, name in enumerate(("alone", "one_worker", "two_workers")):
 def every_sample_once(
     alone: Pair, one_worker: Pair, two_workers: Pair, rows_one_by_one: Pair
 ) -> Verdict:
-    """With 0, 1 or 2 workers, each epoch holds every sample once, in a new order; equal seeds give equal orders."""
+    """With 0, 1 or 2 workers, each epoch holds every sample once, in an order of its own; one seed, one order."""
     pairs = dict(enumerate((alone, one_worker, two_workers)))
     try_ = "shuffle=True, and no sampler"
     if isinstance(reads_single_rows(rows_one_by_one), Failed):
@@ -165,8 +165,8 @@ rows.operations_do_not_grow(
     {"batch": LARGE},
     more=4 * (LARGE - SMALL),  # to take a batch apart is one or two for each row, bent is twelve
     name="fetches_a_batch_at_once",
-    says="Rows.__getitems__ calls transform once for a batch. Besides, it may call up to 4 operators of torch for each "
-    "row of the batch; x[i], y[i] are 2.",
+    says="Rows.__getitems__ calls transform once for a batch. Outside of transform, it may call up to 4 operators "
+    "of torch for each row of the batch.",
     needs=["every_sample_once"],
     why="usually transform is called for each row",
     try_="self.transform(self.features[indices]), and a collate_fn that returns what it gets",

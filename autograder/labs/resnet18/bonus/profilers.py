@@ -292,7 +292,7 @@ def finds_the_hot_function(calls: Pair) -> Verdict:
 
 @part.check(basis="scripted")
 def finds_the_hot_line(lines: Pair) -> Verdict:
-    """time_lines returns hits and seconds of each line, called functions included."""
+    """time_lines returns hits and seconds of each line; the seconds include functions that the line calls."""
     return same_profile(lines, "line")
 
 
@@ -314,7 +314,7 @@ LEFT: Causes = {  # words of what is left -> why it matters, and what to try
 
 @part.check(basis="report", needs=[finds_the_hot_function, finds_the_hot_line])
 def profilers_let_go(after_profiling: Observation) -> Verdict:
-    """After profile_calls and time_lines only what was traced before is traced; exceptions come out unchanged."""
+    """profile_calls and time_lines end what they began, and restore what was set before; exceptions pass unchanged."""
     left = after_profiling.values["left"]
     if not left:
         return Passed("nothing is left behind")
