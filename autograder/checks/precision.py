@@ -43,7 +43,7 @@ RULES = (
     (
         ("convolution", "matrix product"),
         HALF,
-        "{} did not run in half precision: it was called outside autocast",
+        "{} did not run in half precision: autocast was off",
     ),
     (
         ("softmax", "loss"),
@@ -86,7 +86,7 @@ def dtypes_where_they_help(
             why,
             "call outputs = model(images) for each batch",
         )
-    within = f"forward pass and loss belong inside autocast; {try_}"
+    within = f"forward pass and loss belong inside torch.autocast; {try_}"
     for kinds, wanted, why in RULES:
         for kind in kinds:
             judged = kind != "softmax" or on_gpu
@@ -113,7 +113,7 @@ APART = {
     "each batch has one loss": "losses.append(loss.detach()) once in each iteration",
     "the optimizer stepped": "scaler.step(optimizer), which skips such a step",
     CUT: ROUNDED,
-    "the weights are right": "take the criterion inside of autocast, and append loss.detach() as it is",
+    "the weights are right": "take model and criterion under autocast, and append loss.detach() as it is",
     "the first loss differs": "model.train(), then the criterion on the whole batch, under autocast",
     "gradients pile up": "optimizer.zero_grad() in each iteration, before backward()",
     "the first loss is near": "zero_grad, forward, loss, backward, step: each once for each batch",
@@ -133,9 +133,9 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
     if sixteen_bits(weights):
         return NARROW
     if distance(weights, amp.baseline.arrays["weights"]) <= within.weights:
-        is_scaled = distance(losses, expected) > 1
-        cause = "scaled" if is_scaled else "rounded to 16 bits, as by a criterion outside autocast"
-        wrong = f"but the returned losses are wrong: usually they are {cause}"
+        cause = "rounded to 16 bits" if sixteen_bits(losses) else "wrong"
+        cause = "wrong: usually they are scaled" if distance(losses, expected) > 1 else cause
+        wrong = f"but the returned losses are {cause}"
         return f"the weights are right, {CUT if rounded(losses, expected) else wrong}"
     if abs(losses[0] - expected[0]) > within.losses:
         return (
@@ -200,14 +200,15 @@ def scaler_in_order(events: Sequence[str], batches: int) -> Verdict:
     at, steps = _good_steps(events)
     if at == len(events) and steps == batches:
         return Passed(f"{steps} steps: scale, backward, step, update")
+    if not set(events) & {"scale", "unscale_", "step", "update"}:
+        return Failed(f"0 of {batches} steps use the given scaler", *NEVER)
     rest = events[at : at + 6]
     wrong = rest[: next((n for n, it in enumerate(rest) if it in rest[:n]), 4)]
     measured = f"{many(steps, 'step')} came for {many(batches, 'batch', 'batches')}"
     if wrong:
         came = f"the first wrong step is {', '.join(wrong)}"
         measured = f"{steps} of {batches} steps are right; {came}"
-    used = set(events) & {"scale", "unscale_", "step", "update"}
-    why, try_ = _disorder(rest) if used else NEVER
+    why, try_ = _disorder(rest)
     if steps and not rest and steps < batches:
         why = "some batches have no step"
         try_ = "train on every batch of the loader: no continue, break or islice"

@@ -129,7 +129,7 @@ def median_problem(
         if watched
     ]
     if made < repeats:
-        few = f"your code times fewer calls than repeats: at most {made}, not {repeats}"
+        few = f"your code makes fewer calls than repeats: {made}, not {repeats} and a warm-up"
         wrong = form.mismatch(row, column, expected, timing.EXACT, while_watched, few)
         if wrong:
             return wrong

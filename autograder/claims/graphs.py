@@ -297,10 +297,10 @@ class Compiled:
         return self.part.add_check("is_one_graph", says, "report", judge, ["compiled"], needs)
 
     def _alike(self, run: Pair) -> Verdict:
-        why = "the compiled net computes something else than the net that was given"
+        why = "the net that was returned computes something else than the net that was given"
         return outputs.same(
             run,
             self.within,
             why=why,
-            try_="give torch.compile the net as it is, with nothing around it",
+            try_="return what torch.compile(net, ...) returns: wrap neither the net nor the result",
         )

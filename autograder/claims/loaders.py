@@ -139,7 +139,7 @@ class Loader:
     def shuffles(self) -> None:
         """Claim that each epoch has an order of its own."""
         says = "Samples do not come in the order of the data set, and each epoch has a different order."
-        try_ = "shuffle=True in place of a sampler or permutation of your own"
+        try_ = "give DataLoader shuffle=True"
         self._ordered(SHUFFLES, says, loaders.shuffled, try_, [EACH_ONCE])
 
     def follows_the_seed(self) -> None:

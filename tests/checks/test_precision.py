@@ -162,10 +162,10 @@ def test_the_order_of_a_scaler_passes(events):
 @pytest.mark.parametrize(
     ("events", "measured", "why"),
     [
-        pytest.param([], "0 steps came for 2 batches", "never used", id="nothing"),
+        pytest.param([], "0 of 2 steps use", "never used", id="nothing"),
         pytest.param(
             [precision.UNSCALED, "optimizer.step"],
-            "0 of 2",
+            "0 of 2 steps use",
             "never used",
             id="not used",
         ),

@@ -28,6 +28,8 @@ from autograder.model import verdict
 
 AXES = ("image", "filter", "row", "column")
 SAME = 1e-5  # of the largest number: sums of some dozen products in another order
+INDEX = "usually an index is wrong"
+WINDOW = "compute one window of 2 x 2 by hand: products, bias, ReLU, maximum"
 
 
 @part.probe(pair=True, values={"tools": list_of(TEXT)})
@@ -96,15 +98,14 @@ def fused_answers_alike(fused: Pair, tools: Pair) -> Verdict:
         "odd": "the last row or column has no partner, and must be left out",
         "transposed": "your kernel reads these tensors as if they were contiguous",
         "block": "usually programs begin at a wrong number, or the last one's mask is wrong",
-        "": "usually an index is wrong: that of an image, a channel, a filter or a window",
+        "": INDEX,
     }
-    try_ = "compute one window of 2 x 2 by hand: products, bias, ReLU, maximum"
     hints = {
         "odd": "compute height // 2 rows and width // 2 columns",
         "transposed": "call .contiguous() on each tensor before the launch",
         "block": "number the outputs by program_id * BLOCK + arange, and mask the last ones",
     }
-    judged = outputs.same(fused, SAME, why=why, try_=try_)
+    judged = outputs.same(fused, SAME, why=why, try_=WINDOW)
     return tiles.without(tools, "Triton") or _placed(fused, hinted(judged, hints))
 
 
@@ -125,9 +126,7 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
         measured = f'case "{strayed[0]}": numbers were written outside of the result'
         try_ = "return if the thread's number is not below the size of out"
         return Failed(measured, why, try_)
-    why = "usually an index is wrong: that of an image, a channel, a filter or a window"
-    try_ = "compute one window of 2 x 2 by hand: products, bias, ReLU, maximum"
-    judged = outputs.same(threads, SAME, why=why, try_=try_)
+    judged = outputs.same(threads, SAME, why=INDEX, try_=WINDOW)
     return tiles.without(tools, "g++") or _placed(threads, judged)
 
 
@@ -160,8 +159,14 @@ def _placed(run: Pair, judged: Verdict) -> Verdict:
                 judged, why=why, try_="read 0 where a row or column is outside of the image"
             )
         if axis := _wrong_from(wrong):
-            why = f"numbers are wrong from {axis} on: usually the index of the {axis[:-2]} is wrong"
-            return replace(judged, why=why, try_=f"find by hand what {axis} is computed of")
+            name, at = axis[:-2], int(axis[-1])
+            why = f"numbers are wrong from {axis} on: usually the index of the {name} is wrong"
+            images, right = (numbers.reshape(wrong.shape) for numbers in (got, want))
+            if name == "image" and np.allclose(images[at], right[0]):
+                why = f"{axis} of the result is that of image 0: the index of the image is wrong"
+            rows = f"{name}s {2 * at} and {2 * at + 1} of the convolution"
+            source = f"{axis} alone" if name in AXES[:2] else rows
+            return replace(judged, why=why, try_=f"compute {axis} of the result from {source}")
     return judged
 
 

@@ -64,7 +64,10 @@ def planted(student: Student, rig: Rig) -> Answer:
 
 REPORT = part.made_by["baseline_analysis.txt"]
 FORM = "baseline_analysis.txt must have a share, numbered bottlenecks and a potential"
-SHARE = "copy operators_percent (with a GPU: gpu_utilization_percent) from answers.json"
+SHARE = (
+    "fix answers_know_the_gaps first if it fails; else copy operators_percent (with a GPU: "
+    "gpu_utilization_percent) from answers.json"
+)
 FAULT_HINTS = {
     "names no line": "begin each bottleneck with its number and its line, 1. line 12: ...",
     "may be named": "keep only the line that must change",

@@ -182,8 +182,8 @@ def choice(answer: Mapping[str, Any]) -> Place | None:
 
 def chose(answer: Mapping[str, Any]) -> str:
     """Say what a student's choice holds."""
-    held = ", ".join(f"{name} {str(it).removesuffix('.0')}" for name, it in answer.items())
-    return f"your code chose {held}"[:200]
+    held = ", ".join(f"{name!r}: {repr(it).removesuffix('.0')}" for name, it in answer.items())
+    return f"your code returned {{{held[:150]}}}"
 
 
 def optimum_problem(text: str, rows: Sequence[Row]) -> str:
@@ -207,7 +207,7 @@ def choice_problem(chosen_place: Place | None, rows: Sequence[Row]) -> str:
     rates = {place(row): row["throughput"] for row in rows}
     best = f"{_plain(right)} has {rates[right]:.4g} samples/s"
     if chosen_place is None:
-        return f"the answer is no row: it has no {', '.join(KEYS)} as a row of the table has"
+        return f"the answer must have the keys {', '.join(KEYS)}, and the values of a row"
     if chosen_place not in rates:
         return f"the answer must be a row of the table, and {best}"
     if rates[chosen_place] == rates[right]:

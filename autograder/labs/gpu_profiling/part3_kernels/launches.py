@@ -137,9 +137,6 @@ COMPARED_HINTS = {
     "your count_launches": "record one call, and add up what count_launches returns for the trace",
     "the profiler ran": "time the calls after the profiler has stopped",
     "gradients were recorded": "call the net under torch.no_grad()",
-    "one slow call": "take statistics.median",
-    "in seconds": "multiply by 1000",
-    "slow first call": "call the net once before the clock starts",
 }
 
 

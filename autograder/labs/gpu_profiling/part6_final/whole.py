@@ -132,8 +132,9 @@ def does_the_same_work(whole: Pair) -> Verdict:
         why = "the last line of the output must be the JSON object"
     elif not why and values["recorded"] != values["script"]["batches"]:
         batches = values["script"]["batches"]
-        told = f"{values['recorded']} batches, and an epoch has {batches}"
-        measured = f"with --profile, given.record was told {told}"
+        told = f"told {values['recorded']} batches, and an epoch has {batches}"
+        told = "never called" if values["recorded"] < 0 else told
+        measured = f"with --profile, given.record was {told}"
         why = "after the timed epochs, one whole epoch more must be recorded"
     elif not why and values["marked"] < EPOCHS * values["script"]["batches"]:
         batches = EPOCHS * values["script"]["batches"]

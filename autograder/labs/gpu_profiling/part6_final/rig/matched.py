@@ -63,7 +63,7 @@ class Matched(matched.Matched):
         if rig.side != "student":
             size, limit, options = step, step, ["--batch-size", step]
         rig.clock.freeze()
-        recorded, photos = 0, None  # batches; how many were asked for
+        recorded, photos = -1, None  # batches, or never; how many were asked for
 
         def make() -> Any:
             net = rig.given("SimpleNet")(WIDTH)
