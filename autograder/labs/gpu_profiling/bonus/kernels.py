@@ -120,7 +120,7 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     """Run on the CPU, one thread at a time, the CUDA kernel gives the right result and writes nothing beside it."""
     strayed, error = (threads.student.values[name] for name in ("strayed", "error"))
     if error:
-        return Failed(error, "the CUDA source does not compile", _correction(error))
+        return _uncompiled(error)
     if strayed:
         why = "threads without a number must return, and odd heights and widths are rounded down"
         measured = f'case "{strayed[0]}": numbers were written outside of the result'
@@ -130,11 +130,11 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     return tiles.without(tools, "g++") or _placed(threads, judged)
 
 
-def _correction(error: str) -> str:
-    """Say what to try; an error is fatal where a file cannot be included."""
-    if "fatal error" in error:
-        return "leave out #include"
-    return "correct the line that is named, or the end of the line before it"
+def _uncompiled(error: str) -> Failed:
+    """An error is fatal where a file cannot be included."""
+    line = "correct the line that is named, or the end of the line before it"
+    try_ = "leave out #include" if "fatal error" in error else line
+    return Failed(error, "the CUDA source does not compile", try_)
 
 
 def _placed(run: Pair, judged: Verdict) -> Verdict:
@@ -198,8 +198,7 @@ def cuda_compiles(cubin: Observation, tools: Pair) -> Verdict:
     if owed:
         return owed
     if values["error"]:
-        why = "the CUDA source does not compile"
-        return Failed(values["error"], why, _correction(values["error"]))
+        return _uncompiled(values["error"])
     if "conv_relu_pool" not in values["entries"]:
         kernels = f"kernels: {', '.join(values['entries']) or 'none'}; conv_relu_pool is right"
         why = "no kernel has this name: C++ makes names longer without extern C"

@@ -25,6 +25,7 @@ PROFILED = (
 RANGES = ("copy", "forward", "backward", "optimizer_step")
 STEPS = 'see "A step that waits for nothing" in the part 2 handout'
 KEYS = ("batch_size", "num_workers", "pin_memory")
+NAMES = ", ".join(KEYS)
 PINS = ("False", "True")
 RESULTS = Form(
     "dataloader_results.csv",
@@ -191,11 +192,11 @@ def optimum_problem(text: str, rows: Sequence[Row]) -> str:
     try:
         answer = json.loads(text)
     except (ValueError, RecursionError):
-        return f"the file is not JSON; it must be an object of {', '.join(KEYS)}"
+        return f"the file is not JSON; it must be an object of {NAMES}"
     whole = isinstance(answer, dict) and set(answer) == set(KEYS)
     chosen_place = choice(answer) if whole else None
     if chosen_place is None:
-        return f"the object must hold {', '.join(KEYS)}, and nothing else"
+        return f"the object must hold {NAMES}, and nothing else"
     return choice_problem(chosen_place, rows)
 
 
@@ -207,7 +208,7 @@ def choice_problem(chosen_place: Place | None, rows: Sequence[Row]) -> str:
     rates = {place(row): row["throughput"] for row in rows}
     best = f"{_plain(right)} has {rates[right]:.4g} samples/s"
     if chosen_place is None:
-        return f"the answer must have the keys {', '.join(KEYS)}, and the values of a row"
+        return f"the answer must have the keys {NAMES}, and the values of a row"
     if chosen_place not in rates:
         return f"the answer must be a row of the table, and {best}"
     if rates[chosen_place] == rates[right]:

@@ -127,18 +127,17 @@ def does_the_same_work(whole: Pair) -> Verdict:
     """The program has the baseline's steps and losses, in batches that fit into memory, and times only whole epochs."""
     measured, why = judges.worked(whole, EPOCHS, LOSSES)
     values = whole.student.values
+    batches = values["script"]["batches"]
     if values["after"]:
         measured = f"after the figures the program printed {values['after']!r}"
         why = "the last line of the output must be the JSON object"
-    elif not why and values["recorded"] != values["script"]["batches"]:
-        batches = values["script"]["batches"]
+    elif not why and values["recorded"] != batches:
         told = f"told {values['recorded']} batches, and an epoch has {batches}"
         told = "never called" if values["recorded"] < 0 else told
         measured = f"with --profile, given.record was {told}"
         why = "after the timed epochs, one whole epoch more must be recorded"
-    elif not why and values["marked"] < EPOCHS * values["script"]["batches"]:
-        batches = EPOCHS * values["script"]["batches"]
-        measured = f"{values['marked']} of {batches} batches came from spanned(loader)"
+    elif not why and values["marked"] < EPOCHS * batches:
+        measured = f"{values['marked']} of {EPOCHS * batches} batches came from spanned(loader)"
         why = "train_epoch loops over the loader itself, so nsys marks no step"
     if not why:
         measured, why = judges.paced(whole, EPOCHS)
