@@ -49,11 +49,12 @@ class Metered:
         self.held += keeps
 
     def function(
-        self, seconds: Sequence[float], queued: float = 0.0, size: int = 0
+        self, seconds: Sequence[float], queued: float = 0.0, size: int = 0, busy: int = 1
     ) -> Callable[[], Any]:
         """Return a function whose calls take these seconds, one after the other, and the last for ever after.
 
-        Such a share is queued. A call that is watched makes a tensor of so many bytes, is slower, and none of them.
+        Such a share is queued; so many threads are *busy* for the rest. A call that is watched makes a tensor of so
+        many bytes, is slower, and none of them.
         """
         left = list(seconds)
 
@@ -62,7 +63,7 @@ class Metered:
                 self.clock.advance(OBSERVED * seconds[-1], busy=1)
                 return torch.empty(size, dtype=torch.uint8)
             each = left.pop(0) if len(left) > 1 else left[0]
-            self.clock.advance(each * (1 - queued), busy=1)
+            self.clock.advance(each * (1 - queued), busy=busy)
             self.queued += each * queued
             return None
 

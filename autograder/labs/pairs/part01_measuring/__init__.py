@@ -138,7 +138,7 @@ def queued_calls(student: Student, rig: Rig) -> Any:
     metered, result = rig.metered(queued=0.03 * rig.integer(20, 40)), None
     script = {"times": times, "share": share, "before": metered.queued}
     if rig.side == "student":
-        call = metered.function(times, queued=share)
+        call = metered.function(times, queued=share, busy=judges.THREADS)
         result = student.benchmark("queued", call, metered, iterations=iterations, warmup=0)
     return {**script, "row": figures(rig, result)}
 

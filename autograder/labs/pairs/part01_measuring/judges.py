@@ -22,6 +22,7 @@ RESULT = Form(
     ),
 )
 Times = Sequence[float]
+THREADS = 5  # that compute: process_time is 1.5 times the right time where 70 % are queued
 COLD = "the first `warmup` calls, which are cold, are timed as well"
 TIMES: Hints = {
     COLD: "make the `warmup` calls before you read the clock for the first time",
@@ -33,6 +34,7 @@ TIMES: Hints = {
     "divides by n": "divide by n - 1, as statistics.stdev does",
     "error of the mean": "leave the deviation as it is, and do not divide it by the root of n",
     "queued before": "synchronize() before the first reading of the clock as well",
+    "process_time": "read time.perf_counter() in its place",
     "queued work": "synchronize(), read time.perf_counter(), fn(), synchronize(), read it again",
 }
 PEAKS: Hints = {
@@ -89,6 +91,10 @@ def wait_problem(row: Mapping[str, Any], times: Times, share: float, before: flo
         (mean * WALL, JUMPS),
         (mean + before / len(times), early),
         (mean + (before + share * times[0]) / len(times), early),
+        (
+            mean * (1 - share) * THREADS,
+            "the clock counts computing alone, as time.process_time() does, and no wait",
+        ),
     ]
     return RESULT.mismatch(row, "mean_time", mean, 5e-3, slips)
 
