@@ -68,13 +68,12 @@ SIZES: Mapping[str, Sizes] = {
     f"{length} positions, window {window}": {"length": length, "window": window}
     for length, window in LENGTHS
 }
+ONE_MORE = "each position sees one key too many", "put i - j < window in the place of <="
 masks.same(
     SIZES,
     oracle=of(lambda i, j, window: (i >= j) & (i - j < window)),
     slips={
-        ("each position sees one key too many", "put i - j < window in the place of <="): of(
-            lambda i, j, window: (i >= j) & (i - j <= window)
-        ),
+        ONE_MORE: of(lambda i, j, window: (i >= j) & (i - j <= window)),
         ("a position must not see a later one", "ask for i >= j as well"): of(
             lambda i, j, window: abs(i - j) < window
         ),
@@ -91,7 +90,7 @@ masks.same(
     why={
         "pairs": ("i must see j when i - window < j <= i", "(i >= j) & (i - j < window)"),
         "": (
-            "the mask lists other blocks than those of 128 x 128 in which a pair counts",
+            "the mask must list each block of 128 x 128 in which a pair counts, and no other block",
             "return what create_block_mask returns, with no BLOCK_SIZE and no list of your own",
         ),
     },
@@ -265,6 +264,14 @@ def draw_band(
     return {"q": q, "k": k, "v": v, "window": window} | ({"upstream": upstream} if trains else {})
 
 
+def with_one_key_more(**given: Any) -> Any:
+    """Return what comes of i - j <= window."""
+    from autograder.labs.pairs.part07_attention import rig
+
+    by_hand = partial(rig.attended_by_hand, slopes=None, slip="")
+    return attend_in_band(by_hand, given | {"window": given["window"] + 1})
+
+
 # Measured with torch 2.15 on a CPU, 15 seeds: results 1e-6; gradients 7.5e-5, of rows that are nearly 0.
 # Scores by hand in bfloat16 were off by 2.6e-2.
 CLOSE = {"float32": 5e-4, "bfloat16": 8e-2}
@@ -286,6 +293,7 @@ banded.same(
     within=CLOSE,
     gradients=(),
     skip_families=dict.fromkeys(("times 1000", "one row times 10000", "heavy tails"), LARGE),
+    slips={ONE_MORE: with_one_key_more},
     name="banded_matches",
     says="banded_attention returns the attention of the window, and the gradients of q, k and v.",
     why={
