@@ -30,14 +30,8 @@ NOT_ALL = "a part of the backward pass is not in a compiled graph"
 ELSEWHERE = "usually backward() is called outside of what is compiled"
 OUTSIDE = f"{NOT_ALL}: {ELSEWHERE}"
 NONE = f"no part of the backward pass is in a compiled graph: {ELSEWHERE}"
-OFF = (
-    f"{NOT_ALL}: compiled autograd was off when torch.compile was called, and backward() must be "
-    "inside of the compiled function"
-)
-ADDED = (
-    "usually gradients from before a step are added: zero_grad() must come first, "
-    "also in the first step"
-)
+OFF = f"{NOT_ALL}: compiled autograd was off when torch.compile was called"
+ADDED = "usually gradients from before a step are added: zero_grad() must come first"
 OWN = "a step must return the loss of its own batch, before it changes a weight"
 FAR = 1.5  # times as far as they should: weights that move by gradients of earlier steps as well
 

@@ -40,10 +40,7 @@ SEE = 'see "What usually goes wrong" in the part 10 handout'
 REGION = "compile block.mlp in place, for each block, with this backend"
 NOTHING = (
     "no graph of the given backend ran",
-    (
-        "block.mlp.compile(backend=...), with the given backend; "
-        "torch.compile(block.mlp) changes nothing in place"
-    ),
+    "block.mlp.compile(backend=...), for each block, with the given backend",
 )
 
 # --- regions ---
@@ -215,7 +212,7 @@ captured = steps.runs_no_nodes(
     "backward_is_captured",
     "The backward pass runs in compiled graphs, not node by node; "
     "torch._dynamo.config stays as it was.",
-    try_="loss.backward() inside of the compiled function, and compiled_autograd on where torch.compile is called",
+    try_="with compiled_autograd on, torch.compile a function that computes the loss and calls loss.backward()",
     needs=["step_trains_alike"],
 )
 steps.builds_nothing_later(
