@@ -168,6 +168,8 @@ def _made(tensor: torch.Tensor) -> str:
     has_random = tensor.dtype.is_floating_point and tensor.dtype.itemsize > 1  # float8 has none
     maker = "randn" if has_random else "zeros"
     kind = "" if tensor.dtype == torch.float32 else f", dtype={tensor.dtype}"
+    if tensor.layout == torch.strided and not tensor.is_contiguous():
+        return f"torch.empty_strided({tuple(tensor.shape)}, {tensor.stride()}{kind})"
     return f"torch.{maker}({tuple(tensor.shape)}{kind})"
 
 

@@ -99,6 +99,10 @@ WORDS = {
         "make_model(torch.zeros(2, dtype=torch.int64), classes=5)",
         "ValueError: 5 classes (part.py, line 10), called as make_model(weights=torch.zeros((2,), dtype=torch.int64), classes=5, held=None)",
     ),
+    "of a tensor that is not contiguous the code has its strides": (
+        "make_model(torch.zeros(2, 3).t(), classes=5)",
+        "ValueError: 5 classes (part.py, line 10), called as make_model(weights=torch.empty_strided((3, 2), (1, 3)), classes=5, held=None)",
+    ),
     "float8 has no random numbers": (
         "make_model(torch.zeros(2, dtype=torch.float8_e5m2), classes=5)",
         "ValueError: 5 classes (part.py, line 10), called as make_model(weights=torch.zeros((2,), dtype=torch.float8_e5m2), classes=5, held=None)",
