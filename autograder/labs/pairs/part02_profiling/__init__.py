@@ -74,7 +74,7 @@ def stepped(student: Student, rig: Rig) -> Any:
     else:
         calls = rig.trusted.calls_of_steps(steps, active)
     answers, written = rig.answers(), rig.written(folder / "step_trace.json")
-    answers.add("calls of step, by the rows of their batches", steps.taken)
+    answers.add("rows of each batch that step got", steps.taken)
     answers.add("weights", steps.weights())
     return {
         **answers.values(),
@@ -111,8 +111,8 @@ def every_batch_once(stepped: Pair) -> Verdict:
     """profile_steps calls step once for each batch, in order."""
     why: Causes = {
         "got, number of entries": (
-            "step must be called once for each batch, also for batches that are not recorded",
-            "call step in the loop over the batches and nowhere else",
+            "step must be called once for each batch",
+            "call step in one loop over all batches and nowhere else",
         ),
         "": "step must get each batch once, as it is, in the order in which they come",
     }

@@ -277,7 +277,7 @@ def train_is_right(trained: Pair) -> Verdict:
         why = "the model must be called once for each batch: each call draws other dropout"
         return Failed(measured, why, "call the model once for each batch, and keep that loss")
     if (alive := trained.student.values["alive"]) > ALIVE:
-        measured = f"{alive} of {STEPS} batches were in memory at once; {ALIVE} may be"
+        measured = f"{alive} earlier batches were in memory when another was drawn; {ALIVE} may be"
         why = "your code keeps inputs or labels of other steps: usually in a list"
         return Failed(measured, why, ONE)
     if trained.student.values["keeps_graph"]:

@@ -51,8 +51,8 @@ SUMMARY_HINTS: Causes = {
         "your code changes a chunk, which belongs to the caller",
         "compute out of place: chunk.mul(2) makes a new tensor, chunk.mul_(2) does not",
     ),
-    f"{NAN}, result[0]": "sum keeps a NaN, nansum drops it",
-    f"{NAN}, result[1]": "torch.maximum keeps a NaN, torch.fmax drops it",
+    f"{NAN}, result[0]": "sum() of the values as they are: it keeps a NaN",
+    f"{NAN}, result[1]": "amax(), then torch.maximum(), of the values as they are: each keeps a NaN",
 }
 EVALUATED: Causes = {
     "result 2": (

@@ -262,7 +262,7 @@ head.needs_less_memory(
     "measured from outside.",
     why="logits, or what is made of them, are kept for more than `rows` rows at a time "
     f"(rows is {FEW} here)",
-    try_="compute a chunk's gradients while its logits are there, or checkpoint each chunk of `rows` rows",
+    try_="cut hidden into chunks of `rows` rows, and compute each chunk's gradients while its logits are there",
 )
 FROZEN: Sizes = {"n": 256, "d": 64, "v": 512, "rows": 64, "gradients": ["hidden"]}
 head.computes_less(

@@ -86,7 +86,7 @@ advance.touches_less(
     {"rows": 1000, "steps": 64},
     name="touches_few_sectors",
     says="advance touches at most 18 % of the memory that the slow version touches, in pieces of 32 bytes.",
-    why="the layout must be changed exactly once, before the loop",
+    why="usually the loop still works on columns whose numbers lie apart in memory",
     try_=CONTIGUOUS,
 )
 advance.faster(

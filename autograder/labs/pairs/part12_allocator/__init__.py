@@ -279,7 +279,7 @@ pool.calls(
             "refuse only if held + the rounded size > limit",
         ),
         REST: (
-            "limit - held bytes were requested: the block, which is rounded up, does not fit",
+            "just the bytes left (limit minus held) were requested: their block, rounded up, does not fit",
             "compare held + block, not held + size, with the limit",
         ),
         "allocate(5": (
