@@ -54,7 +54,7 @@ class BucketedDDP(nn.Module):
         ### END SOLUTION
 
     def _ready(self, parameter):
-        """Be called during backward, when the gradient of a parameter is there."""
+        """Backward calls this as soon as the gradient of a parameter is there."""
         # TODO: its bucket now waits for one gradient fewer. While the next bucket in order waits for none, send it.
         ### BEGIN SOLUTION
         self.missing[self.bucket_of[parameter]] -= 1

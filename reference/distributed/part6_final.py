@@ -118,7 +118,7 @@ def predict_step(processes, compute_ms, buckets, latency_ms, bytes_per_ms, hidea
     strong_efficiency if n processes share the work of one, so that each computes for compute_ms / n and hides up to
                       hideable_ms / n; communication stays the same: (compute_ms / n) / the time of that step
     """
-    # TODO: one process sends nothing.
+    # TODO: with one process, the communication takes no time.
     ### BEGIN SOLUTION
     rounds = 2 * (processes - 1)
     sent = sum(size / bytes_per_ms for size in buckets) * rounds / processes

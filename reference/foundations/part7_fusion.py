@@ -116,7 +116,7 @@ def count_launches(versions, inputs, folder=".") -> list[dict]:
 
 
 class Operators(TorchDispatchMode):
-    """Counts operators that compute: with Operators() as seen: ...; seen.count."""
+    """Counts all operators but views and `aten.empty`: with Operators() as seen: ...; seen.count."""
 
     def __init__(self) -> None:
         """Begin at 0."""

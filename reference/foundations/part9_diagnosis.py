@@ -22,7 +22,7 @@ PARTS = ("input", "copy", "communication", "launch", "kernel")
 
 # %%
 def diagnose(step) -> dict[str, Any]:
-    """Return what a step waits for most: `bottleneck`, its `share` of the step, and the speedup `at_most` from it.
+    """Return `bottleneck`, what a step waits for most; its `share` of the step; the speedup `at_most` without it.
 
     step: seconds by the names in PARTS, and worker_busy (0 ... 1), flops, bytes, peak_flops, peak_bandwidth. At least
     two parts take time.

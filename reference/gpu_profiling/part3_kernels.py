@@ -34,7 +34,7 @@ from given import CLASSES, NO_WORK, SimpleNet, device_name, load_events
 # ## 3.1 The same network, written in blocks
 #
 # `SimpleNet` calls one operation after another. People often advise `nn.Sequential`, "to fuse the operations".
-# Do that, and count what is launched in 3.4.
+# Do that. In 3.4, you count what the net launches.
 #
 # There is something else to gain: a ReLU after a max-pool gives the same numbers and gradients as before it, because
 # the largest of four is negative only if all four are. There it reads only a quarter of the numbers. This is not true
@@ -215,8 +215,8 @@ def compare_nets(nets, images, folder=".", repeats=5) -> list[dict[str, Any]]:
 def ncu_command(script, kernels, report, launches, skipped=0) -> list[str]:
     """Return the command line, as a list of words, that measures *kernels* (names of functions) and no others.
 
-    It skips the first *skipped* launches of them, and measures the next *launches* with a set that holds throughput and
-    occupancy. It writes *report*.ncu-rep and runs `python script`.
+    It skips the first *skipped* launches of them, and measures the next *launches*. `--set` names a group of metrics:
+    take one with throughput and occupancy, such as full. It writes *report*.ncu-rep and runs `python script`.
     """
     # TODO: ncu, its options, then python and the script. A name is exact, unless regex: stands before it.
     # TODO: re.escape names, because a dot means something in an expression.

@@ -113,7 +113,7 @@ def main(argv=None) -> None:
     # TODO: options = read_options(argv); --batch-size 0 asks for the largest batch that fits.
     # TODO: do all one-time work before the first timed epoch:
     #       - search for the batch size. For each attempt, call make_training(device) again, and throw that model away.
-    #         A TensorDataset of copies of photos[0] gives a batch of any size;
+    #         A TensorDataset of copies of the first photo and its label gives a batch of any size;
     #       - copy the state dicts of the model and its optimizer (copy.deepcopy), train the model for one epoch, and
     #         load the copies.
     #       Use the loader that you time later: its workers start in its first epoch.

@@ -100,9 +100,9 @@ def train(model: nn.Module, optimizer, criterion, batches: Iterable[tuple[Tensor
 def accumulate(model: nn.Module, optimizer, inputs: Tensor, labels: Tensor, parts: int) -> Tensor:
     """Take one step by the gradient of the whole batch's mean cross-entropy, and return that mean as a tensor.
 
-    Labels of -100 do not count; at least one label does. The model is called for at most *parts* micro-batches. Call
-    backward() for each before you call the model again. Ignore gradients from before the call. The model has no
-    BatchNorm and no dropout.
+    Labels of -100 do not count; at least one label does. Cut the batch into at most *parts* parts, and call the model
+    once for each. Call backward() before you call the model again. Ignore gradients from before the call. The model has
+    no BatchNorm and no dropout.
     """
     # TODO: in the whole batch, count the labels that are not -100. Divide each part's sum of losses by it.
     ### BEGIN SOLUTION

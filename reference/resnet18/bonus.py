@@ -64,7 +64,7 @@ def plan_memory(make_training, batch_size, image_size) -> dict[str, int]:
     A batch is images (batch_size, 3, image_size, image_size) in float32 and labels (batch_size,) in int64.
 
     Returns a dict: parameters, buffers, gradients (after a backward pass), optimizer (its state after a step),
-    activations (what the forward pass and the loss keep for the backward pass, if not counted yet), batch, total.
+    activations (what the forward pass and the loss keep for the backward pass; no other entry counts it), batch, total.
     """
     # TODO: under FakeTensorMode, make the training and a batch, and take one step.
     # TODO: torch.autograd.graph.saved_tensors_hooks sees what is kept for the backward pass.
@@ -164,7 +164,7 @@ def timed(function=None, *, synchronize=None):
 def profile_calls(function, *args, **kwargs) -> tuple[Any, list[dict[str, Any]]]:
     """Return function(*args, **kwargs) and a row for each entry of the profile, the one with the most own time first.
 
-    A row: function (its name), calls, own_seconds (without those it called), seconds (with them).
+    A row: function (its name), calls, own_seconds (without functions that it called), seconds (with them).
     Whatever happens, its profiler is off afterwards.
     """
     # TODO: cProfile.Profile(time.perf_counter), and pstats.Stats(profile).stats afterwards.

@@ -38,7 +38,7 @@ class BucketedDDP(nn.Module):
         raise NotImplementedError()
 
     def _ready(self, parameter):
-        """Be called during backward, when the gradient of a parameter is there."""
+        """Backward calls this as soon as the gradient of a parameter is there."""
         # TODO: its bucket now waits for one gradient fewer. While the next bucket in order waits for none, send it.
         # YOUR CODE HERE
         raise NotImplementedError()

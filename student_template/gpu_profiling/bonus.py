@@ -123,7 +123,7 @@ def compare_profiles(before, after, folder=".", allowed=0.05) -> dict[str, Any]:
 
 # %%
 def node_commands(script, nodes, processes, address, port) -> list[list[str]]:
-    """Return the torchrun command line, a list of words, to be started on each node: *processes* on each of *nodes*.
+    """Return a torchrun command line, a list of words, for each of *nodes* nodes. Each node runs *processes* processes.
 
     *address* and *port* are where the first node listens.
     """

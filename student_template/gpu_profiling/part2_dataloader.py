@@ -158,5 +158,5 @@ if __name__ == "__main__":
     number = max(2, best_configuration([row for row in rows if row["batch_size"] == 32])["num_workers"])
     training = prepare(device, batches=6 * number + 16)
     training["loader"] = make_loader_optimized(training["loader"].dataset, 32, device, num_workers=number)
-    store = 3 * number  # batches to leave out: workers read 2 * number ahead, and number more to be safe
+    store = 3 * number  # batches to leave out: the 2 * number that workers read ahead, and number more
     record(lambda on_step: train_epoch_optimized(**training, on_step=on_step), "after_profile.gz", 8, store + 1)

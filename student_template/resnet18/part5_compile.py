@@ -125,7 +125,7 @@ def compare_compile(
     Writes compile_results.csv and compile_comparison.png into folder.
     """
     # TODO: warm each model up, and time the warm-up of the compiled one.
-    # TODO: then measure one epoch of each from fresh weights, with train_epoch_compiled.
+    # TODO: then measure one epoch of each of these models, with train_epoch_compiled.
     # TODO: one panel per quantity in PANELS, one bar per row.
     # YOUR CODE HERE
     raise NotImplementedError()

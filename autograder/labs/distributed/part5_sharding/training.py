@@ -75,7 +75,7 @@ shards = Shards(part, part.probes["ranks"].run, SEE)
 
 @part.check(basis="outputs", compared="weights and losses")
 def trains_as_one(ranks: Pair, halved: Pair) -> Verdict:
-    """Two processes reach the weights of a single one that trains on both batches of each step; in bfloat16, nearly."""
+    """Two processes reach the weights of one process that trains on both batches as one; in bfloat16, nearly."""
     plain = shards.trained_as_one(ranks, NEAR)
     if isinstance(plain, Failed):
         return plain

@@ -65,7 +65,7 @@ for workers, name in enumerate(("alone", "one_worker", "two_workers")):
 def every_sample_once(
     alone: Pair, one_worker: Pair, two_workers: Pair, rows_one_by_one: Pair
 ) -> Verdict:
-    """With 0, 1 or 2 workers, each epoch holds every sample once, in an order of its own; one seed, one order."""
+    """With 0, 1 or 2 workers, each epoch holds every sample once, in a new order; loaders of one seed agree."""
     pairs = dict(enumerate((alone, one_worker, two_workers)))
     try_ = "shuffle=True, and no sampler"
     if isinstance(reads_single_rows(rows_one_by_one), Failed):
@@ -125,7 +125,7 @@ ROW_HINTS: Causes = {
 
 @part.check(basis="outputs")
 def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
-    """len(Rows) counts rows; Rows[i] is row i, transformed, and its label. A batch has both for each of its indices."""
+    """len(Rows) counts rows; Rows[i] is row i, transformed, and its label. A batch has both for each index."""
     why = {
         "length": "the length must be the number of rows",
         "changed": "your code keeps what an earlier transform returned",

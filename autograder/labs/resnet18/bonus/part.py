@@ -23,7 +23,7 @@ CPU = Form(
             "a name of CPU_OPTIONS; each has a row for each number of threads, in the order given",
         ),
         count("threads", "that torch used"),
-        positive("ms", "median of the seven calls", "ms"),
+        positive("ms", "median of seven timed calls of step()", "ms"),
         ratio("speedup", "first ms", "ms"),
         DEVICE,
     ),
