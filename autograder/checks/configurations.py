@@ -95,32 +95,24 @@ class Script(slips.Epoch):
         whole = "divide the samples of all epochs by the seconds of all epochs"
         return [
             *super().slips(),
-            (
-                2 * self.rate,
-                "it is twice that: usually the samples of all epochs by the seconds of one",
-            ),
-            (
-                self.rate / 2,
-                "it is half of that: usually the samples of one epoch by the seconds of two",
-            ),
+            (2 * self.rate, "it is twice the right one"),
+            (self.rate / 2, "it is half the right one"),
             *((rate, f"it is the rate of one epoch: {whole}") for rate in rates),
-            (
-                sum(rates) / 2,
-                f"it is the mean of the epochs' rates: {whole}",
-            ),
+            (sum(rates) / 2, f"it is the mean of the epochs' rates: {whole}"),
         ]
 
 
 def pace_problem(row: Row, script: Script) -> str:
     """Say how throughput, epoch_time or data_wait of a run are not what passed, in the mean of its epochs."""
-    once = "it includes what happens once: warm up before, with the same options"
+    once = "it includes what only the first whole step does"
     otherwise = once if holds_once(row["throughput"], script) else ""
-    of_both = (2 * script.wait, "it is the sum of two epochs, and their mean is expected")
-    longer = [(2 * script.seconds, "it is the sum of two epochs, and their mean is expected")]
-    apart = script.wait * script.uneven
+    both = "it is the sum of two epochs, and their mean is expected"
     one = "it is that of one epoch, and the mean of two is expected"
-    longer += [(script.seconds + it, one) for it in (apart, -apart) if it]
-    waits = [of_both, *((script.wait + it, one) for it in (apart, -apart) if it)]
+    apart = script.wait * script.uneven
+    longer, waits = (
+        [(2 * mean, both), *((mean + it, one) for it in (apart, -apart) if it)]
+        for mean in (script.seconds, script.wait)
+    )
     return slips.time_problem(RESULTS, row, script, script.slips(), PACE, otherwise, waits, longer)
 
 

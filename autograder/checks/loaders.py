@@ -27,7 +27,7 @@ REFUSED = (
 )
 REASONS: Mapping[str, tuple[str, str]] = {
     "num_workers": (
-        "num_workers must be the number that is given, neither fixed nor divided",
+        "num_workers is not always the number that is given",
         "pass the number of workers on to the DataLoader as it is given, also when it is 0",
     ),
     "pin_memory": (
@@ -127,11 +127,8 @@ def drawn_afresh(dice: Observation, *, samples: int) -> Verdict:
     for source, commitments in dice.arrays.items():
         drawn = Epoch(commitments, np.zeros(0)).samples()
         if drawn.total() != samples:
-            return Failed(
-                f"{drawn.total()} samples of {samples}",
-                "samples are left out",
-                WHOLE_SET,
-            )
+            measured = f"two epochs gave {drawn.total()} samples, and {samples} are right"
+            return Failed(measured, "samples are left out", WHOLE_SET)
         if len(drawn) < samples:
             measured = (
                 f"{samples} samples of two epochs hold {len(drawn)} different numbers of {source}, "
@@ -188,6 +185,9 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str, spawned: bool = Fal
         )
         if odd:
             why, try_ = REASONS[odd]
+            found = {one["options"][odd] for one in made if one["options"]}
+            if odd == "num_workers" and len(found) == 1:
+                why = f"num_workers is {options[odd]} in each call"
             measured = f"{case} {odd} is {options[odd]}, and {wanted[odd]} is right"
             return Failed(measured, why, try_)
         if spawned and not options["pickles"]:

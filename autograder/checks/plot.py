@@ -52,7 +52,7 @@ TRIES: Hints = {
     "are drawn": "draw each row in the panel: one line or bar for each version or name",
     " instead": "draw the numbers of the rows that are returned, as they are",
     "the nearest one lacks": "draw each row, with the number that is returned",
-    "no panel shows": "a panel for this column, with the numbers of the rows that are returned",
+    "no panel shows": "a visible panel with this column of the returned rows",
     "does not say what it shows": "write the quantity and its unit on the axis, with set_ylabel",
     "is drawn under the name": "take names and values from the same rows, in the same order",
     "do not begin at 0": "leave out set_ylim, or let the axis begin at 0",
@@ -148,7 +148,7 @@ def shows_the_rows(
     if not data:
         return Failed(
             f"no {file} in folder",
-            "it was not saved, or saved elsewhere because the argument folder is ignored",
+            f"your code saves {'the figure elsewhere' if panels else 'no figure of this name'}",
             f"savefig(Path(folder) / '{file}')",
         )
     try:
@@ -188,11 +188,10 @@ def unshown(
         wanted = [row.get(name) for row in rows]
         if None in wanted:
             return f"row {wanted.index(None) + 1} has no {name}"
-        showing = [
-            panel for panel in panels if all(drawn_as(panel, expected) for expected in wanted)
-        ]
+        showing = [panel for panel in panels if shows(panel, rows, name)]
         if not showing:
-            missing, others = _nearest(panels, wanted)
+            free = [it for it in panels if not any(shows(it, rows, other) for other in units)]
+            missing, others = _nearest(free, wanted)
             lacking = ", ".join(shown(wanted[at]) for at in missing)
             if len(missing) < len(wanted):
                 of = ", ".join(dict.fromkeys(keys[at] for at in missing))
@@ -234,7 +233,7 @@ def crowded(
     """Say which column has no panel of its own, as twins of one axis have none, or no bars if the *kind* is "bars"."""
     taken: dict[int, str] = {}
     for name in names:
-        showing = [panel for panel in panels if all(drawn_as(panel, row.get(name)) for row in rows)]
+        showing = [panel for panel in panels if shows(panel, rows, name)]
         if kind == "bars" and not any(panel["bars"] >= len(rows) for panel in showing):
             if cut := next((panel["cut"] for panel in showing if panel.get("cut")), 0):
                 return f"the axis of {name} begins at {shown(cut)}, so its bars do not begin at 0"
@@ -248,6 +247,10 @@ def crowded(
             return f"{name} and {other} are in one panel: each wants one of its own"
         taken[place] = name
     return ""
+
+
+def shows(panel: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return all(drawn_as(panel, row.get(name)) for row in rows)
 
 
 def drawn_as(panel: Mapping[str, Any], wanted: Any) -> list[str]:

@@ -182,16 +182,16 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], *, try_
     elif rounded(losses, plain):
         why, try_ = f"{CUT}: the rounding of 16 bits cannot be seen in them", ROUNDED
     else:
-        why = "the losses are rounded neither as FP32 nor as 16 bits under autocast: usually "
+        why = "the losses are neither those of FP32 nor those of autocast: usually "
         why += f"the dtype is another than {nearest}, or " * (len(halves) == 1)
         why += "autocast is not on for the whole model and the loss"
     return Failed(measured, why, try_, evidence)
 
 
-UNSCALED = "backward of an unscaled loss"
+UNSCALED = "backward of a loss not scaled by the given scaler"
 NEVER = (
     "the given scaler is never used",
-    "call scale, step and update of the argument scaler, and make no other GradScaler",
+    "call scale, step and update of the argument scaler",
 )
 
 

@@ -48,7 +48,7 @@ DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` and `drawn` make it."""
 COLUMNS = "follow the table of columns in the handout"
-MISSHAPEN = "a row does not hold what the handout's table of columns says"
+MISSHAPEN = "a row must have the columns of the table, each with its right value"
 ODD: Hints = {
     "there are no rows": "your code returns an empty list, or nothing",
     "the table ends": "your code leaves out rows",

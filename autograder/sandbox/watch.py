@@ -296,7 +296,7 @@ class Watched:
         if status is None:
             return Stopped("crash", "its processes were killed from inside, before it answered")
         if status == os.EX_IOERR or (killed and status == -signal.SIGKILL):
-            return Stopped("crash", "closed the file descriptor of its answer, and was stopped")
+            return Stopped("crash", "your code closed the file descriptor that the grader reads")
         if status < 0:
             return Stopped(
                 "crash", f"died of signal {-status} ({_signal_name(-status)}) before it answered"

@@ -57,16 +57,16 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
     [
         pytest.param({}, "", id="as it passed"),
         pytest.param({"throughput": 40 / 3}, "the time leaves out the wait for data", id="no wait"),
-        pytest.param({"throughput": 20.0}, "the seconds of one", id="twice"),
+        pytest.param({"throughput": 20.0}, "it is twice the right one", id="twice"),
         pytest.param({"throughput": 40 / 3.2}, "it is the rate of one epoch", id="the fast epoch"),
         pytest.param({"throughput": 40 / 4.8}, "it is the rate of one epoch", id="the slow epoch"),
         pytest.param(
             {"throughput": 20 / 3.2 + 20 / 4.8}, "the mean of the epochs' rates", id="both epochs"
         ),
-        pytest.param({"throughput": 5.0}, "the seconds of two", id="half"),
-        pytest.param({"throughput": 40 / 8}, "the seconds of two", id="half by chance"),
+        pytest.param({"throughput": 5.0}, "it is half the right one", id="half"),
+        pytest.param({"throughput": 40 / 8}, "it is half the right one", id="half by chance"),
         pytest.param({"throughput": 8.0}, "the clock is time.time()", id="the clock on the wall"),
-        pytest.param({"throughput": 2.0}, "warm up before", id="cold"),
+        pytest.param({"throughput": 2.0}, "only the first whole step does", id="cold"),
         pytest.param({"throughput": 11.0}, "where 10 is right", id="something else"),
         pytest.param({"throughput": None}, "None samples/s where 10 is right", id="no number"),
         pytest.param({"epoch_time": 8.0}, "epoch_time is 8 s: ", id="all epochs"),

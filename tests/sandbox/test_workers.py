@@ -55,12 +55,12 @@ ENDS = {
     "closing its line and going on": (
         "import os, time; os.close(3); time.sleep(20)",
         "crash",
-        "closed the file descriptor of its answer, and was stopped",
+        "your code closed the file descriptor that the grader reads",
     ),
     "closing its line and answering": (
         "import os; os.close(3)",
         "crash",
-        "closed the file descriptor of its answer, and was stopped",
+        "your code closed the file descriptor that the grader reads",
     ),
     "a loop that swallows everything": (
         """

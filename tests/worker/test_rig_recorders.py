@@ -59,7 +59,7 @@ def test_a_backward_pass_past_the_scaler_is_noted_as_such(rig):
     loss.backward()
     window.optimizer.step()
 
-    past = "backward of an unscaled loss"
+    past = "backward of a loss not scaled by the given scaler"
     assert ["scale", past, "optimizer.step"] == calls.events
 
 

@@ -133,7 +133,7 @@ class ScalerCalls:
 
     def _backward(self) -> None:
         if not self._scaled:
-            self._note("backward of an unscaled loss")
+            self._note("backward of a loss not scaled by the given scaler")
         self._scaled = False
 
 

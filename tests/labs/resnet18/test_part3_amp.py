@@ -43,7 +43,7 @@ MISTAKES = {
         {
             "follows_fp32": "",
             "fp32_is_untouched": "usually model.train() is missing",
-            "computes_in_half_precision": "neither as FP32 nor as 16 bits",
+            "computes_in_half_precision": "neither those of FP32 nor",
             "overflow_skips_the_step": "steps other than",
             "clips_true_gradients": "a different direction",
         },

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from autograder.checks.numerics import close
-from autograder.checks.plot import LETTER, drawn_as
+from autograder.checks.plot import LETTER, drawn_as, shows
 
 Noted = TypeVar("Noted")
 
@@ -58,11 +58,7 @@ def _beside(
     name: str,
 ) -> list[Noted]:
     """Return what is noted of the panels that show a column of *rows*."""
-    return [
-        note
-        for panel, note in zip(panels, noted, strict=False)
-        if all(drawn_as(panel, row.get(name)) for row in rows)
-    ]
+    return [note for panel, note in zip(panels, noted, strict=False) if shows(panel, rows, name)]
 
 
 def merged(

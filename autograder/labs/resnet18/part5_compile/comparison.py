@@ -140,7 +140,7 @@ def time_problem(
     if rows[1]["throughput"] < compiled.rate / 2:
         otherwise = "it includes builds"
     if whole < 1:
-        otherwise = f"a graph takes {whole:.0%} of the parameters: the model is compiled in pieces"
+        otherwise = f"the largest graph takes {whole:.0%} of the parameters"
     if not whole:
         otherwise = "the backend argument built nothing"
     alone = close(rows[1]["epoch_time"], compiled.seconds, slips.WHOLE)  # not in epoch_time as well
@@ -230,7 +230,7 @@ LOSSES = (
 TIMED = "fix honest_throughput first if it fails; then time a whole epoch after warm_up"
 LATER = "fix nothing_is_built_later first if it fails; then"
 TIMES = {
-    "compiled in pieces": "fix one_graph_a_batch first: compile_model must compile the whole model",
+    "of the parameters": "fix one_graph_a_batch first: compile_model must compile the whole model",
     "the backend argument": f"{LATER} train the model that compile_model(model, backend) returns",
     "the slow first pass": f"{LATER} call warm_up for both models before the clock starts",
     "epoch_time + compile_s": "take throughput from train_epoch_compiled, called after warm_up",

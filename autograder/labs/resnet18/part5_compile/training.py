@@ -155,12 +155,19 @@ FIRST = (
     "the first loss is wrong already: usually autocast is on, or weights, mode or criterion are other ones",
     "autocast with use_amp alone; leave weights and mode as they come; loss = criterion(model(images), labels)",
 )
-COPY = "compile the model itself, not a copy"
+COPIED = (
+    "nothing of the given model moved: usually a copy was compiled",
+    "compile the model itself, not a copy",
+)
+UNSTEPPED = "no weight moved: usually optimizer.step() is missing", LOOP
 
 
 def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
-    if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
-        return "no weight of the given model moved: usually a copy was compiled", COPY
+    ratio = numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio
+    if ratio == 0:
+        running = training.student.arrays[f"{mode}_running"]
+        before = training.baseline.arrays[f"{mode}_buffers"]
+        return COPIED if outputs.furthest(running, before) <= SAME else UNSTEPPED
     if mode == "amp":  # FP32, which comes first, was right
         why = "FP32 is right, but not AMP: usually the loss is outside autocast"
         return why, BFLOAT16
@@ -169,7 +176,6 @@ def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     )
     if not numerics.furthest(first, right) <= FOLLOWS[mode].losses:
         return FIRST
-    ratio = numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio
     usual = ": usually zero_grad is missing" if ratio > LONGER else ""
     return f"the first loss is right, so the steps are wrong{usual}", LOOP
 

@@ -150,7 +150,8 @@ def _builds_on(expected: Mapping[str, Any]) -> dict[str, str]:
 
 COPY = "copy each figure of the run unchanged into its row"
 RUN = f"subprocess.run([sys.executable, script, *options], ...) for one run at a time; {COPY}"
-WORKED_OUT = "take speedup and gain from the throughputs of these rows"
+GAIN = "gain: throughput / throughput of the row that builds_on names"
+BASE = "copy builds_on from the configuration"
 
 
 def _compared(comparison: Pair) -> tuple[str, ...] | None:
@@ -160,7 +161,7 @@ def _compared(comparison: Pair) -> tuple[str, ...] | None:
         try_ = COPY if not cause or "halved" in cause else RUN
         return cause or "the row must hold what its run printed", try_, measured
     why = row_problem(rows, _builds_on(expected))
-    return (MISSHAPEN, WORKED_OUT, why) if why else None
+    return (MISSHAPEN, BASE if "builds_on" in why else GAIN, why) if why else None
 
 
 def _not_drawn(comparison: Pair) -> tuple[str, ...] | None:
@@ -237,7 +238,7 @@ def mistaken(name: str, value: Any, right: Any, rows: Sequence[Row]) -> str:
         first, speedup = rows[0]["epoch_time"], summary_of(rows)["speedup"]
         usual = [(first * (1 - 1 / speedup), "it is computed from the speedup")]
         usual += [(first - row["epoch_time"], "it is that of another row") for row in rows]
-        otherwise = "it is not epoch_time of the first row less that of another"
+        otherwise = "it is not epoch_time of the first row - epoch_time of another row"
     else:
         otherwise = "usually it is of another row or column"
         usual = summary_slips(name, right)

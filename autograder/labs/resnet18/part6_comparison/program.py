@@ -118,7 +118,7 @@ def figures_are_honest(plain: Pair) -> Verdict:
 
 PACE = {
     "wait for data": "let the clock run while data is waited for",
-    "happens once": "before the clock starts, let warm_up take whole steps: forward, backward and optimizer step",
+    "first whole step": "before the clock starts, let warm_up take whole steps: forward, backward and optimizer step",
     "": "throughput: samples of all epochs / their seconds; epoch_time and data_wait: means",
 }
 
