@@ -323,7 +323,7 @@ def accuracy_problem(reported: float | None, epoch: Trained) -> Problem | tuple[
             "count correct in int64, and not in the dtype of the outputs",
         )
     other = "more than all of them: batches are counted twice" if (reported or 0.0) > 100 else ""
-    right = f"{expected:.4g} % of the samples were right"
+    right = f"the right accuracy is {expected:.4g} %"
     why = why or other or f"{'it must be a number; ' * (reported is None)}{right}"
     return why, "100 * correct / samples, each counted over the whole epoch"
 

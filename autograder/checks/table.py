@@ -218,8 +218,7 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     if not text:
         return Failed(
             f"no {file} in folder",
-            "it was not written, or it was written elsewhere because "
-            "the argument folder is ignored",
+            "your code writes no file of this name into the argument folder",
             try_,
         )
     try:

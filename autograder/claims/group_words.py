@@ -16,7 +16,7 @@ REASONS = {
     "steps go twice as far": "let DistributedDataParallel alone average gradients, without a factor or all_reduce",
     "the ranks agree": (
         "in each step: loss of the given criterion, backward(), mean of the gradients of all ranks, "
-        "step() of the handout's optimizer"
+        "step() of the given optimizer"
     ),
 }
 READ = {

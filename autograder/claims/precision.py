@@ -93,7 +93,7 @@ class HalfPrecision:
             losses = run.student.arrays["losses"]
             verdict = precision.rounded_as(losses, trusted["losses"], halves, try_=try_)
             if isinstance(verdict, Failed) and not scaler:
-                verdict = replace(verdict, measured=f"without a scaler, {verdict.measured}")
+                verdict = replace(verdict, measured=f"with scaler=None, {verdict.measured}")
             if isinstance(verdict, Failed) and sixteen_bits(run.student.arrays["weights"]):
                 return replace(verdict, why=precision.NARROW, try_=precision.FLOAT32)
             return verdict

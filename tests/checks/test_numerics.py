@@ -232,8 +232,8 @@ METRICS = {
     "a full last batch": ({"accuracy": 1200 / 32}, "the last batch was counted as a full one"),
     "counted twice": ({"accuracy": 2400 / 26}, "each batch is counted twice"),
     "more than all": ({"accuracy": 130.0}, "more than all of them"),
-    "something": ({"accuracy": 60.0}, "46.15 % of the samples were right"),
-    "no accuracy": ({"accuracy": None}, "46.15 % of the samples were right"),
+    "something": ({"accuracy": 60.0}, "the right accuracy is 46.15 %"),
+    "no accuracy": ({"accuracy": None}, "the right accuracy is 46.15 %"),
 }
 
 

@@ -228,7 +228,7 @@ ROWS = [{"precision": "FP32", "throughput": 1.5, "memory": None}]
 @pytest.mark.parametrize(
     ("text", "measured", "why"),
     [
-        pytest.param("", "no r.csv in folder", "elsewhere because", id="no file"),
+        pytest.param("", "no r.csv in folder", "no file of this name", id="no file"),
         pytest.param("a,a\n", "r.csv cannot be read", "column 'a' appears twice", id="broken"),
         pytest.param("precision,throughput,memory\nFP32,2.5,\n", "throughput is 2.5 in the file and 1.5 in the rows returned", "must hold the rows", id="other figures"),
     ],
