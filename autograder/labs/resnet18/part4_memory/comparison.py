@@ -101,9 +101,9 @@ def time_problem(rows: Sequence[Row], epochs: Sequence[Epoch]) -> str:
         (once.rate, "no segment ran again in the backward pass"),
     ]
     between = twice.rate < rows[1]["throughput"] < once.rate
-    part = "usually only a part of the network ran a second time" * between
+    faster = "it is faster than segments that run a second time" * between
     return slips.time_problem(RESULTS, rows[0], once, of_once) or slips.time_problem(
-        RESULTS, rows[1], twice, of_twice, otherwise=part
+        RESULTS, rows[1], twice, of_twice, otherwise=faster
     )
 
 

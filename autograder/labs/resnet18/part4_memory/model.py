@@ -218,7 +218,9 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
         f"{share:.0%} of the ResNet's {whole / 1e6:.2f} MB are kept; {allowed:.0%} are allowed "
         f"(the five inputs are {least:.0%})"
     )
-    try_ = "checkpoint the stem and all four layers"
+    try_ = (
+        "let run_checkpointed call checkpoint, and forward call run_checkpointed for each segment"
+    )
     count = kept_for_backward.student.values["segments"]
     if share > allowed and count and kept_for_backward.student.values["stem"] == 1:
         why = "the stem keeps what is inside it: it did not run again in the backward pass"

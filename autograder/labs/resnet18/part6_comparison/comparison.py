@@ -148,8 +148,8 @@ def _builds_on(expected: Mapping[str, Any]) -> dict[str, str]:
     return {run["configuration"]: run["builds_on"] for run in expected["runs"]}
 
 
-COPY = "copy each figure of the run unchanged into its row"
-RUN = f"subprocess.run([sys.executable, script, *options], ...) for one run at a time; {COPY}"
+COPY = "call run_configuration for each row, and copy its figures unchanged"
+RUN = "subprocess.run([sys.executable, script, *options], ...) for one run at a time"
 GAIN = "gain: throughput / throughput of the row that builds_on names"
 BASE = "copy builds_on from the configuration"
 

@@ -113,7 +113,7 @@ def figures_are_honest(plain: Pair) -> Verdict:
     ]
     why = explained(memory, units, SAME_PEAK / 2) or "it must be the most MB that were held"
     measured = f"peak_memory_mb is {shown(memory)}, and {peak:.4g} is right"
-    return Failed(measured, why, "return what peak_memory_mb(device) returns")
+    return Failed(measured, why, "use peak_memory_mb(device) as the template has it")
 
 
 PACE = {
