@@ -128,6 +128,8 @@ def _miscounted(
         why = "spikes must be a number"
     elif count > (right or 0):
         why = more
+        if batch.startswith("batch 1 "):
+            why += ", or spikes is not 0 in a new SpikeGuard"
     elif reported[len(reported) // 2 :] == expected[len(expected) // 2 :]:
         why, try_ = (
             "usually your code does not count in eval()",

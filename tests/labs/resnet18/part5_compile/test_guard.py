@@ -19,6 +19,8 @@ CASES = [
     [
         pytest.param([1, 2, 1, 2], "counts this batch, which is not above", id="each batch"),
         pytest.param([8, 8, 8, 8], "adds more than 1 for this batch", id="its samples"),
+        pytest.param([2, 2, 2, 2], "or spikes is not 0 in a new SpikeGuard", id="begins at 1"),
+        pytest.param([1, 1, 2, 2], "or spikes is not 0 in a new SpikeGuard", id="shared by all"),
         pytest.param([1, 0, 1, 0], "forgets what it counted before", id="the last one alone"),
         pytest.param([0, 0, 0, 0], "does not count this batch", id="none"),
         pytest.param([0, 0, 1, 1], "usually your code does not count in eval()", id="in train()"),
