@@ -13,7 +13,6 @@ from autograder.config import CheckConfig, PartConfig
 from autograder.errors import CourseError, nearest
 from autograder.lab import Check, Part
 from autograder.model import Basis
-from autograder.part_name import number
 
 BEGIN = "<!-- BEGIN JUDGED -->"
 END = "<!-- END JUDGED -->"
@@ -73,8 +72,7 @@ def table(part: Part, config: PartConfig) -> str:
 def _how(part: Part) -> str:
     bases = {check.basis for check in part.checks.values()}
     told = [told for basis, told in RESTS.items() if basis in bases]
-    of_part = number(part.id)
-    name = part.id if of_part is None else f"part{of_part}"
+    name = part.id.partition("_")[0]
     return " ".join([f"`pytest -k {name}` runs these checks.", *told])
 
 

@@ -55,7 +55,8 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Backward calls this as soon as the gradient of a parameter is there."""
-        # TODO: its bucket now waits for one gradient fewer. While the next bucket in order waits for none, send it.
+        # TODO: its bucket now waits for one gradient fewer. Take the first bucket that has not left: while it waits for
+        # none, send it, and take the bucket after it.
         ### BEGIN SOLUTION
         self.missing[self.bucket_of[parameter]] -= 1
         while len(self.sent) < len(self.buckets) and self.missing[len(self.sent)] == 0:

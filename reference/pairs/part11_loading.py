@@ -22,7 +22,7 @@ from given import device_name
 
 # %%
 class Rows(Dataset):
-    """Rows of a table: (transform(features)[i], labels[i]) for each i; transform takes any number of rows."""
+    """Rows of a table: row i of features, transformed when read, and labels[i]. transform takes any number of rows."""
 
     def __init__(self, features: Tensor, labels: Tensor, transform) -> None:
         """Keep features (n, d), labels (n,) and transform, whose results may change: call it for each batch."""
@@ -38,7 +38,7 @@ class Rows(Dataset):
         ### END SOLUTION
 
     def __getitem__(self, index: int):
-        """Return one row, transformed, and its label; index from 0."""
+        """Return one row, transformed, and its label. No index is negative."""
         # TODO: transform takes rows, so give it a batch of one.
         ### BEGIN SOLUTION
         return self.transform(self.features[index : index + 1])[0], self.labels[index]

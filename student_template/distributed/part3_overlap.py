@@ -39,7 +39,8 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Backward calls this as soon as the gradient of a parameter is there."""
-        # TODO: its bucket now waits for one gradient fewer. While the next bucket in order waits for none, send it.
+        # TODO: its bucket now waits for one gradient fewer. Take the first bucket that has not left: while it waits for
+        # none, send it, and take the bucket after it.
         # YOUR CODE HERE
         raise NotImplementedError()
 

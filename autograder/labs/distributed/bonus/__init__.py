@@ -42,7 +42,7 @@ COSTS = Form(
         count("width", "numbers in a row"),
         count("launches", "operators or kernels that compute in a forward pass"),
         count("bytes", "that these launches read and write"),
-        count("saved_bytes", "kept for the backward pass, beside the inputs", least=0),
+        count("saved_bytes", "kept for the backward pass, without the inputs", least=0),
         positive("ms", "median of five calls, after a warm-up", "ms"),
         DEVICE,
     ),

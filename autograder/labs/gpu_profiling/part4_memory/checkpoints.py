@@ -211,7 +211,7 @@ def every_weight_trains(training: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[gradients_match])
 def keeps_only_the_inputs(kept: Pair) -> Verdict:
-    """Images and inputs of blocks 2 and 3 left out, a step keeps at most 1/4 of the bytes that SimpleNet keeps."""
+    """A step keeps at most 1/4 of SimpleNet's bytes. Images and the inputs of blocks 2 and 3 count in neither net."""
     saved, classified = (kept.student.values[name] for name in ("saved", "classified"))
     inputs, whole = (kept.baseline.values[name] for name in ("inputs", "saved"))
     if classified > 1:

@@ -295,7 +295,7 @@ banded.same(
     skip_families=dict.fromkeys(("times 1000", "one row times 10000", "heavy tails"), LARGE),
     slips={ONE_MORE: with_one_key_more},
     name="banded_matches",
-    says="banded_attention returns the attention of the window, and the gradients of q, k and v.",
+    says="banded_attention returns the attention of the window; its backward pass gives the gradients of q, k and v.",
     why={
         "gradient": (
             (

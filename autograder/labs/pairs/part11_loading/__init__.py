@@ -125,7 +125,7 @@ ROW_HINTS: Causes = {
 
 @part.check(basis="outputs")
 def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
-    """len(Rows) counts rows; Rows[i] is row i, transformed, and its label. A batch has both for each index."""
+    """len(Rows) counts rows. Rows[i] is row i, transformed, and its label, and a batch has these two for each index."""
     why = {
         "length": "the length must be the number of rows",
         "changed": "your code keeps what an earlier transform returned",
