@@ -164,7 +164,7 @@ gains.same(
 gains.refuses(
     {
         "a function that the profile does not have": {"function": "nowhere.py:1(nothing)"},
-        "train_epoch, without its file and line": {"function": made.SHARED_NAME},
+        "forward, without its file and line": {"function": made.SHARED_NAME},
     },
     name="refuses_unknown_functions",
     try_="raise ValueError when no row of the file has exactly this name",
