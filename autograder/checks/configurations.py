@@ -104,7 +104,7 @@ class Script(slips.Epoch):
 
 def pace_problem(row: Row, script: Script) -> str:
     """Say how throughput, epoch_time or data_wait of a run are not what passed, in the mean of its epochs."""
-    once = "it includes what only the first whole step does"
+    once = "usually it includes what only the first whole step does"
     otherwise = once if holds_once(row["throughput"], script) else ""
     both = "it is the sum of two epochs, and their mean is expected"
     one = "it is that of one epoch, and the mean of two is expected"

@@ -105,6 +105,7 @@ def dtypes_where_they_help(
 
 
 CUT = "the losses are rounded"
+CUT_BITS = 0.05  # relative: zeros and whole numbers have 16 bits as well
 LATER = "the first loss is near, later ones are not"
 UNEVEN = f"{LATER}: other steps were taken than the baseline's"
 PILED = 2.6  # times as far: steps that are taken twice go 2, and sums of all gradients since the first 4.5
@@ -133,8 +134,9 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
     if sixteen_bits(weights):
         return NARROW
     if distance(weights, amp.baseline.arrays["weights"]) <= within.weights:
-        cause = "rounded to 16 bits" if sixteen_bits(losses) else "wrong"
-        cause = "wrong: usually they are scaled" if distance(losses, expected) > 1 else cause
+        off = distance(losses, expected)
+        cause = "rounded to 16 bits" if off < CUT_BITS and sixteen_bits(losses) else "wrong"
+        cause = "wrong: usually they are scaled" if off > 1 else cause
         wrong = f"but the returned losses are {cause}"
         return f"the weights are right, {CUT if rounded(losses, expected) else wrong}"
     if abs(losses[0] - expected[0]) > within.losses:

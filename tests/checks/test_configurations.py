@@ -66,7 +66,11 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
         pytest.param({"throughput": 5.0}, "it is half the right one", id="half"),
         pytest.param({"throughput": 40 / 8}, "it is half the right one", id="half by chance"),
         pytest.param({"throughput": 8.0}, "the clock is time.time()", id="the clock on the wall"),
-        pytest.param({"throughput": 2.0}, "only the first whole step does", id="cold"),
+        pytest.param(
+            {"throughput": 2.0},
+            "usually it includes what only the first whole step does",
+            id="cold",
+        ),
         pytest.param({"throughput": 11.0}, "where 10 is right", id="something else"),
         pytest.param({"throughput": None}, "None samples/s where 10 is right", id="no number"),
         pytest.param({"epoch_time": 8.0}, "epoch_time is 8 s: ", id="all epochs"),

@@ -259,3 +259,24 @@ def test_later_losses_are_told_by_how_far_the_weights_moved(ratio, why):
     found = precision.why_apart(run, Tolerance(losses=1e-3, weights=1e-3))
 
     assert found == precision.UNEVEN if not why else found.endswith(f"usually because {why}")
+
+
+@pytest.mark.parametrize(
+    ("losses", "why"),
+    [
+        pytest.param([0.0, 0.0], "wrong", id="never written"),
+        pytest.param([1.0, 1.0], "wrong", id="whole numbers"),
+        pytest.param([0.7109375, 0.61328125], "rounded to 16 bits", id="bfloat16"),
+        pytest.param([91.2, 78.4], "wrong: usually they are scaled", id="scaled"),
+        pytest.param([1e300, 1e300], "wrong: usually they are scaled", id="no float32"),
+    ],
+)
+def test_losses_of_few_bits_are_told_as_rounded_only_near_the_right_ones(losses, why):
+    def side(own):
+        arrays = {"weights": np.array([0.123456, 0.7654321]), "losses": np.array(own)}
+        return Observation("amp", "ok", values={}, arrays=arrays)
+
+    run = Pair(side(losses), side([0.7123456, 0.6123456]))
+    found = precision.why_apart(run, Tolerance(losses=1e-3, weights=1e-3))
+
+    assert found == f"the weights are right, but the returned losses are {why}"

@@ -87,4 +87,7 @@ def test_a_training_is_told_by_what_only_that_mistake_makes(check, case, past, w
         for arrays in (own, trusted)
     )  # fmt: skip
 
-    assert why in part.checks[check].judge(**{part.checks[check].reads[0]: Pair(*sides)}).why
+    judged = part.checks[check].judge(**{part.checks[check].reads[0]: Pair(*sides)})
+
+    assert why in judged.why
+    assert ("given optimizer" in judged.try_) == (why == "did not change")

@@ -61,6 +61,7 @@ TRIES: Causes = {
         "let backward() of DistributedDataParallel exchange them, in the thread that trains",
     ),
     PAST: "call model(inputs), the wrapper itself",
+    "no step was taken": "take a step of the given optimizer in each group, also by scaler.step(optimizer)",
     "eval mode": "model.train() before the first batch",
     "kept for": "optimizer.zero_grad() after each step",
     "nothing is clipped": (
