@@ -72,7 +72,7 @@ def generate(model: TinyLM, prompt: Tensor, count: int) -> tuple[Tensor, Tensor]
     """
     # TODO: a cache for each block, the prompt in one call, then one token at a time: count calls in all. No graph, no
     # wait.
-    # A cache's argument size is width / heads; its dtype and device are those of the model.
+    # Give each KVCache `size` = width / heads, and the dtype and device of the model.
     ### BEGIN SOLUTION
     weight = model.embed.weight
     heads = [block.attention.heads for block in model.blocks]
