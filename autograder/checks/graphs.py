@@ -15,7 +15,7 @@ GRAPHS: Hints = {
     "built again": "put a number that changes into a tensor",
     "in pieces": "torch.compile(model, ..., fullgraph=True) of the whole model, and not of its layers",
     "some batches ran no": "call the compiled model for every batch, the first and the last too",
-    "not the whole model": "torch.compile(model, ...) of the whole model, and not of one of its layers",
+    "not the whole model": "pass the model itself to torch.compile, and use what torch.compile returns",
     "serves several sizes": "dynamic=False: each size gets a graph of its own",
     "a break goes unnoticed": "fullgraph=True: a break is then an error",
 }

@@ -31,7 +31,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
         "pass the number of workers on to the DataLoader as it is given, also when it is 0",
     ),
     "pin_memory": (
-        "only a GPU fetches pinned batches by itself",
+        "pinned memory speeds up only copies to a GPU",
         'pin_memory is device.type == "cuda", or torch.cuda.is_available() where no device is given',
     ),
     "persistent_workers": (

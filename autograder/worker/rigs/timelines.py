@@ -77,13 +77,15 @@ class Timeline(Steps):
                 line[before[-1] + 1 : event["ts"]] = True
         return line
 
-    def _idle(self, calls: tuple[str, ...] = CALLS, frees: Any = ALLOCATING) -> dict[str, float]:
+    def _idle(
+        self, calls: tuple[str, ...] = CALLS, frees: Any = ALLOCATING, *, queued: bool = True
+    ) -> dict[str, float]:
         """Divide the idle time of the window: what stands first wins."""
         free = np.ones(self.whole.stop, bool)
         if self.gpu:
             free &= ~self._work
             layers = {
-                "between queued work": self._queued(calls),
+                "between queued work": queued & self._queued(calls),
                 "data loading": self._loading,
                 "allocating": self.painted(*calls, beginning=frees),
                 "synchronising": self.painted(*calls, holding="Synchronize"),
@@ -217,6 +219,9 @@ class Timeline(Steps):
                 "allocating is a cause of its own": idle["launching"] + idle["allocating"],
                 "cudaFree counts as launching": self._idle(frees="cudaMalloc")["launching"],
                 "calls of cuda_driver are left out": self._idle(CALLS[:1])["launching"],
+                "gaps between queued work count as launching": self._idle(queued=False)[
+                    "launching"
+                ],
                 "calls during work, or for another cause, count as well": self.share(
                     self.painted("cpu_op", *CALLS)
                 ),

@@ -70,7 +70,7 @@ SHARE = (
 )
 FAULT_HINTS = {
     "names no line": "begin each bottleneck with its number and its line, 1. line 12: ...",
-    "may be named": "keep only the line that must change",
+    "may be named": "in each bottleneck, keep only the line that must change",
     "wastes no time": "replace it by a line that costs time and could do without",
     "different ones": "look for faults of other kinds, instead of more lines of one",
 }

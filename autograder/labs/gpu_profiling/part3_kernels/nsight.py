@@ -150,7 +150,7 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
 
     def problem(answer: tuple[Sequence[str], ...], asked: Mapping[str, Any]) -> tuple[str, str]:
         words, measured = answer
-        name = ncu.named(words)[:120] or "no --kernel-name"
+        name = ncu.named(words)[:120] or "a line without --kernel-name"
         kernels = ", ".join(measured) or "nothing"
         return f"{name} measures {kernels}", ncu.choice_problem(words, measured, asked["kernels"])
 

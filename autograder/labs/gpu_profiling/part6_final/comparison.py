@@ -144,7 +144,7 @@ def _copied(problem: str) -> tuple[str, ...]:
     elif problem.startswith("the device is"):
         cause = "the column device must hold what its own run printed"
     return (
-        cause or "a row must hold what its own run printed",
+        cause or "a row must hold the numbers of the last line that its run printed",
         hint_for(problem, COPIED) or TABLE,
         figure,
     )
