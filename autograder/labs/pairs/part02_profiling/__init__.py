@@ -164,10 +164,10 @@ def modelled(student: Student, rig: Rig) -> Any:
     }
 
 
-SORT = "sort by the self_us that the rows hold, the largest first"
+SORT = "sort all rows by self_us, the largest first, and then take the first ones"
 FORM_HINTS = {
     **{
-        f", and {it} are right": f"keep names with aten::, and then take the first {it} rows"
+        f", and {it} are right": f"return the first {it} rows whose names have aten::"
         for it in (10, 20)
     },
     judges.NO_OPERATOR: 'keep the names that begin with "aten::"',

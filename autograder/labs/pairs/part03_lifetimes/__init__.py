@@ -293,7 +293,7 @@ def train_waits_for_nothing(trained: Pair) -> Verdict:
     fetches = trained.student.values["fetches"]
     try_ = STACK
     if any("bool()" in it["call"] for it in fetches):
-        try_ = "leave out the test of a tensor's value in this line, and look at the losses after the loop"
+        try_ = "leave out the test of a tensor's value in this line: test the losses that train returned"
     return Failed(host_waits.listed(fetches), WAITS, try_) if fetches else Passed("none")
 
 

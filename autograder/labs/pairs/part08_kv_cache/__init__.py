@@ -92,7 +92,7 @@ cache.calls(
         ),
         "dimension 2 is too short": (
             "positions of earlier appends are missing",
-            "add keys.shape[2] to length, not 1, and return all positions so far",
+            "add keys.shape[2] to length, and return the positions from 0 to length",
         ),
         "must match": "double the room until the new positions fit, before you write them",
     },
@@ -141,9 +141,7 @@ def filled(written: Any, keys: Any, values: Any) -> Any:
     return returned
 
 
-GROWS = (
-    "twice as much room whenever the buffer is full, and the append writes its own position only"
-)
+GROWS = "double the room when the buffer is full, write only the new positions, and return views"
 cache.moves_at_most(
     {"positions": 256},
     {"positions": 2048},

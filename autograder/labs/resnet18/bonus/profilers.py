@@ -161,7 +161,7 @@ NOTED: Causes = {  # words of a case -> why its seconds are wrong, and what to t
     ),
     "": (
         "the seconds must be those of time.perf_counter() from before the call to after it",
-        "read Python's own time.perf_counter() right before and right after the call",
+        "read time.perf_counter(), which no code may replace, right before and right after the call",
     ),
 }
 SECONDS_OF_CALLS = "append the seconds of each call, as a float, to the list `seconds`"
