@@ -46,13 +46,13 @@ NOT_HANDED_ON = "rank 0 is called with side=False in step 2, and forward does no
 THREE = "your code divides sums by 2, and here are three processes"
 UNCHANGED = "no parameter and no buffer of rank 0 arrives in the module of rank 1"
 PARTLY = "some parameters of rank 0 do not arrive in the module of rank 1"
-BUFFERS = "some buffers of rank 0 do not arrive in the module of rank 1"
+BUFFERS = "not all buffers of rank 0 arrive in the module of rank 1"
 COPIED = "the given module never changes in rank 1: usually a copy of this module is trained"
 BEGINS = {
     COPIED: "self.module = module, without a copy",
     UNCHANGED: "self.module = module, and dist.broadcast its parameters and buffers from rank 0",
     PARTLY: "dist.broadcast all of module.parameters(), frozen ones too, and all of module.buffers()",
-    BUFFERS: "dist.broadcast all of module.buffers(): state_dict() leaves some out",
+    BUFFERS: "dist.broadcast each of module.buffers(); state_dict() has not all of them",
 }
 TRIES = {
     **BEGINS,

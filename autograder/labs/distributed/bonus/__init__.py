@@ -206,7 +206,7 @@ alone.same_gradients(
         ),
         "three dimensions": (
             "backward must take the rows of all leading dimensions, too",
-            "x.numel() // width rows in backward, too",
+            "fix any_shape first if it fails; else x.numel() // width rows in backward, too",
         ),
         "gradient of weight": (
             "the gradient of weight must be a sum over all rows, each with its own root",

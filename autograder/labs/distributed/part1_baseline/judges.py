@@ -80,7 +80,7 @@ WHY: Causes = {
 STACK = 'keep a stack of open operators for each (event["pid"], event["tid"])'
 PAIR = "sort each rank's collectives by ts, and pair them by their place"
 ADDED_UP = (
-    "your code adds up durations: where events overlap, their common time counts twice",
+    "this number adds up durations: where events overlap, their common time counts twice",
     "join intervals that overlap before you add them up",
 )
 ONE_START = (

@@ -277,7 +277,8 @@ class Training:
         def passes(_: Any, arguments: Any, output: Any) -> None:
             trains = model.training and torch.is_grad_enabled()
             if trains or not self._half:  # whoever tests in 16 bits as well does no harm with --amp
-                half.add(dtype_name(output))
+                name = dtype_name(output)
+                half.add(name if trains or name == "float32" else f"{name} in the test")
             if not trains:
                 tested[0] += profiled[0]
                 return self._rig.clock.advance(TESTING, busy=True)
