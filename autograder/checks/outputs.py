@@ -36,6 +36,8 @@ COARSE = 0.01
 """Relative: what is further off is no matter of rounding, so that what is allowed need not be told."""
 ASKED = ".requires_grad"
 """Ends the name of an input that was told to need a gradient."""
+LATE = ", in the backward pass"
+"""Ends the name of an input that is changed while gradients are computed."""
 
 
 def same(
@@ -159,6 +161,9 @@ def unchanged(names: Sequence[str], *, try_: str) -> Passed | Failed:
     if all(name.endswith(ASKED) for name in names):
         why = "requires_grad_() changes the caller's tensor"
         try_ = "leave out the line with requires_grad_()"
+    elif all(name.endswith(LATE) for name in names):
+        why = "your backward pass writes into an argument, which belongs to the caller"
+        try_ = "write into new tensors in backward: ctx.saved_tensors may be the caller's own"
     return Failed(f"changed: {', '.join(names[:6])}", why, try_)
 
 

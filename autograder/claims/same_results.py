@@ -120,7 +120,7 @@ class Results(Claimed):
                     computed = rig.calls.backward(partial(self.call, student), given)
                 late = set(rig.changed(computed, before)) - {*changed, *early}
                 changed |= {f"{name}{of}": None for name in early}
-                changed |= {f"{name}{of}, in the backward pass": None for name in sorted(late)}
+                changed |= {f"{name}{of}{outputs.LATE}": None for name in sorted(late)}
             return {"changed": list(changed), "flags": flags.values()}
 
         def judge(observation: Observation) -> Verdict:
