@@ -63,7 +63,9 @@ def _raised(case: Form, try_: str) -> Failed:
     error, _, call = told.removeprefix("raised ").partition(", called as ")
     called = f", called as {call}" if call else ""
     line = "look at the line that is named, with the inputs of this case"
-    steps = [line] * (", line " in told) + [try_] * (not try_.startswith("see "))
+    steps = [try_] * (not try_.startswith("see "))
+    if ", line " in told and not try_.startswith("fix "):  # which is settled by its first word
+        steps.insert(0, line)
     measured = f"{whole}: raised {error.partition(':')[0]}{called}"
     return Failed(measured, error, "; ".join(steps) or try_)
 
