@@ -23,7 +23,7 @@ USUAL: Hints = {
         "time `repeats` calls one by one, after one call that is not timed"
     ),
     "includes the slow first call": "make one call before those that are timed, for each row",
-    "times the right time": "1000 * the median of the seconds, with time.perf_counter as Python has it",
+    "times the right time": "1000 * the median of the seconds; leave time.perf_counter as it is",
     "it is rounded": "put the number into the row as it is; round only what you print",
     "it was timed while": "time calls in a loop of their own, and measure all else in another call",
     "process_time()": "time.perf_counter() before and after each call",
@@ -42,7 +42,7 @@ FORMS: Hints = {
     "the table ends after row": "add a row for each case, and return after the loop",
     "one row too many": "add one row for each case, and no other",
     "in that order": "append a row for each case, with the names and in the order that are expected",
-    "has to be above 0": "write what was measured; a time is the later reading minus the earlier",
+    "has to be above 0": "write what was measured, unchanged; a time is the later reading minus the earlier",
     "it is in percent": "leave out the factor 100",
     " of the first row is ": "write this quotient into each row, in this order",
     "' is missing": "put this column into each row",

@@ -65,8 +65,8 @@ TRIES: Hints = {
 CAUSES: Hints = {
     "in one panel": "two quantities share a panel, and each needs one of its own",
     "are drawn": "the figure leaves out rows",
-    " instead": "usually the rows in brackets are drawn with other numbers",
-    "the nearest one lacks": "usually the rows in brackets are not drawn",
+    " instead": "usually the figure shows other numbers than the rows returned",
+    "the nearest one lacks": "usually the figure leaves out rows",
     "no panel shows": "the figure does not show the numbers of the rows that are returned",
     "does not say what it shows": LABELS,
     "is drawn under the name": "the name and the value are not of the same row",

@@ -134,7 +134,7 @@ def median_problem(
         if wrong:
             return wrong
         figure = f"{column} of {form.name(row)} is {row[column]:.4g}"
-        return told_wrong(figure, few, "by luck that is right")
+        return told_wrong(figure, few, "that number is right")
     usual = [
         (
             mean,

@@ -56,7 +56,7 @@ ODD: Hints = {
     "": MISSHAPEN,
 }
 DEVICE = "the column device must name the device that was measured"
-CHANGED = "one run of right code cannot write these rows"
+CHANGED = "one run of right code with the template's settings cannot write these rows"
 EPOCHS = {
     "samples": INTEGER,
     "batches": INTEGER,

@@ -139,7 +139,7 @@ HITS: Causes = {
         "logits.topk(min(k, logits.shape[1]))",
     ),
     "900 rows": (
-        "few rows are right: usually your code counts in the first rows only",
+        "cases with few rows are right: usually your code counts in the first rows only",
         "count in all rows, however many there are",
     ),
     "half": (

@@ -158,7 +158,7 @@ def waits_for_the_device(queued_work: Pair) -> Verdict:
 
 PAIRS, WARMUP = 30, 3
 SIDES = ("baseline", "candidate")
-FIRST = ", first of each pair"
+FIRST = ", side that begins pairs 1 to 6"
 SLOWING, NOISY, JUDGED = "calls get slower", "noise of 4 %", "a candidate"
 RATIO = f"{SLOWING}, ratio"
 SLOWER = 0.5 / (2 * (PAIRS + WARMUP))  # for each call: by half until the end

@@ -245,7 +245,7 @@ INVERTED = (
 
 
 DRIFT = {
-    ", first of each pair": (
+    ", side that begins pairs 1 to 6": (
         "the sides must take turns: the machine gets slower, and the later call pays for it",
         "begin pairs 1, 3, 5, ... with the baseline, and pairs 2, 4, 6, ... with the candidate",
     ),
