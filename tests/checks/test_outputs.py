@@ -170,12 +170,15 @@ def test_a_missing_key_is_named_unless_the_author_has_words_for_names():
 
 
 def test_of_an_exception_only_words_for_its_case_are_said():
-    causes = {"first": ("one", "min(k, n)"), "": ("two", "topk")}
+    pointer = "fix sums first if it fails; else divide"  # is settled only where it stands alone
+    causes = {"first": ("one", "min(k, n)"), "third": ("three", pointer), "": ("two", "topk")}
     raised = "raised ValueError: no (a.py, line 3)"
 
     for name, hint in {"first": "min(k, n)", "second": "this case; try"}.items():
         found = judged([case(name, (NAN,), raised, ())], [case(name)], why=causes)
         assert found.try_.endswith(hint)
+    found = judged([case("third", (NAN,), raised, ())], [case("third")], why=causes)
+    assert pointer == found.try_
 
 
 def test_a_case_that_raised_says_so_and_the_ones_after_it_keep_their_numbers():
