@@ -50,7 +50,7 @@ WHILE_IDLE = {
 }
 STILL_WAITS = (
     " The host also waits for the GPU, in synchronizations or copies of pageable memory, "
-    "but without that alone next to nothing is gained."
+    "but to remove only that wait would gain next to nothing."
 )
 WORTH = 1.05
 """Times as fast; less is not worth a change."""
