@@ -235,8 +235,8 @@ alone.keeps_less(
     {"rows": 64, "width": 256},
     needs=["matches_pytorch"],
     name="keeps_the_sum_and_a_number",
-    says="For the backward pass, add_norm keeps at most a tenth of the bytes that PyTorch's operators keep; "
-    "total, normed and weight count in neither.",
+    says="For the backward pass, add_norm keeps at most a tenth of the bytes that PyTorch's operators keep. "
+    "Neither number includes total, normed and weight.",
     why="your AddNorm keeps more than total, weight and one number for each row",
     try_="save total, weight and the root of each row, nothing else, and compute the rest again in backward",
 )
