@@ -55,8 +55,8 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Backward calls this as soon as the gradient of a parameter is there."""
-        # TODO: its bucket now waits for one gradient fewer. Take the first bucket that has not left: while it waits for
-        # none, send it, and take the bucket after it.
+        # TODO: its bucket now lacks one gradient fewer. Look at the first bucket that has not left: if it lacks no
+        # gradient, send it, and look at the next one. Stop at the first bucket that lacks a gradient.
         ### BEGIN SOLUTION
         self.missing[self.bucket_of[parameter]] -= 1
         while len(self.sent) < len(self.buckets) and self.missing[len(self.sent)] == 0:

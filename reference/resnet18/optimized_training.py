@@ -60,7 +60,7 @@ def read_options(argv=None) -> argparse.Namespace:
 
 
 def prepare(model, options) -> Any:
-    """Return the module to train, with the model's own weights: the compiled or checkpointed model, or the model."""
+    """Return what to train: the compiled model, the checkpointed one, or *model*. It has *model*'s own parameters."""
     # TODO: for --compile the model built by options.backend, for --checkpoint the model in five segments.
     ### BEGIN SOLUTION
     if options.compile:
@@ -188,7 +188,8 @@ def peak_memory_mb(device) -> float:
 def main(argv=None) -> None:
     """Train as the command line says; write the weights if asked, and print the numbers as one line of JSON.
 
-    losses          the mean loss of each epoch, a list; loss: that of the last one
+    losses          the mean loss of each epoch, a list
+    loss            the mean loss of the last epoch
     accuracy        percent of the samples of the last epoch, 0 to 100
     throughput      samples per second over all epochs, waiting for data included
     epoch_time      seconds of an epoch, the mean

@@ -39,8 +39,8 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Backward calls this as soon as the gradient of a parameter is there."""
-        # TODO: its bucket now waits for one gradient fewer. Take the first bucket that has not left: while it waits for
-        # none, send it, and take the bucket after it.
+        # TODO: its bucket now lacks one gradient fewer. Look at the first bucket that has not left: if it lacks no
+        # gradient, send it, and look at the next one. Stop at the first bucket that lacks a gradient.
         # YOUR CODE HERE
         raise NotImplementedError()
 

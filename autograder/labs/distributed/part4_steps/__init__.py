@@ -186,7 +186,7 @@ overflow = judges.Steps(
     compared="weights, steps, skipped",
 )
 def overflow_skips_everywhere(overflowing: Pair) -> Verdict:
-    """A batch that overflows on one rank makes all ranks skip its group, and nothing else."""
+    """If a batch overflows on one rank, all ranks skip its group, and no other group."""
     judged = overflow.trained(overflowing, HALF)
     try_ = "count a step only where the scaler did not skip it"
     counted = judges.facts(overflowing, try_, *judges.COUNTS)

@@ -32,7 +32,7 @@ STEPS = 3
 
 @part.check(basis="artefact")
 def profiles_before_and_after(before_trace: Trace, after_trace: Trace) -> Verdict:
-    """Both traces are of rank 0 of a group and hold 3 steps or more; a step has fewer collectives in the second."""
+    """Both traces are of rank 0 of a group and hold 3 steps or more. In after_trace, a step has fewer collectives."""
     try_ = "run python part6_final.py and submit its traces; first correct your program if "
     try_ += "options_do_what_they_say fails"
     calls = []

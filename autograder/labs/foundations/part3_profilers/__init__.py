@@ -164,7 +164,7 @@ gains.same(
 gains.refuses(
     {
         "a function that the profile does not have": {"function": "nowhere.py:1(nothing)"},
-        "forward, without its file and line": {"function": made.SHARED_NAME},
+        "the bare name 'forward'": {"function": made.SHARED_NAME},
     },
     name="refuses_unknown_functions",
     try_="raise ValueError when no row of the file has exactly this name",

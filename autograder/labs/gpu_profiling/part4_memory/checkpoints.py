@@ -158,7 +158,7 @@ def _unused(without: Sequence[str]) -> tuple[str, str]:
 
 @part.check(basis="outputs")
 def gradients_match(network: Pair) -> Verdict:
-    """MemoryEfficientNet gives SimpleNet's logits, and every weight of the SimpleNet its gradient."""
+    """MemoryEfficientNet has SimpleNet's logits. Every weight of the SimpleNet gets the gradient that it has there."""
     asked = {case["case"] for case in network.baseline.values["cases"]}
     cases = network.student.values["cases"]
     without = [case["case"] for case in cases if case["dtype"] == "nothing"]
@@ -211,7 +211,7 @@ def every_weight_trains(training: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[gradients_match])
 def keeps_only_the_inputs(kept: Pair) -> Verdict:
-    """A step keeps at most 1/4 of SimpleNet's bytes. Images and the inputs of blocks 2 and 3 count in neither net."""
+    """A step keeps at most 1/4 of SimpleNet's bytes, images and the outputs of the first two pools left out in both."""
     saved, classified = (kept.student.values[name] for name in ("saved", "classified"))
     inputs, whole = (kept.baseline.values[name] for name in ("inputs", "saved"))
     if classified > 1:

@@ -125,7 +125,7 @@ ROW_HINTS: Causes = {
 
 @part.check(basis="outputs")
 def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
-    """len(Rows) counts rows. Rows[i] is row i, transformed, and its label, and a batch has these two for each index."""
+    """len(Rows) counts rows. Rows[i] is row i, transformed, and its label. A batch holds the same rows and labels."""
     why = {
         "length": "the length must be the number of rows",
         "changed": "your code keeps what an earlier transform returned",
@@ -165,8 +165,8 @@ rows.operations_do_not_grow(
     {"batch": LARGE},
     more=4 * (LARGE - SMALL),  # to take a batch apart is one or two for each row, bent is twelve
     name="fetches_a_batch_at_once",
-    says="Rows.__getitems__ calls transform once for a batch. Outside of transform, it may call up to 4 operators "
-    "of torch for each row of the batch.",
+    says="Rows.__getitems__ calls transform once for a batch. Beside transform, it calls at most 4 k operators "
+    "of torch for k rows.",
     needs=["every_sample_once"],
     why="usually transform is called for each row",
     try_="self.transform(self.features[indices]), and a collate_fn that returns what it gets",

@@ -208,7 +208,7 @@ def _not_in_eval(hidden: Sequence[str], *, moved: bool) -> tuple[str, str]:
 
 @part.check(basis="report", needs=[every_parameter_trains])
 def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
-    """For ResNet-18, little more than the inputs of the five segments is kept, and they run again one at a time."""
+    """For ResNet-18, little more than the inputs of the five segments is kept; the segments run again one at a time."""
     saved = kept_for_backward.student.values["saved"]
     whole = kept_for_backward.baseline.values["saved"]
     least = kept_for_backward.baseline.values["boundaries"]
