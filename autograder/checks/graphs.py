@@ -11,7 +11,7 @@ from autograder.traces.words import many
 GRAPHS: Hints = {
     "Python has to look": "leave the value in a tensor: no .item(), float() or `if` on it",
     "its default backend": "torch.compile(model, backend=backend, ...)",
-    "no compiled graph ran": "use the model that torch.compile(..., backend=backend) returns, in each call",
+    "no graph of the given backend ran": "use the model that torch.compile(..., backend=backend) returns, in each call",
     "built again": "put a number that changes into a tensor",
     "in pieces": "torch.compile(model, ..., fullgraph=True) of the whole model, and not of its layers",
     "some batches ran no": "call the compiled model for every batch, the first and the last too",
@@ -51,7 +51,7 @@ def graph_problem(
     if not noted["built"]:
         usual = "the given backend built nothing"
     default = "torch.compile got its default backend, and not the given one"
-    eager = f"no compiled graph ran: {default if noted.get('defaults') else usual}"
+    eager = f"no graph of the given backend ran: {default if noted.get('defaults') else usual}"
     look = f"Python has to look at the data: {''.join(noted['breaks'][:1])}"
     again = "it is built again: a Python number that changes from call to call is in the graph"
     shared = "one graph serves several sizes, as by default from the second size on"

@@ -56,7 +56,7 @@ DELIVERS = {
 READS = "An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed by the grader."
 WAITS = "bound by data: reads wait for each other: nothing reads ahead, or workers restart in each epoch"
 HAS_OPTIONS = (
-    "num_workers as given; pin_memory for a GPU only; persistent workers, if there are any."
+    "num_workers as given; pin_memory for a GPU only; persistent_workers where there are workers."
 )
 OPTIONS = record(
     num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN, pickles=BOOLEAN

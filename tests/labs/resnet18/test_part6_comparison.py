@@ -166,7 +166,7 @@ MISTAKEN = {
         "time_saved_s",
         14.0,
         4.0,
-        "not epoch_time of the first row -",
+        "subtracted from that of the first row",
     ),
 }
 

@@ -102,7 +102,7 @@ alike(
             ),
         ),
         f"{2 * EVEN} positions": (
-            f"{EVEN} positions are right: usually not all keys count in one softmax",
+            f"{EVEN} positions are right: usually keys are left out, or each block of keys has a softmax of its own",
             "one softmax over all keys of a row, whatever the length",
         ),
         "": "the result must be softmax(q k^T / sqrt(head_dim)) v in float32, with softmax over all keys",

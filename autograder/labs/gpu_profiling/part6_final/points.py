@@ -70,7 +70,7 @@ loader.delivers_anew(
 loader.has_options(
     "loader_asks_for_what_helps",
     "Point 2: num_workers as given; pinned memory for a GPU only; "
-    "persistent workers, if there are any.",
+    "persistent_workers where there are workers.",
 )
 loader.is_faster()
 

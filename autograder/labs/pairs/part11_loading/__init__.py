@@ -139,7 +139,7 @@ def reads_single_rows(rows_one_by_one: Pair) -> Verdict:
 
 loader.has_options(
     "asks_for_what_helps",
-    "num_workers as given; pin_memory for a GPU only; persistent workers, if there are any; "
+    "num_workers as given; pin_memory for a GPU only; persistent_workers where there are workers; "
     "a collate_fn that can be pickled.",
     spawned=True,
 )

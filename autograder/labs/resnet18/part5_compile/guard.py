@@ -122,6 +122,8 @@ def _miscounted(
     batch = cases[2 * at].removeprefix("output of ") if 2 * at < len(cases) else "the last batch"
     spikes = "no number" if count is None else shown(count)
     measured = f"after {batch}: spikes is {spikes}, and {shown(right)} is right"
+    trained = reported[len(reported) // 2 :] == expected[len(expected) // 2 :]
+    measured += "" if trained else "; in train() it is wrong, too"
     less, more = MISCOUNTS["(above" in batch]
     why, try_ = less, "self.spikes += size > limit"
     if count is None:
@@ -130,7 +132,7 @@ def _miscounted(
         why = more
         if batch.startswith("batch 1 "):
             why += ", or spikes is not 0 in a new SpikeGuard"
-    elif reported[len(reported) // 2 :] == expected[len(expected) // 2 :]:
+    elif trained:
         why, try_ = (
             "usually your code does not count in eval()",
             f"{try_}, in train() and in eval()",

@@ -291,7 +291,7 @@ def nothing_is_built_later(training: Pair) -> Verdict:
     if any(observed[f"{mode}_epoch"]["runs"].get("forward") for mode in unnoted):
         why = "compiled graphs ran, so your code deletes what the backend argument noted"
         try_ = "leave the backend argument as it is, except for the call of torch.compile"
-    return Failed("nothing was built at all, in warm-up and epoch", why, try_)
+    return Failed("the given backend built nothing, in warm-up and epoch", why, try_)
 
 
 @part.check(basis="report")

@@ -238,7 +238,7 @@ def mistaken(name: str, value: Any, right: Any, rows: Sequence[Row]) -> str:
         first, speedup = rows[0]["epoch_time"], summary_of(rows)["speedup"]
         usual = [(first * (1 - 1 / speedup), "it is computed from the speedup")]
         usual += [(first - row["epoch_time"], "it is that of another row") for row in rows]
-        otherwise = "it is not epoch_time of the first row - epoch_time of another row"
+        otherwise = "no epoch_time, subtracted from that of the first row, gives this number"
     else:
         otherwise = "usually it is of another row or column"
         usual = summary_slips(name, right)

@@ -63,7 +63,7 @@ def test_what_is_built_late_tells_what_the_warm_up_lacked(found, warm, half, wor
 WHOLE = {
     "whole": (seen(("forward", 0, False)), False, ""),
     "whole, in half precision": (seen(("forward", 0, True), ("backward", 0, True)), True, ""),
-    "eager": (seen(forward=0, backward=0), False, "no compiled graph ran"),
+    "eager": (seen(forward=0, backward=0), False, "no graph of the given backend ran"),
     "in three pieces": (seen(forward=30, backward=30), False, "in pieces"),
     "one batch short": (seen(forward=9, backward=9), False, "some batches ran no"),
     "one layer": (seen(parameters=2), False, "not the whole model"),
