@@ -39,7 +39,7 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Backward calls this as soon as the gradient of a parameter is there."""
-        # TODO: its bucket now lacks one gradient fewer. Look at the first bucket that has not left: if it lacks no
+        # TODO: decrease the counter of its bucket. Look at the first bucket that has not left: if it lacks no
         # gradient, send it, and look at the next one. Stop at the first bucket that lacks a gradient.
         # YOUR CODE HERE
         raise NotImplementedError()

@@ -188,7 +188,7 @@ hooks.collectives(
 )
 hooks.does_not_block(
     "does_not_block",
-    "The hook starts its call asynchronously, and waits for nothing while it runs.",
+    "The hook starts its call asynchronously, and returns without a wait.",
     "return dist.all_reduce(small, async_op=True).get_future().then(...)",
     ["rounds_and_no_more"],
 )

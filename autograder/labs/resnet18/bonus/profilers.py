@@ -314,7 +314,7 @@ LEFT: Causes = {  # words of what is left -> why it matters, and what to try
 
 @part.check(basis="report", needs=[finds_the_hot_function, finds_the_hot_line])
 def profilers_let_go(after_profiling: Observation) -> Verdict:
-    """profile_calls ends its profiler, and time_lines sets the trace function of before; exceptions pass unchanged."""
+    """profile_calls ends its profiler; time_lines restores the earlier trace function. Exceptions pass unchanged."""
     left = after_profiling.values["left"]
     if not left:
         return Passed("nothing is left behind")

@@ -31,7 +31,9 @@ RESULTS = Form(
         positive("epoch_time", "of the measured epoch", "s"),
         or_nothing(
             not_negative(
-                "peak_memory_mb", "peak of the GPU's memory, 1e6 bytes; empty without a GPU", "MB"
+                "peak_memory_mb",
+                "peak of the GPU's memory in the measured epoch, 1e6 bytes; empty without a GPU",
+                "MB",
             )
         ),
         positive(
