@@ -330,7 +330,7 @@ study = Study(
 study.is_measured(
     "measures_each_configuration",
     _measured,
-    says="benchmark_dataloader measures each combination once, in order, with its batch_size, num_workers and pin_memory.",
+    says="Each combination is measured once, in order, with its batch_size, num_workers and pin_memory.",
     try_="put what measure_loader(loader, device, warm_up, batches) returns into the row, unchanged",
     shows=["num_workers", "throughput"],
     needs=["counts_what_it_times"],
