@@ -158,7 +158,7 @@ def _unused(without: Sequence[str]) -> tuple[str, str]:
 
 @part.check(basis="outputs")
 def gradients_match(network: Pair) -> Verdict:
-    """MemoryEfficientNet has SimpleNet's logits. Every weight of the SimpleNet gets the gradient that it has there."""
+    """MemoryEfficientNet has the same logits as SimpleNet, and every weight gets the same gradient as in SimpleNet."""
     asked = {case["case"] for case in network.baseline.values["cases"]}
     cases = network.student.values["cases"]
     without = [case["case"] for case in cases if case["dtype"] == "nothing"]
