@@ -126,7 +126,7 @@ class Results(Claimed):
         def judge(observation: Observation) -> Verdict:
             return left_alone(observation, words["try_"])
 
-        said = f"{self.function} changes neither its inputs nor torch's global precision of matrix products."
+        said = f"{self.function} leaves its inputs and torch's global settings as they were."
         probe = self.add_probe(self.named("inputs_after"), inputs_after, values=SEEN)
         words.setdefault("needs", [])
         self.add_check(LEFT_ALONE, said, "report", judge, [probe], words, own_why=True)

@@ -2,7 +2,7 @@
 # # Part 8: tokens one by one
 #
 # A language model writes one token after the other. Each new token attends to all positions before it, so their keys
-# and values are kept. A cache that is joined anew for each token copies everything each time: n tokens cost n * n.
+# and values are kept. A cache that calls torch.cat for each token copies everything each time: n tokens cost n * n.
 # A buffer with room to spare copies a token once, and everything only when it grows.
 
 # %%

@@ -7,7 +7,7 @@
 # | argument | what it does | when it helps |
 # |---|---|---|
 # | `num_workers` | processes that read batches ahead | reading takes long: a slow disk, or much work for the CPU |
-# | `pin_memory` | batches are in pinned memory: a `non_blocking` copy lets the host go on | on a GPU only |
+# | `pin_memory` | batches are in memory that never moves: a `non_blocking` copy lets the host go on | on a GPU only |
 # | `persistent_workers` | workers stay from one epoch to the next | short epochs, slow imports |
 # | `prefetch_factor` | batches that each worker keeps ready | reads of uneven length |
 #

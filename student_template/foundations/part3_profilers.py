@@ -44,7 +44,7 @@ def rank_functions(file, count=20) -> list[dict[str, Any]]:
 def speedup_if(file, function, factor) -> float:
     """Return how many times as fast the program is when `function`, with all it calls, is `factor` times as fast.
 
-    function: a name as in rank_functions; ValueError if the profile does not have it. (The grader draws no function
+    function: a name as in rank_functions; ValueError if the profile does not have it. (No check asks for a function
     that takes the program's whole time.)
     factor: math.inf is allowed.
     """
@@ -78,8 +78,8 @@ def preprocess(images, size=32) -> torch.Tensor:
 # `given.Allocations` counts the bytes of tensors: `live` are there now, `peak` is the most since the last `restart()`.
 # `sys.settrace(f)`: Python calls f for each new frame, that is, for each call of a Python function. If f returns a
 # function g, Python calls g(frame, event, argument). The event is "line" before each line of this frame, "return" when
-# the frame ends, and "exception" when a line raises an exception. Only "line" begins a line, and frame.f_lineno is its
-# number.
+# the frame ends, and "exception" when a line raises an exception. A line begins only at "line": then frame.f_lineno is
+# its number.
 
 
 # %%

@@ -387,7 +387,7 @@ fp8.keeps_less(
     {"rows": 2048, "inner": 16, "outer": 16, "inside": True},
     name="fp8_holds_less",
     says="For the backward pass, fp8_linear keeps at most 40 % of what a float32 layer keeps; "
-    "x counts in both, the weight in neither.",
+    "the weight does not count.",
     why="operands are kept in 16 or 32 bits",
     try_="ctx.save_for_backward(x_fp8, scale_x, weight)",
 )
