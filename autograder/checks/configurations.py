@@ -155,7 +155,7 @@ def copied_problem(
                 whose = (
                     "its profile shows"
                     if name == "busy_percent"
-                    else "a run with its options prints"
+                    else "the last line of a run with its options has"
                 )
                 leaks = _leaks(rows, runs, printed[name]) if name == "throughput" else []
                 leak, right = explained(row[name], leaks, 0.01), shown(printed[name])

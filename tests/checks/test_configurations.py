@@ -154,7 +154,7 @@ def test_an_empty_builds_on_may_be_none():
         ),
         pytest.param(
             {"AMP": {"loss": 1.0}},
-            "loss of AMP is 1, and a run with its options prints 2",
+            "loss of AMP is 1, and the last line of a run with its options has 2",
             id="another loss",
         ),
         pytest.param({"AMP": {"device": "else"}}, "expected 'a machine'", id="another device"),

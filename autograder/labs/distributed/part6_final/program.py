@@ -117,7 +117,7 @@ WHY: Causes = {
     ),
     "file of rank 1": (
         "your program writes its result in rank 1, too",
-        "write only if dist.get_rank() == 0, whatever LOCAL_RANK is",
+        "write only if dist.get_rank() == 0",
     ),
     "a run that fails": (
         "after an exception, your program does not destroy its process group",

@@ -130,7 +130,7 @@ COPIED = {
     "share a process": "start a new process for each version: subprocess.run(...)",
     "another Python": "begin the command with sys.executable",
     "its profile shows": "call busy_percent(version['profile']) when that version's run has ended",
-    "a run with its options prints": "read the JSON object in the last line of what this run printed",
+    "a run with its options has": "read the JSON object in the last line of what this run printed",
     "were trained on": "copy throughput, seconds and samples from what one run printed",
     "different work": "run all versions with the same samples, epochs and step",
 }

@@ -165,8 +165,7 @@ rows.operations_do_not_grow(
     {"batch": LARGE},
     more=4 * (LARGE - SMALL),  # to take a batch apart is one or two for each row, bent is twelve
     name="fetches_a_batch_at_once",
-    says="Rows.__getitems__ calls transform once for a batch. Beside transform, it calls at most "
-    "four operators of torch for each row of the batch.",
+    says="Rows.__getitems__ calls transform once for a batch, and not once for each row.",
     needs=["every_sample_once"],
     why="usually transform is called for each row",
     try_="self.transform(self.features[indices]), and a collate_fn that returns what it gets",

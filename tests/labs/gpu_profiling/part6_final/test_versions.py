@@ -102,7 +102,7 @@ COPIED = {
     "copied": ({}, ""),
     "tripled": ({"throughput": 300.0}, "two runs share a process"),
     "halved": ({"throughput": 50.0}, "usually your code halved it"),
-    "embellished": ({"throughput": 120.0}, "and a run with its options prints 100"),
+    "embellished": ({"throughput": 120.0}, "and the last line of a run with its options has 100"),
     "another share": (
         {"busy_percent": 81.0},
         "busy_percent of Baseline is 81, and its profile shows 40",
