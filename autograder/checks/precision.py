@@ -135,7 +135,7 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
         return NARROW
     if distance(weights, amp.baseline.arrays["weights"]) <= within.weights:
         off = distance(losses, expected)
-        cause = "rounded to 16 bits" if off < CUT_BITS and sixteen_bits(losses) else "wrong"
+        cause = "16-bit numbers" if off < CUT_BITS and sixteen_bits(losses) else "wrong"
         cause = "wrong: usually they are scaled" if off > 1 else cause
         wrong = f"but the returned losses are {cause}"
         return f"the weights are right, {CUT if rounded(losses, expected) else wrong}"

@@ -266,7 +266,7 @@ def test_later_losses_are_told_by_how_far_the_weights_moved(ratio, why):
     [
         pytest.param([0.0, 0.0], "wrong", id="never written"),
         pytest.param([1.0, 1.0], "wrong", id="whole numbers"),
-        pytest.param([0.7109375, 0.61328125], "rounded to 16 bits", id="bfloat16"),
+        pytest.param([0.7109375, 0.61328125], "16-bit numbers", id="bfloat16"),
         pytest.param([91.2, 78.4], "wrong: usually they are scaled", id="scaled"),
         pytest.param([1e300, 1e300], "wrong: usually they are scaled", id="no float32"),
     ],

@@ -217,7 +217,7 @@ alone.same_gradients(
             "return the same gradient for x and for residual",
         ),
         "": (
-            "a term of the gradient of total is missing or wrong: x and residual must get this gradient",
+            "the gradient of x and of residual is a sum of three terms: at least one is missing or wrong",
             "derive its three terms: through total itself, through the root of its row, and total_gradient",
         ),
     },
