@@ -78,7 +78,7 @@ def preprocess(images, size=32) -> torch.Tensor:
 # `given.Allocations` counts the bytes of tensors: `live` are there now, `peak` is the most since the last `restart()`.
 # `sys.settrace(f)`: Python calls f for each new frame, that is, for each call of a Python function. If f returns a
 # function g, Python calls g(frame, event, argument). The event is "line" before each line of this frame, "return" when
-# the frame ends, and "exception" when a line raises an exception. A line begins only at "line": then frame.f_lineno is
+# the frame ends, and "exception" when a line raises an exception. Only "line" begins a new line: frame.f_lineno is then
 # its number.
 
 

@@ -7,7 +7,7 @@
 # | way | what it does | what it costs |
 # |---|---|---|
 # | accumulation | several small batches, one step: a large batch's gradient, a small batch's memory | a GPU less busy |
-# | checkpointing | keep the inputs of a few segments, compute the rest again going back | a third more arithmetic |
+# | checkpointing | keep a few segments' inputs; compute the rest again in the backward pass | a third more arithmetic |
 #
 # Neither may change the result. That is where both usually go wrong.
 

@@ -114,7 +114,7 @@ shards.gathers_by_block(
     "gathers_block_by_block",
     4,
     "Each block is gathered twice (once with reshard=False) and reduced "
-    "once, by itself and in the policy's dtypes.",
+    "once, apart from other blocks, in the policy's dtypes.",
     "fully_shard each block before the model, with mp_policy=policy; "
     "reshard_after_forward=reshard for blocks only",
     [trains_as_one.__name__],

@@ -314,7 +314,7 @@ def _joined(judged: Verdict, options: str) -> Verdict:
 def options_do_what_they_say(
     plain: Pair, halved: Pair, grouped: Pair, loaded: Pair, together: Pair, profiled: Pair
 ) -> Verdict:
-    """Each option changes one thing only: precision, collectives, loaders or profile. Together they change all four."""
+    """--amp, --accumulate, --workers and --profile change one thing each. Given in one run, all four take effect."""
     every = plain, halved, grouped, loaded, together, profiled
     runs = zip(every, OPTIONS.values(), strict=True)
     return all_of(did(ranks, plain, options) for ranks, options in runs)

@@ -58,7 +58,10 @@ VERSIONS = Form(
         count("samples", "trained on in all timed epochs; alike in all rows"),
         count("steps", "of the optimizer in all timed epochs; alike in all rows"),
         count("batch_size", "samples at once"),
-        positive("loss", "mean of the last epoch; at most 25 % (or 0.25) above the first row's"),
+        positive(
+            "loss",
+            "mean of the last epoch; above the first row's by at most 25 % or 0.25, whichever is more",
+        ),
         ratio("speedup", "throughput", "first throughput"),
         DEVICE,
     ),

@@ -197,7 +197,10 @@ def _not_in_eval(hidden: Sequence[str], *, moved: bool) -> tuple[str, str]:
     """Say why a model answers otherwise in eval(), where modules are *hidden* from it or statistics *moved*."""
     if not hidden and moved:
         why = "your code changes the running statistics in eval(): usually it calls train()"
-        return why, "in eval(), only run the segments: no train() in forward, and no change of running statistics"
+        return (
+            why,
+            "in eval(), only run the segments: no train() in forward, and no change of running statistics",
+        )
     if not hidden:
         why = "eval() does not use the running statistics"
         return why, "do not override eval(), and run segments as they are"
