@@ -42,7 +42,7 @@ FORMS: Hints = {
     "the table ends after row": "add a row for each case, and return after the loop",
     "one row too many": "add one row for each case, and no other",
     "in that order": "append a row for each case, with the names and in the order that are expected",
-    "has to be above 0": "write what was measured, unchanged; a time is the later reading minus the earlier",
+    "has to be above 0": "write what was measured, without a minus; a time is the later reading minus the earlier",
     "it is in percent": "leave out the factor 100",
     " of the first row is ": "write this quotient into each row, in this order",
     "' is missing": "put this column into each row",

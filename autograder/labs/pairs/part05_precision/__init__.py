@@ -82,7 +82,7 @@ def gentle(student: Student, rig: Rig) -> Answer:
 
 @part.check(basis="outputs")
 def follows_fp32(steep: Pair, gentle: Pair) -> Verdict:
-    """In float16 and bfloat16, train_mixed follows a float32 training. Both clip gradients to a norm of 1."""
+    """In float16 and bfloat16, train_mixed follows a float32 training that also clips gradients to a norm of 1."""
     for run in (steep, gentle):
         why, try_ = _apart(run, clipped=run is steep)
         verdict = numerics.same_trajectory(run, FOLLOWS, why=why, try_=try_)
