@@ -67,11 +67,11 @@ def train_epoch(
 ) -> dict[str, Any]:
     """Train for one epoch. Every *accumulate* batches make one step, the same as that of one large batch.
 
-    All batches have the same size, and *accumulate* divides their number. *scaler* is a torch.amp.GradScaler.
+    All batches have the same size, and their number is a multiple of *accumulate*. *scaler* is a torch.amp.GradScaler.
     Call on_step(), if it is given, at the end of each batch.
     Returns a dict: losses (the mean over the samples of each step), samples (how many), seconds (of the whole epoch,
     until the losses are on the host), data_wait (seconds of it spent waiting for the loader).
-    A step that the scaler skips counts like any other.
+    If the scaler skips a step, its losses and samples count all the same.
     """
     # TODO: a loop with groups of batches; nothing in it waits for the device.
     ### BEGIN SOLUTION

@@ -81,7 +81,7 @@ def compile_model(model, backend="inductor") -> Any:
 
 
 def train_epoch_compiled(model, loader, criterion, optimizer, device, use_amp=False) -> dict[str, Any]:
-    """Train for one epoch, whether model is compiled or not. With use_amp, forward pass and loss are in bfloat16.
+    """Train for one epoch, whether model is compiled or not. With use_amp, use torch.autocast in bfloat16.
 
     Returns a dict:
         losses      the mean loss of each batch: a list of floats or a 1-D tensor

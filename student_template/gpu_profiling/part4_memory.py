@@ -28,8 +28,8 @@ from given import SimpleNet, device_name, saved_mb
 # %% [markdown]
 # ## 4.1 Checkpointing that still trains every weight
 #
-# `checkpoint(block, x)`, as in the original lab, uses the old, reentrant variant. It gives no gradient to a block whose
-# input needs none. Images need none, so no convolution ever trained, although the loss went down.
+# `checkpoint(block, x)`, as in the original lab, uses the old variant (`use_reentrant=True`). It gives no gradient to a
+# block whose input needs none. Images need none, so no convolution ever trained, although the loss went down.
 
 
 # %%

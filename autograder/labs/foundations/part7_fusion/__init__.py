@@ -394,5 +394,5 @@ study = Study(part, LAUNCHES, "count_launches", by=table)
 study.is_written()
 study.is_consistent(
     judges.row_problem,
-    says="In the submitted fusion_launches.csv, launches are extern + fused, and no more than operators.",
+    says="In each row of the submitted fusion_launches.csv, launches is extern + fused, and not larger than operators.",
 )
