@@ -144,8 +144,7 @@ class HalfPrecision:
 
     def uses_the_scaler_in_order(
         self,
-        says: str = "Once for each batch, in this order: scale, backward, step, update. "
-        "If you clip gradients, call unscale_ after backward.",
+        says: str = "Once for each batch, in this order: scale, backward, step, update.",
         also: Mapping[str, Callable[[Student, Window], Any]] = MappingProxyType({}),
     ) -> None:
         """Claim the order of the calls on the scaler that is handed in, in this training and in *also* others."""
