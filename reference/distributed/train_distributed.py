@@ -57,7 +57,7 @@ def make_loader(dataset, batch_size, workers, device) -> tuple[DataLoader[Any], 
 
 
 def train_epoch(model, loader, criterion, optimizer, device, amp=False, accumulate=1, on_step=None) -> torch.Tensor:
-    """Train for an epoch; return a tensor: the sum of the losses of this process's samples, and their number.
+    """Train for an epoch. Return a tensor of two numbers: this process's samples' sum of losses, and their number.
 
     *model* is a DistributedDataParallel. One step takes *accumulate* batches. Its gradient is the mean over all
     their samples, in all processes. Only the last batch of a step communicates. An epoch is made of whole steps of

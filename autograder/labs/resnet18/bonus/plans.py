@@ -208,7 +208,7 @@ def plans_what_does_not_fit(large_plans: Pair) -> Verdict:
 
 @part.check(basis="scripted", needs=[plans_to_the_byte])
 def finds_the_largest_batch(budgets: Pair) -> Verdict:
-    """largest_batch returns the last batch size whose plan is within the budget."""
+    """largest_batch returns the largest batch size whose plan is within the budget."""
     judged = outputs.same(budgets, 0.0, why=LARGEST, try_=WHOLE_BATCH)
     return hinted(slips.told(budgets, judged, EXACT), FITS)
 
