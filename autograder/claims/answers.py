@@ -60,7 +60,7 @@ UNIT = "convert the number: the name of the answer ends in its unit"
 SLIPPED: Hints = {
     CONSTANT: "compute each answer from the events of the file",
     "that is the fraction": "multiply by 100: shares are in percent",
-    "that is the rest": "return the share that is asked for, and not the rest of the window",
+    "that is the rest": "return the share that is asked for, and not the rest",
     "in another unit": UNIT,
     "is null, and reason": "write into reason why an answer is null",
     "reason says why": "leave reason at null, or write null for the answer that the file cannot give",

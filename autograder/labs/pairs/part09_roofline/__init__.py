@@ -86,7 +86,7 @@ advance.touches_less(
     {"rows": 1000, "steps": 64},
     name="touches_few_sectors",
     says="advance touches at most 18 % of the memory that the slow version touches, in pieces of 32 bytes.",
-    why="usually the loop still works on columns whose numbers lie apart in memory",
+    why="usually the layout is changed in every step, or columns still lie apart in memory",
     try_=CONTIGUOUS,
 )
 advance.faster(
