@@ -171,11 +171,12 @@ def _placed(run: Pair, judged: Verdict) -> Verdict:
 
 
 def _wrong_from(wrong: Array) -> str:
-    """Name the first image, filter, row or column from which on most numbers are wrong; or nothing."""
+    """Name the first image, filter, row or column from which on each has wrong numbers, most of all."""
     for number, axis in enumerate(AXES):
         shares = np.moveaxis(wrong, number, 0).reshape(wrong.shape[number], -1).mean(axis=1)
         at = int((shares > 0).argmax())
-        if 0 < at < 10 and shares[at:].min() > 0.5:
+        after = shares[at:]
+        if 0 < at < 10 and after.min() > 0 and after.mean() > 0.5:
             return f"{axis} {at}"
     return ""
 
