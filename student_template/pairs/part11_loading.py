@@ -3,7 +3,8 @@
 #
 # A DataLoader asks a data set for one sample after the other, and stacks them. If samples are rows of a table, this is
 # slow: 64 calls of `transform`, each with one row, take far longer than one call with 64 rows. If the data set has
-# `__getitems__`, the DataLoader asks it for a whole batch at once. Workers do the rest while the training computes.
+# `__getitems__`, the DataLoader asks it for a whole batch at once. With workers, other processes make the next batches
+# while the training computes.
 
 # %%
 from __future__ import annotations
