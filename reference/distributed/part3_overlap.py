@@ -55,8 +55,8 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Backward calls this as soon as the gradient of a parameter is there."""
-        # TODO: decrease the counter of its bucket. Look at the first bucket that has not left: if it lacks no
-        # gradient, send it, and look at the next one. Stop at the first bucket that lacks a gradient.
+        # TODO: decrease the counter of its bucket. Look at the first bucket that has not left: if it has all
+        # its gradients, send it, and look at the next one. Stop at the first bucket that lacks a gradient.
         ### BEGIN SOLUTION
         self.missing[self.bucket_of[parameter]] -= 1
         while len(self.sent) < len(self.buckets) and self.missing[len(self.sent)] == 0:

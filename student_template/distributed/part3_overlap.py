@@ -39,8 +39,8 @@ class BucketedDDP(nn.Module):
 
     def _ready(self, parameter):
         """Backward calls this as soon as the gradient of a parameter is there."""
-        # TODO: decrease the counter of its bucket. Look at the first bucket that has not left: if it lacks no
-        # gradient, send it, and look at the next one. Stop at the first bucket that lacks a gradient.
+        # TODO: decrease the counter of its bucket. Look at the first bucket that has not left: if it has all
+        # its gradients, send it, and look at the next one. Stop at the first bucket that lacks a gradient.
         # YOUR CODE HERE
         raise NotImplementedError()
 

@@ -45,8 +45,9 @@ def make_loader(dataset, batch_size, workers, device) -> tuple[DataLoader[Any], 
 
 
 def train_epoch(model, loader, criterion, optimizer, device, amp=False, accumulate=1, on_step=None) -> torch.Tensor:
-    """Train for an epoch. Return a tensor of two numbers: this process's samples' sum of losses, and their number.
+    """Train for an epoch. Return a tensor of two numbers.
 
+    The first is the sum of the losses of all samples of this process, and the second is the number of these samples.
     *model* is a DistributedDataParallel. One step takes *accumulate* batches. Its gradient is the mean over all
     their samples, in all processes. Only the last batch of a step communicates. An epoch is made of whole steps of
     equal batches.

@@ -96,7 +96,7 @@ COLUMNS = [
 
 
 def measure_scaling_efficiency(run, processes, samples, batch_size, device, folder=".") -> list[dict[str, Any]]:
-    """Measure strong, then weak scaling for each number of *processes*, the first of which is 1; return the rows.
+    """Measure strong scaling for each number of *processes*, the first of which is 1, then weak; return the rows.
 
     run(processes, samples, batch_size) trains in so many processes, on so many samples in all, with batches of
     batch_size in each process, and returns the seconds of each epoch. *samples* and *batch_size* are what it gets for

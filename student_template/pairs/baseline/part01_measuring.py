@@ -1,4 +1,4 @@
-"""Part 1 before the work: one clock around all calls, a verdict from the ratio. Yours is compared with the handout."""
+"""Part 1 before the work: one clock around all calls, a verdict from the ratio. Both measure wrongly."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ alone.keeps_less(
     needs=["matches_pytorch"],
     name="keeps_the_sum_and_a_number",
     says="For the backward pass, add_norm keeps at most a tenth of the bytes that PyTorch's operators keep. "
-    "Unlike saved_bytes, this leaves out total, normed and weight in both versions.",
+    "Inputs and results (total, normed) are not counted.",
     why="your AddNorm keeps more than total, weight and one number for each row",
     try_="save total, weight and the root of each row, nothing else, and compute the rest again in backward",
 )

@@ -113,8 +113,8 @@ shards.holds_share(
 shards.gathers_by_block(
     "gathers_block_by_block",
     4,
-    "Each block is gathered twice (once with reshard=False) and reduced "
-    "once, apart from other blocks, in the policy's dtypes.",
+    "Each block is gathered twice (once with reshard=False) and reduced once. "
+    "Each of these calls handles one block, in the policy's dtypes.",
     "fully_shard each block before the model, with mp_policy=policy; "
     "reshard_after_forward=reshard for blocks only",
     [trains_as_one.__name__],

@@ -274,8 +274,8 @@ text.same(
     within=1e-4,
     gradients=(),
     name="generates_alike",
-    says="generate returns the slow version's tokens and logits by `count` calls of the model: "
-    "the prompt first, then one token each; modes stay.",
+    says="generate returns the slow version's tokens and logits. It calls the model `count` times: "
+    "with the prompt, then with one token each time. The modes stay.",
     why={
         "logits": (
             "logits must follow from all tokens before: usually positions are missing or mixed up",

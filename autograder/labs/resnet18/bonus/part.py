@@ -45,7 +45,7 @@ PLANS = Form(
                 "buffers": "bytes",
                 "gradients": "bytes after a backward pass",
                 "optimizer": "bytes of its state after a step",
-                "activations": "bytes kept for the backward pass, and counted nowhere else",
+                "activations": "bytes kept for the backward pass, without what other entries count",
                 "batch": "bytes of images and labels",
                 "total": "the sum of the six before",
                 "largest_batch": "the most images of a batch whose `total` is at most 16,000,000,000 bytes",
