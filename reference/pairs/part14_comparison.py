@@ -90,9 +90,9 @@ def verdict(row, iterations):
 
 # %%
 def regressions(before, after, tolerance=0.05):
-    """Return, in any order, the names of pairs in both tables (lists of rows) whose optimized side got worse at its goal.
+    """Return the names of pairs in both tables (lists of rows) whose optimized side got worse at its goal.
 
-    Worse: the goal's number (see the TODO) is more than (1 + tolerance) times what it was.
+    Worse: the goal's number (see the TODO) is more than (1 + tolerance) times what it was. Any order will do.
     Raise ValueError if the rows of both tables together name more than one device.
     """
     # TODO: optimized_ms or optimized_mb, by the goal.

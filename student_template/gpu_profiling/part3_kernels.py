@@ -36,9 +36,9 @@ from given import CLASSES, NO_WORK, SimpleNet, device_name, load_events
 # `SimpleNet` calls one operation after another. People often advise `nn.Sequential`, "to fuse the operations".
 # Do that. In 3.4, you count what the net launches.
 #
-# There is something else to gain: a ReLU after a max-pool gives the same numbers and gradients as before it, because
-# the largest of four is negative only if all four are. There it reads only a quarter of the numbers. This is not true
-# of an average.
+# There is something else to gain: move a ReLU from before a max-pool to after it. There it reads only a quarter of the
+# numbers. Results and gradients stay the same, because the largest of four is negative only if all four are. This is
+# not true of an average.
 
 
 # %%

@@ -235,8 +235,8 @@ alone.keeps_less(
     {"rows": 64, "width": 256},
     needs=["matches_pytorch"],
     name="keeps_the_sum_and_a_number",
-    says="For the backward pass, add_norm keeps at most a tenth of the bytes that PyTorch's operators keep. "
-    "Inputs and results (total, normed) are not counted.",
+    says="Not counting inputs and results (total, normed), add_norm keeps for the backward pass "
+    "at most a tenth of the bytes that PyTorch's operators keep.",
     why="your AddNorm keeps more than total, weight and one number for each row",
     try_="save total, weight and the root of each row, nothing else, and compute the rest again in backward",
 )

@@ -211,7 +211,7 @@ def every_weight_trains(training: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[gradients_match])
 def keeps_only_the_inputs(kept: Pair) -> Verdict:
-    """A step keeps at most 1/4 of the bytes that SimpleNet keeps. Inputs of the three blocks are not counted."""
+    """Not counting the inputs of the three blocks, a step keeps at most 1/4 of the bytes that SimpleNet keeps."""
     saved, classified = (kept.student.values[name] for name in ("saved", "classified"))
     inputs, whole = (kept.baseline.values[name] for name in ("inputs", "saved"))
     if classified > 1:
