@@ -185,6 +185,10 @@ WAIT_SLIPS = {
         "sort the rows by waiting_ms, the least first",
     ): "last first",
     (
+        "the rows after the first are in the order of the ranks, not of waiting_ms",
+        "sort the rows by waiting_ms",
+    ): "first alone",
+    (
         "your code counts the ranks, but a rank is the key in the dict traces",
         "for rank, events in traces.items()",
     ): "counted",

@@ -234,6 +234,9 @@ def waiting(traces: Mapping[int, Sequence[Event]], slip: str = "") -> list[dict[
             ranks, durations.values(), transfers, waited, strict=True
         )
     ]
+    if slip == "first alone":
+        least = min(rows, key=lambda it: it["waiting_ms"])
+        return sorted(rows, key=lambda it: it is not least)
     by = "rank" if slip == "by rank" else "waiting_ms"
     return sorted(rows, key=lambda it: it[by], reverse=slip == "last first")
 
