@@ -171,12 +171,15 @@ class Rig(worker.Rig):
         return {
             "rows": ranks[0]["rows"],
             "alike": all(it["rows"] == ranks[0]["rows"] for it in ranks),
-            "csv": file_text(self._home(0) / FILE),
+            "csv": next(filter(None, map(self._table, range(world))), ""),
             "files": [file for it in ranks[1:] for file in it["files"][:8]],
         }
 
     def _home(self, rank: int) -> Path:
         return self.folder / f"rank{rank}"
+
+    def _table(self, rank: int) -> str:
+        return file_text(self._home(rank) / FILE)
 
     def _model(self, story: Story, rank: int) -> DistributedDataParallel:
         torch.manual_seed(self.seed + rank)

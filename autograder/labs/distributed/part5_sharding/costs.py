@@ -12,6 +12,7 @@ SEE = 'see "What it costs" in the part 5 handout'
 FSDP = "7e9 parameters on 8, fsdp"
 HELD = ("ddp", "zero1", "zero2", "fsdp")
 """Each shares one thing more than the one before it: the optimizer's state, the gradients, the weights."""
+TOO_MUCH = {"one too many": HELD, "one too many, not with ddp": HELD[1:]}
 SPLIT = (
     ("optimizer", 8, "zero1, zero2 and fsdp"),
     ("gradients", 4, "zero2 and fsdp"),
@@ -42,6 +43,7 @@ WHOSE = {
     for name, _, shared in SPLIT
 }
 """Of what is held, case by case, whether it is a share or all."""
+SHARED = "zero1 shares the optimizer's state alone, zero2 the gradients as well, fsdp all three"
 
 # --- what is held ---
 
@@ -56,7 +58,7 @@ def parameters(
 def held(slip: str = "", *, parameters: int, processes: int, strategy: str) -> Any:
     """Return what bytes_per_rank has to return, or what somebody returns who makes this *slip*."""
     sizes = {"optimizer": 4 if slip == "one moment" else 8, "gradients": 4, "weights": 4}
-    shared = HELD.index(strategy) + (slip == "one too many")
+    shared = HELD.index(strategy) + (strategy in TOO_MUCH.get(slip, ()))
     here = {
         name: size * parameters / (processes if place < shared else 1)
         for place, (name, size) in enumerate(sizes.items())
@@ -76,10 +78,10 @@ holds.same(
         ("your optimizer has one moment; Adam keeps two moments", "8 bytes a parameter"): partial(
             held, "one moment"
         ),
-        (
-            "your code splits one thing too many with each strategy",
-            "zero1 shares the optimizer's state alone, zero2 the gradients as well, fsdp all three",
-        ): partial(held, "one too many"),
+        **{
+            (f"your code splits one thing too many with {strategies}", SHARED): partial(held, slip)
+            for slip, strategies in zip(TOO_MUCH, ("each strategy", "zero1 and zero2"), strict=True)
+        },
     },
     name="bytes_are_right",
     says="bytes_per_rank says what a process holds with DDP, ZeRO-1, ZeRO-2 and FSDP, in 1 to 64 processes.",

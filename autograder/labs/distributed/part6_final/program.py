@@ -117,7 +117,7 @@ WHY: Causes = {
     ),
     "file of rank 1": (
         "your program writes its result in rank 1, too",
-        "write only if dist.get_rank() == 0",
+        "write only if dist.get_rank() == 0 (LOCAL_RANK is 0 in each process here)",
     ),
     "a run that fails": (
         "after an exception, your program does not destroy its process group",
@@ -155,9 +155,9 @@ WHY: Causes = {
         "the profiled epoch must come last, after all others and after the test",
         "in train: all epochs, then the test, then the profiled epoch, just before return figures",
     ),
-    "calls of step()": (
-        "the profiled epoch alone must call step(), once after each step of the optimizer",
-        "call it behind optimizer.step(), and not after each batch",
+    "calls of on_step()": (
+        "the profiled epoch alone must call on_step(), once after each step of the optimizer",
+        "call on_step() behind optimizer.step(), and not after each batch",
     ),
     "num_workers": (
         "--workers is the number of workers of each process's loader",

@@ -75,13 +75,13 @@ def facts(
     return {
         **{f"rank {rank}: {it}": own for it, own in zip(words, computed, strict=True)},
         f"rank {rank}: steps taken": steps[0],
-        f"rank {rank}: calls of step() for the profile": steps[1],
+        f"rank {rank}: calls of on_step() for the profile": steps[1],
         f"rank {rank}: batches trained after the profile": steps[2],
         f"rank {rank}: batches tested after the profile": steps[3],
         f"rank {rank}: num_workers of its loaders": workers,
         f"rank {rank}: pin_memory of its loaders": str(pinned),
         f"rank {rank}: workers start again in each epoch": str(again),
-        f"result file of rank {rank}, with LOCAL_RANK 0": file,
+        f"result file of rank {rank}": file,
         f"process group of rank {rank}": group,
     }
 
