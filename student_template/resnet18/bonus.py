@@ -61,8 +61,7 @@ def plan_memory(make_training, batch_size, image_size) -> dict[str, int]:
     A batch is images (batch_size, 3, image_size, image_size) in float32 and labels (batch_size,) in int64.
 
     Returns a dict: parameters, buffers, gradients (after a backward pass), optimizer (its state after a step),
-    activations (what the forward pass and the loss keep for the backward pass, without what other entries count),
-    batch, total.
+    activations (what is kept for the backward pass, and no other entry counts), batch, total.
     """
     # TODO: under FakeTensorMode, make the training and a batch, and take one step.
     # TODO: torch.autograd.graph.saved_tensors_hooks sees what is kept for the backward pass.
