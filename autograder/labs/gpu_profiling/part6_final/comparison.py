@@ -115,7 +115,7 @@ def finds_the_busy_share(shares: Pair) -> Verdict:
         ),
         "": (
             "that is not the share of the steps in which a kernel ran",
-            "use given.covered(kernels, window), which counts overlaps once",
+            "return the share of given.covered(kernels, window), which counts overlaps once, unchanged",
         ),
     }
     got, want = (side.arrays["numbers"] for side in (shares.student, shares.baseline))
@@ -141,6 +141,8 @@ def _copied(problem: str) -> tuple[str, ...]:
     figure, _, cause = problem.partition(": ")
     if "its profile shows" in problem:
         cause = "the share must come from this version's own profile, after its run"
+    elif " is 1, and the last line" in problem:  # as an earlier one has it
+        cause = "usually your code reads a JSON object in an earlier line of the run's output"
     elif problem.startswith("the device is"):
         cause = "the column device must hold what its own run printed"
     return (

@@ -12,6 +12,7 @@ from autograder.lab import (
     Pair,
     Student,
     Verdict,
+    list_of,
     map_of,
     optional,
     record,
@@ -40,6 +41,7 @@ WHOLE = {
     "recorded": INTEGER,
     "photos": optional(NUMBER),
     "marked": INTEGER,
+    "last": list_of(NUMBER),
 }
 
 
@@ -97,6 +99,7 @@ HINTS = {
         "make the loader, train one epoch with this loader, and only then start the timed epochs"
     ),
     "given.record was": "call given.record after the timed epochs, with the number of an epoch's batches",
+    "the last step of": "the loss of an epoch is the mean over its steps",
     "a different training": (
         "copy.deepcopy the state_dict() of model and optimizer before the warm-up, "
         "and load both back after it, with and without --compile; the loss of an epoch is the mean "
@@ -109,7 +112,7 @@ HINTS = {
     "steps is": "add 1 to steps at each optimizer.step() of a timed epoch",
     "as --samples says": "give make_photos the number of --samples",
     "samples is": "train on all samples of each epoch, and add up len(labels) of each batch",
-    "throughput is": "divide the samples of all timed epochs by all of their seconds",
+    "throughput is": "divide the samples of all timed epochs by all of their seconds, with no other factor",
     "the largest that fits": "take what largest_batch returns, and print it as batch_size",
     "device must": "print given.device_name(device)",
     "the mean loss of each epoch": "append the mean loss once for each timed epoch",

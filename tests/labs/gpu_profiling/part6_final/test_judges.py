@@ -122,7 +122,7 @@ def whole(losses=(2.0, 1.0), device="a machine", photos=40, **told):
 KNOWN = Observation(
     "whole",
     "ok",
-    {"device": "a machine", "script": {**SCRIPT, "batches": 1}},
+    {"device": "a machine", "script": {**SCRIPT, "batches": 1}, "last": [1.9, 0.9]},
     {"losses": np.array([2.0, 1.0])},
 )
 
@@ -142,6 +142,7 @@ WORKED = {
     ),
     "a loss for each step": (whole(losses=[2.0]), "the mean loss of each epoch"),
     "other losses": (whole(losses=[2.0, 1.5]), "a different training"),
+    "the last losses": (whole(losses=[1.9, 0.9]), "the loss of the last step of each epoch"),
     "the first loss": (whole(loss=2.0), "the last of losses"),
 }
 

@@ -64,11 +64,14 @@ class Matched(matched.Matched):
             size, limit, options = step, step, ["--batch-size", step]
         rig.clock.freeze()
         recorded, photos = -1, None  # batches, or never; how many were asked for
+        seen: list[Any] = []
 
         def make() -> Any:
             net = rig.given("SimpleNet")(WIDTH)
             net.load_state_dict(state)
             window = rig.window([2], model=net, momentum=0.9, lr=0.05)
+            if rig.side != "student":
+                window.criterion.register_forward_hook(lambda *it: seen.append(float(it[-1])))
             return window.model, window.criterion, window.optimizer
 
         def make_photos(asked: int) -> Any:
@@ -109,6 +112,7 @@ class Matched(matched.Matched):
             "recorded": recorded,
             "photos": photos,
             "marked": marked.batches,
+            "last": seen[-epochs * steps :][steps - 1 :: steps],
             "losses": rig.series(figures["losses"], "losses"),
         }
 
