@@ -13,6 +13,7 @@ from autograder.labs.gpu_profiling.bonus.part import Rig, part
 
 TYPES = "return what the docstring says"
 SAME = 1e-5  # of the largest number: sums of some dozen products in another order
+NO_EPS = "what a weight without eps would be"
 
 
 @part.outputs
@@ -30,6 +31,9 @@ def folded(student: Student, rig: Rig) -> Answer:
         answers.add(f"conv {kind}: weight of fold_norm(conv, norm)", weight)
         answers.add(f"conv {kind}: fold_norm(conv, norm)(x)", output)
         answers.add(f"conv {kind}: norm(conv(x)) after fold_norm", after)
+        if rig.side != "student":
+            plain = conv.weight * (norm.weight / norm.running_var.sqrt()).view(-1, 1, 1, 1)
+            answers.add(f"conv {kind}: {NO_EPS}", plain)
     return answers.values()
 
 
@@ -150,7 +154,11 @@ def folds_the_norm(folded: Pair) -> Verdict:
     hints = {
         "shape of the result": "give the new nn.Conv2d the stride, padding, dilation and groups"
     }
-    return hinted(outputs.same(folded, SAME, why=why, try_=TYPES), hints)
+    cases = [(got, want) for *_, got, want in outputs.paired(folded)]
+    weight, no_eps = cases[0][0], cases[3][1]
+    if weight is not None and outputs.furthest(weight, no_eps) <= SAME:
+        why["weight of"] = "the factor leaves out norm.eps", why["weight of"][1]
+    return hinted(outputs.same(folded, SAME, why=why, try_=TYPES, without=[NO_EPS]), hints)
 
 
 @part.check(basis="outputs", compared="classes")

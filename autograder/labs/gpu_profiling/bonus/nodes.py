@@ -126,7 +126,10 @@ def one_of_a_node_talks(means: Pair) -> Verdict:
     why = torchrun.talk_problem(across, TURNS, means.baseline.values["numbers"])
     hints = {
         "no collective call": "call dist.all_reduce in the group between",
-        "ranks 0 and 2": "use the group between only if dist.get_rank() == dist.get_process_group_ranks(node)[0]",
+        "ranks 0 and 2": (
+            "reduce in node; all_reduce in the group between only if "
+            "dist.get_rank() == dist.get_process_group_ranks(node)[0]; broadcast in node"
+        ),
         "waits for the network": "torch.cat all tensors before anything leaves the node",
         "a call takes": "send each number once",
     }
