@@ -112,7 +112,7 @@ def _pace_problem(row: Row, partner: Row, script: Mapping[str, float], steps: in
     took_other = "the rows of both precisions are swapped" if swapped else f"both ran as {another}"
     forward_only = "the backward pass is left out"
     again = "your code trained this model already, at another size or precision"
-    late = "the time includes a slow first step"
+    late = "the time includes the slow {} step"
     slips = [
         *((size / took, forward_only) for took in (forward, forward + step, other, other + step)),
         (size / (forward + back), "the optimizer's step is left out"),
@@ -121,7 +121,10 @@ def _pace_problem(row: Row, partner: Row, script: Mapping[str, float], steps: in
             f"that is the pace of {another}: {took_other}",
         ),
         (1 / whole, "your code counts steps, not images"),
-        *((size / (whole + n * script["cold"] / steps), late) for n in (1, 2, 3)),
+        *(
+            (size / (whole + n * script["cold"] / steps), late.format(which))
+            for n, which in enumerate(("second", "first", "first"), 1)
+        ),
         *((size / (whole + n * step), again) for n in (1, 2, 3)),
     ]
     return RESULTS.mismatch(row, "throughput", size / whole, PACE, slips)

@@ -146,10 +146,10 @@ HINTS = {
     "is left out": "time zero_grad, forward, loss, backward and the optimizer's step",
     "the pace of": "use autocast if use_amp, and only then",
     "counts steps": "throughput is batch_size * steps / seconds",
-    "slow first step": "take two complete steps before the clock starts",
+    "includes the slow": "take two complete steps before the clock starts",
     "this model already": "call make_training for each measurement",
     "saved_mb of": "put the number that given.saved_mb(model, images) returns into the row",
-    "throughput of": "time the steps of each row, and divide batch_size * steps by their seconds",
+    "throughput of": "time only the steps of this row; return batch_size * steps / seconds, no other factor",
 }
 
 
