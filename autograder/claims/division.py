@@ -15,7 +15,8 @@ def division_problem(read: Orders, samples: int, epochs: int) -> str:
         must = f"each process must read {each} samples in each of {epochs} epochs"
         counts = [len(own) // epochs for own in read]
         least = min(counts)
-        left = f"{counts.count(least)} of {len(read)} read only {least}: usually drop_last is on"
+        left = f"{counts.count(least)} of {len(read)} read only {least}"
+        left += ": usually drop_last is on" * (max(counts) <= each)
         return f"{must}, and {left}" if least < each else must
     for number, order in enumerate(_by_epoch(read, epochs), 1):
         missing = samples - len({index for own in order for index in own})

@@ -142,6 +142,8 @@ SHARES = {
         [[0, 1, 2, 0, 1, 2], [1, 0, 0, 2]],
         "each process must read 2 samples in each of 2 epochs",
     ),
+    "too few": ([[0, 2], [1, 0]], "2 of 2 read only 1: usually drop_last is on"),
+    "one reads all": ([[0, 2, 1, 0, 1, 1], []], "1 of 2 read only 0"),
     "the same half": (
         [[0, 2, 1, 0], [0, 2, 1, 0]],
         "both processes read the same samples; in epoch 1, no process reads 1 of the",
@@ -172,6 +174,7 @@ def test_samples_are_divided_anew_in_each_epoch(asked, problem):
     found = judged("divides_the_samples", read(asked))
 
     assert problem in getattr(found, "why", "")
+    assert getattr(found, "why", "").endswith("drop_last is on") == problem.endswith("is on")
     assert isinstance(found, Failed) == bool(problem)
     same = asked is SHARES["no new order"][0]
     assert isinstance(judged("shuffles", read(asked)), Failed) == same

@@ -357,7 +357,9 @@ def refuses_what_says_nothing(refused: Observation) -> Verdict:
     for case, (*_, words) in REFUSED.items():
         if taken.get(case) == LATE:
             why = "your code calls run before it looks at its arguments"
-            return Failed(f"{case}: {LATE}", why, words[1])
+            return Failed(
+                f"{case}: {LATE}", why, "check all arguments before the first call of run"
+            )
         if (came := taken.get(case, "nothing")) != "":
             return Failed(f"{case}: {came}, and ValueError is right", *words)
     return Passed(f"{len(REFUSED)} cases raise ValueError")

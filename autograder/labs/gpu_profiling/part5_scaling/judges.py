@@ -244,7 +244,10 @@ def time_cause(ranks: Pair, loading: float, within: float) -> tuple[str, str]:
     made = _combined(ranks, own, within)
     try_ = "measure by time.perf_counter(), then dist.all_reduce(seconds, op=dist.ReduceOp.MAX)"
     if TIMES in made:
-        try_ = "return the difference of two time.perf_counter() as it is, without a factor"
+        try_ = (
+            "leave time.perf_counter alone; return the difference of two readings without a factor"
+        )
+        return made, try_
     return f"the processes agree, but not on the slowest: {made}".removesuffix(": "), try_
 
 
