@@ -129,7 +129,9 @@ def median_problem(
         if watched
     ]
     if made < repeats:
-        few = f"your code makes fewer calls than repeats: {made}, not {repeats} and a warm-up"
+        few = (
+            f"your code makes fewer calls than repeats: {made} with the warm-up, not {repeats + 1}"
+        )
         wrong = form.mismatch(row, column, expected, timing.EXACT, while_watched, few)
         if wrong:
             return wrong

@@ -202,6 +202,8 @@ class Timeline(Steps):
         copies = self.painted("gpu_memcpy", holding="HtoD")
         idle = self._idle()
         waits = self.painted("user_annotation", "gpu_user_annotation", beginning=LOADER)
+        kernel, copy = (self._long_gaps(self.painted(*GPU[:kinds])) for kinds in (1, 2))
+        as_kernel = "ends a gap as a kernel does"
         return {
             "gpu_utilization_percent": {
                 twice: self.share(kernels),
@@ -209,11 +211,8 @@ class Timeline(Steps):
                 "copies and memsets are no kernels": self.share(self._work),
             },
             "gaps_over_1ms": {
-                f"a {name} ends a gap as a kernel does": self._long_gaps(self.painted(*kinds))
-                for name, kinds in (
-                    ("copy", GPU[:1]),
-                    ("memset", GPU[:2]),
-                )
+                f"a copy{' or a memset' * (kernel == copy)} {as_kernel}": kernel,
+                f"a memset {as_kernel}": copy,
             },
             "launching_percent": {
                 "allocating is a cause of its own": idle["launching"] + idle["allocating"],

@@ -183,6 +183,8 @@ def choice(answer: Mapping[str, Any]) -> Place | None:
 
 def chose(answer: Mapping[str, Any]) -> str:
     """Say what a student's choice holds."""
+    if named := choice(answer):
+        return f"your code returned {_plain(named)}"
     held = ", ".join(f"{name!r}: {repr(it).removesuffix('.0')}" for name, it in answer.items())
     return f"your code returned {{{held[:150]}}}"
 

@@ -99,7 +99,7 @@ def launched(student: Student, rig: Rig, net: Any, images: Any) -> Any:
     return None
 
 
-CONSTANT = "your code returns the same counts for every trace"
+CONSTANT = "your code returns the same counts for each trace that the grader made"
 LAUNCH_HINTS = {
     CONSTANT: "count the events of the file",
     "operators are left out": "skip an operator only inside one of its own thread that has not ended",
