@@ -29,7 +29,7 @@ WHY_APART = {
     "still": ("no weight moved: step() of the optimizer was never called", STEP),
     "made up": (
         "no weight moved: step() was never called; and the first loss is not the criterion's",
-        f"{STEP}, and losses.append(loss.detach())",
+        f"{STEP}; {LISTED}",
     ),
     "cleared": (
         (

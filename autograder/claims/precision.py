@@ -167,7 +167,7 @@ class HalfPrecision:
             for case, noted in zip(runs, observation.values["runs"], strict=True):
                 judged = precision.scaler_in_order(**noted)
                 if isinstance(judged, Failed):
-                    return replace(judged, measured=case + judged.measured)
+                    return replace(judged, measured=case + judged.measured, why=case + judged.why)
             return judged
 
         self.part.add_check("scaler_in_order", says, "report", judge, ["scaler_calls"])
