@@ -52,8 +52,8 @@ TRIES: Hints = {
     "are drawn": "draw each row in the panel: one line or bar for each version or name",
     " instead": "draw the numbers of the rows that are returned, as they are",
     "the nearest one lacks": "draw each row, with the number that is returned",
-    "no panel shows": "a visible panel with this column of the returned rows",
-    "does not say what it shows": "write the quantity and its unit on the axis, with set_ylabel",
+    "no visible panel": "a visible panel with this column of the returned rows",
+    "does not say what it shows": "write the quantity and its unit on the axis of each panel, with set_ylabel",
     "is drawn under the name": "take names and values from the same rows, in the same order",
     "do not begin at 0": "leave out set_ylim, or let the axis begin at 0",
     "is not drawn as one bar": "draw bars and not lines: axis.bar, one bar for each row",
@@ -67,7 +67,7 @@ CAUSES: Hints = {
     "are drawn": "the figure leaves out rows",
     " instead": "usually the figure shows other numbers than the rows returned",
     "the nearest one lacks": "usually the figure leaves out rows",
-    "no panel shows": "the figure does not show the numbers of the rows that are returned",
+    "no visible panel": "the figure does not show the numbers of the rows that are returned",
     "does not say what it shows": LABELS,
     "is drawn under the name": "the name and the value are not of the same row",
     "do not begin at 0": "the length of a bar shows its number only if it begins at 0",
@@ -148,7 +148,7 @@ def shows_the_rows(
     if not data:
         return Failed(
             f"no {file} in folder",
-            f"your code {'draws a figure, and ' * bool(panels)}leaves no file of this name in folder",
+            f"your code {'draws a figure, and ' * bool(panels)}leaves no file of this name (a link is none) in folder",
             f"savefig(Path(folder) / '{file}')",
         )
     try:
@@ -198,7 +198,7 @@ def unshown(
                 ends = f", and shows {', '.join(map(shown, others[:3]))} instead" * bool(others)
                 lacks = f"the nearest one lacks {lacking} (of {of}){ends}"
                 return f"no panel shows the {name} of the rows; {lacks}"
-            return f"no panel shows the {name} of the rows ({lacking})"
+            return f"no visible panel shows the {name} of the rows ({lacking})"
         if not any(re.search(unit, panel["label"]) for panel in showing):
             says = f"; the panel says '{showing[0]['label']}'" * bool(showing[0]["label"])
             return f"the panel of {name} does not say what it shows, with its unit{says}"

@@ -208,8 +208,7 @@ def scaler_in_order(events: Sequence[str], batches: int) -> Verdict:
     wrong = rest[: next((n for n, it in enumerate(rest) if it in rest[:n]), 4)]
     measured = f"{many(steps, 'step')} came for {many(batches, 'batch', 'batches')}"
     if wrong:
-        came = f"the first wrong step is {', '.join(wrong)}"
-        measured = f"{steps} of {batches} steps are right; {came}"
+        measured = f"step {steps + 1} (of {batches} batches) is {', '.join(wrong)}"
     why, try_ = _disorder(rest)
     if steps and not rest and steps < batches:
         why = "some batches have no step"

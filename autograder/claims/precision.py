@@ -89,7 +89,10 @@ class HalfPrecision:
         def judge(run: Pair) -> Verdict:
             trusted = run.baseline.arrays
             halves = {dtype: trusted[dtype] for dtype in HALVES}
-            try_ = "torch.autocast(device.type), not torch.cuda.amp, around model and loss, with or without a scaler"
+            try_ = (
+                "torch.autocast(device.type) around model and loss, with or without a scaler "
+                "(torch.cuda.amp is off on a CPU)"
+            )
             losses = run.student.arrays["losses"]
             verdict = precision.rounded_as(losses, trusted["losses"], halves, try_=try_)
             if isinstance(verdict, Failed) and not scaler:

@@ -317,7 +317,7 @@ class TrainingLoop:
                 judged[0],
             )
             passes = reported["passes"]
-            if isinstance(verdict, Failed) and (not passes or verdict.why == timing.OTHER):
+            if isinstance(verdict, Failed) and (not passes or timing.OTHER in verdict.why):
                 return replace(verdict, **passed_over(passes, len(trusted["sizes"])))
             if isinstance(verdict, Failed):
                 return replace(verdict, try_=verdict.try_ or see)

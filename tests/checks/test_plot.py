@@ -255,7 +255,9 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
             "no panel shows the throughput of the rows; the nearest one lacks 21 (of AMP), and shows 20 instead",
             id="other values",
         ),
-        pytest.param([], ROWS, "no panel shows the throughput of the rows (10, 21)", id="no panel"),
+        pytest.param(
+            [], ROWS, "no visible panel shows the throughput of the rows (10, 21)", id="no panel"
+        ),
         pytest.param([panel([10.0], names=["1"])], [], "", id="no row, as another check says"),
         pytest.param(
             [panel([10.0])],
@@ -275,7 +277,7 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
         pytest.param(
             [panel([10.0])],
             [{"throughput": "11x", "precision": "FP32"}],
-            "no panel shows the throughput of the rows ('11x')",
+            "no visible panel shows the throughput of the rows ('11x')",
             id="a text with another number",
         ),
         pytest.param(

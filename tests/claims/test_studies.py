@@ -99,7 +99,7 @@ RETURNED = {
         "ms is 9 in the file",
     ),
     "drawn": ("figure_shows_the_rows", {}, ""),
-    "not drawn": ("figure_shows_the_rows", {"panels": []}, "no panel shows the ms"),
+    "not drawn": ("figure_shows_the_rows", {"panels": []}, "no visible panel shows the ms"),
 }
 
 
