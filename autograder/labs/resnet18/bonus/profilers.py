@@ -160,8 +160,8 @@ NOTED: Causes = {  # words of a case -> why its seconds are wrong, and what to t
         "make the list where a function is decorated, and append once for each call",
     ),
     "": (
-        "the seconds must be those of time.perf_counter() from before the call to after it",
-        "read time.perf_counter(), which no code may replace, right before and right after the call",
+        "the seconds must be those of the unchanged time.perf_counter() from before the call to after it",
+        "read time.perf_counter() right before and right after the call; assign nothing to time.perf_counter",
     ),
 }
 SECONDS_OF_CALLS = "append the seconds of each call, as a float, to the list `seconds`"

@@ -48,6 +48,7 @@ PINS = (
     'pin_memory=device.type == "cuda" in the last two rows',
 )
 NO_RATIO = "speedup does not follow from the throughputs of the rows"
+UNSUBTRACTED = "usually data_wait is not subtracted from epoch_time"
 WITHOUT = "without_wait = samples / (epoch_time - data_wait)"
 COLUMNS = "fix honest_throughput first; then follow the handout's table of columns"
 TAKEN = {
@@ -206,7 +207,7 @@ def _swept(sweep: Pair) -> str | tuple[str, ...]:
         measured = zip(rows, own, strict=True)
         problems = (judges.without_problem(row, it.get("samples") or 0.0) for row, it in measured)
         if odd := next(filter(None, problems), ""):
-            return MISSHAPEN, WITHOUT, odd
+            return UNSUBTRACTED, WITHOUT, odd
     else:
         settings = [judges.Setting(int(row["num_workers"])) for row in rows]
         if why := judges.figures_problem(judges.SWEEP, rows, settings, _script(sweep)):

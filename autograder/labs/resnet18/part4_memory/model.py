@@ -227,7 +227,7 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
     count = kept_for_backward.student.values["segments"]
     if share > allowed and count and kept_for_backward.student.values["stem"] == 1:
         why = "the stem keeps what is inside it: it did not run again in the backward pass"
-        try_ = "run_checkpointed for the stem as well: do not look at x.requires_grad"
+        try_ = "run_checkpointed for all five segments, the stem too, also where x.requires_grad is False"
         return Failed(measured, why, try_)
     if share > allowed:
         why = "a segment keeps what is inside it" if count else "no segment is checkpointed"

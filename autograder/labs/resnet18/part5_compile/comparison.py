@@ -128,21 +128,32 @@ def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     return RESULTS.machine_problem(rows, trusted["device"], on_gpu=True)
 
 
+BESIDE = "the epoch built nothing, and took too long: usually another model runs as well"
+
+
 def time_problem(
-    rows: Sequence[Row], epochs: Sequence[Epoch], script: Mapping[str, Any], whole: float = 1.0
+    rows: Sequence[Row],
+    epochs: Sequence[Epoch],
+    script: Mapping[str, Any],
+    whole: float = 1.0,
+    late: bool = True,
 ) -> str:
     """Say how throughput or epoch_time differ from what the clock showed; a script says what a build takes.
 
-    *whole* is the share of the model's parameters that the largest graph takes.
+    *whole* is the share of the model's parameters that the largest graph takes; *late*, whether an epoch built one.
     """
     eager, compiled = epochs
     otherwise = ""
     if rows[1]["throughput"] < compiled.rate / 2:
         otherwise = "it includes builds"
+    if not late and rows[1]["epoch_time"] > compiled.seconds * (1 + slips.WHOLE):
+        otherwise = BESIDE
     if whole < 1:
         otherwise = f"the largest graph takes {whole:.0%} of the parameters"
     if not whole:
         otherwise = "the backend argument built nothing"
+        if rows[1]["throughput"] * rows[1]["epoch_time"] > 1.5 * compiled.samples:
+            otherwise = "throughput is not samples / epoch_time of this row"
     alone = close(rows[1]["epoch_time"], compiled.seconds, slips.WHOLE)  # not in epoch_time as well
     with_builds = compiled.samples / (compiled.seconds + rows[1]["compile_s"])
     of_eager = [(compiled.rate, "it is the speed of Compiled"), *_builds(eager, script)]
@@ -230,9 +241,11 @@ LOSSES = (
 TIMED = "fix honest_throughput first if it fails; then time a whole epoch after warm_up"
 LATER = "fix nothing_is_built_later first if it fails; then"
 TIMES = {
+    BESIDE: "fix honest_throughput first if it fails; then train what torch.compile returns, and run no other model",
     "of the parameters": "fix one_graph_a_batch first: compile_model must compile the whole model",
     "the backend argument": f"{LATER} train the model that compile_model(model, backend) returns",
     "the slow first pass": f"{LATER} call warm_up for both models before the clock starts",
+    "samples / epoch_time": "train the compiled model, and take throughput from train_epoch_compiled",
     "epoch_time + compile_s": "take throughput from train_epoch_compiled, called after warm_up",
     "builds": f"{LATER} call warm_up for the compiled model before its measured epoch",
     "warm up": "take complete steps with a batch of each size in warm_up, in train()",
@@ -270,7 +283,8 @@ def _measured(comparison: Pair, comparison_amp: Observation) -> tuple[str, ...] 
     began = max(observed["began"], default=0.0)
     both, halved = epochs(script), comparison_amp.values
     whole = observed["seen"]["parameters"] / script["parameters"] if built else 0.0
-    timed = time_problem(rows, both, script, whole)
+    late = any(graph["at"] >= began for graph in built)
+    timed = time_problem(rows, both, script, whole, late=late)
     cold = cold_problem(rows[1]["compile_s"], both[0], script, built, began)
     figures = figure_problem(rows, script["rows"][0])
     cold, _, cause = cold.partition(": ")

@@ -86,7 +86,7 @@ SCALED = {  # words of a case -> why its numbers are wrong, and what to try
             f"such a batch must become x * ({USUAL:g} / size): {USUAL:g} is the default limit, "
             "and size the mean of |x| over the whole batch"
         ),
-        f"multiply x by limit / size, also in eval(); without an argument, limit is {USUAL:g}",
+        f"limit is {USUAL:g} by default, and no call changes limit; x times limit / size, also in eval()",
     ),
     "limit": ("your code changes a batch that is not above the limit", FACTOR),
 }

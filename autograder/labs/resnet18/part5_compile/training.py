@@ -153,7 +153,7 @@ def _apart(training: Pair, name: str) -> float:
 LOOP = "for each batch: zero_grad, forward pass, loss, backward, step"
 FIRST = (
     "the first loss is wrong already: usually autocast is on, or weights, mode or criterion are other ones",
-    "autocast with use_amp alone; leave weights and mode as they come; loss = criterion(model(images), labels)",
+    "model.train(), and no change of weights; autocast with use_amp alone; loss = criterion(model(images), labels)",
 )
 COPIED = (
     "nothing of the given model moved: usually a copy was compiled",
@@ -265,6 +265,7 @@ def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> 
         measured = f"the convolutions are {'not ' * half}in bfloat16, in warm-up or epoch"
         why = "with use_amp autocast is off, or has another dtype"
         if not noted["built"]:
+            measured = "the backend noted no graph, in warm-up or epoch"
             why = "graphs ran, but the backend has no note of a build"
         if not half:
             why = "without use_amp autocast is on"
