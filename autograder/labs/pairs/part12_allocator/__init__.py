@@ -95,7 +95,7 @@ def on_an_arena(written: Any, inputs: Mapping[str, Any], rig: Rig) -> Any:
 
 
 def traffic(random: np.random.Generator, count: int = 200) -> Drawing:
-    """Requests of 12 kinds of sizes and of 0 bytes; half of the time a block is freed."""
+    """Requests of 12 kinds of sizes and of 0 bytes, at the latest at the end; half of the time a block is freed."""
     kinds, used, calls = 2 ** random.uniform(1, 22, KINDS), list[int](), list[Drawn]()
     for block in range(count):
         if used and random.random() < 0.5:
@@ -104,7 +104,7 @@ def traffic(random: np.random.Generator, count: int = 200) -> Drawing:
         size = random.choice(kinds) * random.uniform(0.5, 1) * (random.random() > 0.03)
         calls.append(("allocate", block, int(size)))
         used.append(block)
-    return {"gap": int(random.integers(1, 9000))}, calls
+    return {"gap": int(random.integers(1, 9000))}, [*calls, ("allocate", count, 0)]
 
 
 pool.calls(
