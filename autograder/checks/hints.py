@@ -39,7 +39,7 @@ USUAL: Hints = {
 """For figures that are wrong in a way that is common to all studies."""
 FORMS: Hints = {
     "there are no rows": "return the list of rows, one for each case",
-    "the table ends after row": "add a row for each case, and return after the loop",
+    "the table ends after row": "return one row for each case, after the loop",
     "one row too many": "add one row for each case, and no other",
     "in that order": "append a row for each case, with the names and in the order that are expected",
     "has to be above 0": "write what was measured, without a minus; a time is the later reading minus the earlier",

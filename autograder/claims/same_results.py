@@ -23,7 +23,7 @@ Oracle = Callable[..., Any] | None
 Slips = Mapping[str | tuple[str, str], Callable[..., Any]]
 LEFT_ALONE, GRADIENTS = "leaves_inputs_alone", "same_gradients"
 SEEN = {"changed": list_of(TEXT), "flags": list_of(TEXT)}
-FLAG = "the precision of products was lowered for the whole program; the exercise asks for full float32"
+FLAG = "your code lowers the precision of products; the exercise asks for full float32"
 KEPT = (
     "earlier calls were right: a result is used again, though the numbers in the inputs changed",
     "compute each call anew, and keep nothing between calls",

@@ -41,17 +41,18 @@ class Several:
             return {"of": returned}
 
         def judge(observation: Observation) -> Verdict:
-            returned, measured = observation.values["of"], []
+            returned, measured, failed = observation.values["of"], [], {}
             for name, (probe, check) in alone.items():
                 if name in returned:
                     answer = replace(observation, values=returned[name])
                     verdict = check.judge(**{probe.name: answer})
                     if isinstance(verdict, Failed):
-                        return replace(
-                            verdict,
-                            measured=f"{name}: {verdict.measured}",
-                        )
+                        failed[name] = verdict
                     measured.append(f"{name}: {getattr(verdict, 'measured', '')}")
+            if failed:
+                name, *others = failed
+                too = f"; the same check fails for {' and '.join(others)}" if others else ""
+                return replace(failed[name], measured=f"{name}: {failed[name].measured}{too}")
             missing = [name for name in alone if name not in returned]
             if not missing:
                 return Passed("; ".join(measured))

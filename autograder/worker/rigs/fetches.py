@@ -224,6 +224,8 @@ class Waits(Fetches):
             (f.f_lineno for f in frames if f.f_code.co_filename == self._file),
             None,
         )
+        if frames[0].f_code.co_filename != self._file:
+            call = f"{call} inside of a call"
         if line is not None:
             self.steps[line, call].add(self._loader.step)
 

@@ -79,6 +79,10 @@ alike(
             "q @ k.mT / q.shape[-1] ** 0.5",
         ): lambda q, k, v: (q @ k.mT).softmax(-1) @ v,
         (
+            "the scores are divided by head_dim, and not by its root",
+            "q @ k.mT / q.shape[-1] ** 0.5",
+        ): lambda q, k, v: (q @ k.mT / q.shape[-1]).softmax(-1) @ v,
+        (
             "softmax runs over the positions, and must run over the keys",
             "softmax(dim=-1) of scores that have a row for each position and a column for each key",
         ): lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-2) @ v,
@@ -105,7 +109,7 @@ alike(
             f"{EVEN} positions are right: usually keys are left out, or each block of keys has a softmax of its own",
             "one softmax over all keys of a row, whatever the length",
         ),
-        "": "the result must be softmax(q k^T / sqrt(head_dim)) v in float32, with softmax over all keys",
+        "": "the result must be softmax(q k^T / sqrt(head_dim), dim=-1) v in float32",
     },
     try_="compare with given.attention_by_hand",
 )

@@ -111,7 +111,10 @@ GAINED = {
     ),
     "": (
         "the new time must be total - seconds * (1 - 1 / factor), with the total of own seconds",
-        "put seconds and factor into this formula, and divide total by the new time",
+        (
+            "fix ranks_by_total_time first if it fails; else "
+            "put seconds and factor into this formula, and divide total by the new time"
+        ),
     ),
 }
 

@@ -42,6 +42,7 @@ CAUSES = {
         "an operators.csv was there before: usually the first call added its rows to this file",
         'mode="w" in the first call of each handler, mode="a" in later calls',
     ),
+    "rows; top is": ("each cycle must have `top` rows, whatever top is", OWN),
     **dict.fromkeys(
         ("in that order", "one row too many"),
         (
@@ -126,6 +127,9 @@ def written_problem(form: Form, text: str, top: int, traces: Sequence[Sequence[R
     except SubmissionError as error:
         return str(error)
     cycles = range(1, len(traces) + 1)
+    counts = [sum(row["cycle"] == cycle for row in rows) for cycle in cycles]
+    if len(set(counts)) == 1 and counts[0] not in (0, top):
+        return f"each cycle has {counts[0]} rows; top is {top}"
     problem = form.problem(rows, [(n, place) for n in cycles for place in range(1, top + 1)])
     for cycle, operators in zip(cycles if not problem else (), traces, strict=False):
         own = [row for row in rows if row["cycle"] == cycle]

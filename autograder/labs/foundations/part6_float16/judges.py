@@ -44,7 +44,7 @@ def lost(faint: Pair, slow: Pair) -> tuple[str, str]:
 OVERFLOWN: Causes = {
     "NaN": (
         "a step was taken with gradients that are not finite",
-        "look at all gradients with isfinite() before the first master gets one",
+        "where a gradient is not finite, count the batch and continue, before a master gets a gradient",
     ),
     "times as far": (
         "usually this batch did not overflow, as its loss was not multiplied by `scale`",

@@ -185,8 +185,8 @@ COUNTED = {
 
 LEFT = {
     "batch_norm": (
-        "a norm is not folded: its kernel has batch_norm in its name",
-        "fold each norm into the convolution that its node.args[0] calls",
+        "a call of a norm is left: its kernel has batch_norm in its name",
+        "at each call of a norm, also a second one of the same norm, fold into the convolution of node.args[0]",
     )
 }
 MISTAKES = {

@@ -215,12 +215,12 @@ def comparisons(student: Student, rig: Rig) -> Any:
         if rig.side == "student":
             compare = partial(student.compare, *map(machine.function, seconds, SIDES))
         comparison = answers.tried(partial(compare, pairs=script.pairs, warmup=WARMUP))
-        calls, first = 2 * (WARMUP + script.pairs), list(script.pairs * SIDES)
+        calls, first = 2 * (WARMUP + script.pairs), ", ".join(3 * SIDES)
         if rig.side == "student":
-            calls, first = len(machine.called), machine.called[2 * WARMUP :: 2]
+            calls, first = len(machine.called), judges.begun(machine.called[2 * WARMUP :])
         if not isinstance(comparison, Exception):
             answers.add(f"{case}, calls", calls)
-            answers.add(f"{case}{FIRST}", ", ".join(first[:6]))
+            answers.add(f"{case}{FIRST}", first)
         answers.add(case, comparison)
     return answers.values()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -142,12 +143,25 @@ def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
+def begun(timed: Sequence[str]) -> str:
+    """Name the side that begins each of the first six pairs; where that is one, say how long."""
+    first = timed[::2]
+    calls, pairs = (len([*next(groupby([*own, ""]))[1]]) for own in (timed, first))
+    if pairs < 6:
+        return ", ".join(first[:6])
+    return f"{first[0]} in calls 1 to {calls}" if calls > 1 else f"{first[0]} in pairs 1 to {pairs}"
+
+
 # --- words of failures, and what to try ---
 
 SPEEDUPS = {
     "cumulative": (
         "cumulative must be the first row's minutes / this row's: 120 / 31 is 3.87",
         "divide the minutes of the first row, not of the second or of the longest",
+    ),
+    "saved_percent of result[1]": (
+        "saved_percent must be the saved minutes over the first row's minutes, not over this row's",
+        "100 * (1 - own / first)",
     ),
     "saved": (
         "saved_percent must be of the first row's minutes: 60 in place of 120 are 50 % less",

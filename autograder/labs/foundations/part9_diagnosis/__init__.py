@@ -85,7 +85,8 @@ named.same(
     name="knows_the_ridge",
     says="diagnose says whether kernels are limited by arithmetic or by memory.",
     why="the longer of flops / peak_flops and bytes / peak_bandwidth must decide: a busy GPU may wait for its memory",
-    try_="compute if flops / peak_flops >= bytes / peak_bandwidth, else bandwidth",
+    try_="fix names_the_bottleneck first if it fails; else "
+    "compute if flops / peak_flops >= bytes / peak_bandwidth, else bandwidth",
 )
 named.same(
     {judges.case_of(kind): {"kind": kind} for kind in OTHERS},
@@ -98,8 +99,8 @@ named.same(
     why={
         TIE: ("of equal parts the first in PARTS must count", "max(PARTS, key=...) takes it"),
         "worker_busy": (
-            "at a worker_busy of 0.5 or more it must be cpu, else io",
-            "worker_busy >= 0.5",
+            "at a worker_busy of 0.5 or more the bottleneck must be cpu, else io",
+            "name cpu if worker_busy >= 0.5, else io",
         ),
         "": "the largest of input, copy, communication, launch and kernel must decide",
     },

@@ -354,7 +354,9 @@ def accumulate_is_right(accumulated: Pair) -> Verdict:
 def _too_many(case: str, count: int, parts: int) -> Failed:
     measured = f"{case}: the model was called {count} times; {parts} are allowed"
     why = "your code makes more micro-batches than `parts`, and calls the model for each"
-    return Failed(measured, why, "inputs.chunk(parts) makes at most `parts`")
+    return Failed(
+        measured, why, "inputs.chunk(parts), by `parts` as it was given, makes at most `parts`"
+    )
 
 
 @part.probe(pair=True, values={**CASES, "calls": INTEGER, "graphs": INTEGER}, arrays=NUMBERS)

@@ -346,8 +346,8 @@ def blocks_hold_less(kept_by_blocks: Pair) -> Verdict:
 
 
 POLICY = (
-    "let the policy return MUST_SAVE for aten.mm.default, aten.addmm.default, aten.bmm.default and "
-    "aten.baddbmm.default, and PREFER_RECOMPUTE for all else"
+    "give checkpoint() a context_fn whose policy returns MUST_SAVE for aten.mm.default, "
+    "aten.addmm.default, aten.bmm.default and aten.baddbmm.default, and PREFER_RECOMPUTE for all else"
 )
 
 

@@ -260,9 +260,9 @@ head.needs_less_memory(
     name="head_needs_little",
     says=f"head_loss with rows={FEW} needs at most 20% of the slow version's memory, forward and backward, "
     "measured from outside.",
-    why="logits, or what is made of them, are kept for more than `rows` rows at a time "
+    why="logits, or what is made of them, are in memory for more than `rows` rows at a time "
     f"(rows is {FEW} here)",
-    try_="cut hidden into chunks of `rows` rows, and compute each chunk's gradients while its logits are there",
+    try_="for each chunk of hidden.split(rows), compute the gradients while its logits are there",
 )
 FROZEN: Sizes = {"n": 256, "d": 64, "v": 512, "rows": 64, "gradients": ["hidden"]}
 head.computes_less(

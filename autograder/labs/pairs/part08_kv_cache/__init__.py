@@ -242,11 +242,11 @@ HINTS: Causes = {
     ),
     CALLS: (
         "the model must be called `count` times: the first call, of the prompt, gives a token",
-        "for _ in range(count): one call, one new token",
+        "the whole prompt in the first call, then one token in each call",
     ),
     "tokens in ": (
         "the first call must get the prompt, and each later call the newest token alone",
-        "latest = logits.argmax(-1, keepdim=True) is what the next call gets",
+        "call model(latest, caches=caches): latest is the prompt, then the newest token alone",
     ),
     'tokens": int64 (': (
         "tokens must be the prompt and `count` new tokens",

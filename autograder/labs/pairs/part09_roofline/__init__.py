@@ -63,7 +63,7 @@ advance.same(
     slips={OLD: by_old_position},
     why="a step must be position += dt * velocity, then velocity -= dt * position ** 3",
     hints={
-        OLD: "change all positions first, and then the velocities",
+        OLD: "change all positions first, and compute the velocities from these new positions",
         "changed: particles": "clone before the loop: contiguous() may return the caller's memory",
         'case "steps is 0": ': (
             "with steps=0 the same numbers must come back, in a new tensor",
@@ -86,7 +86,7 @@ advance.touches_less(
     {"rows": 1000, "steps": 64},
     name="touches_few_sectors",
     says="advance touches at most 18 % of the memory that the slow version touches, in pieces of 32 bytes.",
-    why="usually the layout is changed in every step, or columns still lie apart in memory",
+    why="usually each step still reads a tensor whose columns lie apart in memory",
     try_=CONTIGUOUS,
 )
 advance.faster(

@@ -119,6 +119,10 @@ ROW_HINTS: Causes = {
         "one row is returned as a batch of one",
         "self.transform(self.features[index : index + 1])[0]",
     ),
+    'result[0]": furthest off': (
+        "usually the row is not transformed",
+        "self.transform(self.features[index : index + 1])[0]",
+    ),
     "the length": "return len(self.labels)",
 }
 

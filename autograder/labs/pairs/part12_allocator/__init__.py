@@ -25,7 +25,15 @@ SEE = 'see "What usually goes wrong" in the part 12 handout'
 OWN_LISTS = "make the lists of free blocks in __init__, so that each pool has its own"
 RETURNED = "allocate must return an address that a raw allocation returned"
 IN_USE = "raise ValueError if the address is not among the blocks in use, before anything changes"
+WITHIN = (
+    "before a raw allocation: if held + block > limit, trim, compare again, "
+    "and raise if it is still above"
+)
 HINTS: Causes = {
+    "above the limit of": (
+        "usually held + block is not compared with the limit before a raw allocation",
+        WITHIN,
+    ),
     "the new block": (
         "a raw allocation for fewer bytes than were requested: usually the size is rounded down",
         "round up to the size of the class",
@@ -297,10 +305,7 @@ pool.calls(
         ),
         "a limit": (
             "the pool must trim before it goes above the limit, and else raise MemoryError",
-            (
-                "before a raw allocation: if held + block > limit, trim, compare "
-                "again, and raise if it is still above"
-            ),
+            WITHIN,
         ),
         "": RETURNED,
     },

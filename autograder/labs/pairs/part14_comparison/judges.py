@@ -73,7 +73,9 @@ TRIES = {
     "one clock around": "read the clock before and after each call, and keep each time",
     "a MB is": "divide the bytes by 1e6",
     "and it is for": "hand on the goal of the pair as it comes",
-    "1 lies in the interval": "compare low and high with 1, not the speedup; low and high depend on `iterations`",
+    "1 lies in the interval": (
+        "compare low and high with 1, by s = sqrt(sum of (std / mean) ** 2 / iterations over both sides)"
+    ),
     "from 1.05 on": "for memory, compare memory_ratio with 1.05 and 1 / 1.05",
 }
 """What to try, by words of what is wrong."""
