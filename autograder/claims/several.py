@@ -51,7 +51,7 @@ class Several:
                     measured.append(f"{name}: {getattr(verdict, 'measured', '')}")
             if failed:
                 name, *others = failed
-                too = f"; the same check fails for {' and '.join(others)}" if others else ""
+                too = f"; the same check fails for {', '.join(others)}" if others else ""
                 return replace(failed[name], measured=f"{name}: {failed[name].measured}{too}")
             missing = [name for name in alone if name not in returned]
             if not missing:

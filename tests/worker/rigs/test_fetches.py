@@ -83,7 +83,9 @@ def test_a_wait_under_another_name_is_seen_by_what_it_runs(rig, tmp_path, monkey
     with rig.waits(window, SimpleNamespace(__file__=str(path))) as seen:
         names["run"](window.loader, window.model)
 
-    assert [{"line": 7, "call": "reads a tensor's value", "batches": [0, 1, 2]}] == seen.values()
+    assert [
+        {"line": 7, "call": "reads a tensor's value inside of a call", "batches": [0, 1, 2]}
+    ] == seen.values()
 
 
 @pytest.mark.parametrize(

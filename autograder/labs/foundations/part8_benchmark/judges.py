@@ -159,12 +159,8 @@ SPEEDUPS = {
         "cumulative must be the first row's minutes / this row's: 120 / 31 is 3.87",
         "divide the minutes of the first row, not of the second or of the longest",
     ),
-    "saved_percent of result[1]": (
-        "saved_percent must be the saved minutes over the first row's minutes, not over this row's",
-        "100 * (1 - own / first)",
-    ),
     "saved": (
-        "saved_percent must be of the first row's minutes: 60 in place of 120 are 50 % less",
+        "saved_percent must be the saved minutes over the first row's: 60 in place of 120 are 50 % less",
         "100 * (1 - own / first)",
     ),
     "incremental": (

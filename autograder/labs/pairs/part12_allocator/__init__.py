@@ -30,7 +30,7 @@ WITHIN = (
     "and raise if it is still above"
 )
 HINTS: Causes = {
-    "above the limit of": (
+    "held, above the limit of": (
         "usually held + block is not compared with the limit before a raw allocation",
         WITHIN,
     ),
