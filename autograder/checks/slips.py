@@ -130,7 +130,8 @@ def median_problem(
     ]
     if made < repeats:
         few = (
-            f"your code makes fewer calls than repeats: {made} with the warm-up, not {repeats + 1}"
+            f"your code makes fewer calls than repeats: {made} in all; "
+            f"{repeats + 1}, with the warm-up, are right"
         )
         wrong = form.mismatch(row, column, expected, timing.EXACT, while_watched, few)
         if wrong:

@@ -185,7 +185,7 @@ COUNTED = {
 
 LEFT = {
     "batch_norm": (
-        "a call of a norm is left: its kernel has batch_norm in its name",
+        "at least one call of a norm is left: see the kernels with batch_norm in their names",
         "at each call of a norm, also a second one of the same norm, fold into the convolution of node.args[0]",
     )
 }
