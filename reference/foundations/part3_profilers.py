@@ -164,7 +164,7 @@ def write_top20(file, report):
 
 
 def write_line_memory(file):
-    """Write the memory of each line of given.train_step as a table. The step is the first one of Adam."""
+    """Write the memory of each line of given.train_step as a table. In this call, Adam makes its state."""
     network = given.make_network()
     optimizer = torch.optim.Adam(network.parameters())
     images = torch.zeros(64, 3, 32, 32)

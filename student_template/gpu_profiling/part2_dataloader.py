@@ -78,8 +78,8 @@ def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=N
 #              warm_up=16      batches=24         never taken
 #                              ^ clock ^
 #
-# n workers read 2n batches ahead (prefetch_factor * num_workers), so 2n batches are ready before you ask, and do not
-# count. The data set has 2n batches after those that count: they keep the workers busy until the clock stops.
+# n workers begin 2n batches before you take the first (prefetch_factor * num_workers). So the first 2n do not count.
+# The data set has 2n batches after those that count: they keep the workers busy until the clock stops.
 
 
 # %%
