@@ -20,9 +20,9 @@ from autograder.handed_in.roster import Roster
 from autograder.model import PartResult, Result, Submission
 from autograder.nbgrader import gradebook, late
 from autograder.nbgrader.results import read_by_a_machine
-from autograder.nbgrader.source_notebook import PYTHON, code_cell, of_cells
+from autograder.nbgrader.source_notebook import PYTHON, code_cell, of_cells, text_cell
 from autograder.nbgrader.verdict_cells import show
-from autograder.results import standing
+from autograder.results import rubric, standing
 from autograder.results.standing import Rules
 
 MADE = {"made": "of files"}
@@ -161,7 +161,7 @@ def _write_notebooks(
         notebook = _autograded(target)
         if notebook is None:
             released = gradebook.released_cells(book.find_notebook(part.id, assignment))
-            cells = [*_code_cells(handed_in, part)]
+            cells = [_code_cell(handed_in, part, released), *_text_cells(home, result, part)]
             cells += [released[name] for name in _order(released, part)]
             metadata = {"kernelspec": PYTHON, OURS: MADE}
             notebook = of_cells(cells, metadata)
@@ -197,16 +197,22 @@ def _kept(home: Path, result: Result) -> Submission:
         raise NotGradedError(f"{kept}: cannot be read: {problem}; grade it again") from None
 
 
-def _code_cells(handed_in: Submission, part: PartResult) -> Sequence[Any]:
-    source = handed_in.files.get(f"{part.id}.py")
-    if source is None:
-        return []
-    return [code_cell("handed-in", source.decode(errors="replace"))]
+def _code_cell(handed_in: Submission, part: PartResult, released: Any) -> Any:
+    """Put all code of a part into one cell: that of its first function, under which comments stand."""
+    file = f"{part.id}.py"
+    source = handed_in.files.get(file, f"# {file} was not handed in".encode())
+    solutions = [it for it in released if released[it]["metadata"]["nbgrader"]["solution"]]
+    role = released[min(solutions)] if solutions else code_cell("handed-in", "")
+    return {**role, "source": source.decode(errors="replace")}
+
+
+def _text_cells(home: Path, result: Result, part: PartResult) -> Sequence[Any]:
+    """Return what the student wrote for a person, who gives points for it below."""
+    text = rubric.written(standing.kept(home), part.id, [it.id for it in result.parts])
+    return [text_cell("handed-in-text", text)] if text else []
 
 
 def _order(released: Any, part: PartResult) -> Sequence[str]:
+    """Leave out other cells for solutions: they hold the template, and not what was handed in."""
     ours = ["practice"] if "practice" in released else []
-    solutions = sorted(
-        name for name, cell in released.items() if cell["metadata"]["nbgrader"]["solution"]
-    )
-    return [*ours, *solutions, *(check.id for check in part.checks)]
+    return [*ours, *(check.id for check in part.checks)]

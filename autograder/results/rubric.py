@@ -133,15 +133,15 @@ def _row(
         check.title,
     )
     parts = [it.id for it in standing.result.parts]
-    written = (_written(files, part.id, parts) for files in (kept(standing.home), model))
-    return (*first, *written, "\n".join(machine), _files(standing))
+    texts = (written(files, part.id, parts) for files in (kept(standing.home), model))
+    return (*first, *texts, "\n".join(machine), _files(standing))
 
 
 def _files(standing: Standing) -> str:
     return f"{HASH}{standing.result.submission_sha256[:12]}"
 
 
-def _written(handed_in: Files, part: str, parts: Sequence[str]) -> str:
+def written(handed_in: Files, part: str, parts: Sequence[str]) -> str:
     """What is written for a part, as a reader sees it: part3_notes.md for part3_amp, else what is no part's."""
     files = {name: data.decode(errors="replace") for name, data in handed_in.items()}
     texts = {name: MARKS.sub("", text) for name, text in files.items() if name.endswith(".md")}

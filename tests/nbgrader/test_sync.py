@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 from autograder import cli  # noqa: E402
 from autograder.batch import store  # noqa: E402
+from autograder.batch.store import HANDED_IN  # noqa: E402
 from autograder.errors import UserError  # noqa: E402
 from autograder.handed_in.roster import Roster, Student  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
@@ -264,6 +266,8 @@ def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
     submitted.mkdir(parents=True)
     for name in ("timestamp.txt", "submission_secret.txt"):
         (submitted / name).write_text("2026-10-01 12:00:00 UTC")
+    with ZipFile(root / "results" / "bob" / HANDED_IN, "a") as kept:
+        kept.writestr("notes.md", "I took the *sum*.")
     push(root, f"sqlite:///{root}/gradebook.db", feedback=root / "autograded")
 
     assert 0 == nbgrader(root, "generate_feedback", LAB)
@@ -283,7 +287,9 @@ def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
     )
     assert 1 == len([*(tmp_path / "autumn" / "feedback").iterdir()])
     notebook = json.loads((root / "autograded" / "bob" / LAB / f"{PART}.ipynb").read_text())
-    assert "def work():\n    return -1.0\n" == notebook["cells"][0]["source"]
+    written = [cell["source"] for cell in notebook["cells"][:2]]
+    assert written == ["def work():\n    return -1.0\n", "I took the *sum*."]
+    assert "NotImplementedError" not in json.dumps(notebook)
 
 
 MISTAKES = {
