@@ -42,7 +42,7 @@ def override(
     Example:  perflab override results/ada amp_is_faster 4 --reason "the timer of that machine was broken"
               perflab override results/* augmentation_is_faster 1 --reason "the check was wrong"
     """
-    from autograder.results import overrides, standing
+    from autograder.results import overrides, requests, standing
     from autograder.results.agenda import listed
 
     homes = _homes(results)
@@ -57,7 +57,7 @@ def override(
         for home, result in before.items()
     }
     for home, made in decisions.items():
-        overrides.append(home, made)
+        overrides.append(home, requests.answered(home, made))
         after = standing.load(home / standing.RESULT)
         names = listed([decision.check for decision in made])
         scores = f"{before[home].score:g} -> {after.score:g} of {after.max_score:g}"
@@ -144,7 +144,7 @@ def rubric(
     Example:  perflab rubric results --out rubric.csv
     """
     from autograder.course import read_tree
-    from autograder.results import overrides, standing
+    from autograder.results import overrides, requests, standing
     from autograder.results import rubric as sheets
     from autograder.traces.words import many
 
@@ -170,7 +170,7 @@ def rubric(
     for home, decision in sheets.read(filled, standings, **who()):
         decisions.setdefault(home, []).append(decision)
     for home, made in decisions.items():
-        overrides.append(home, made)
+        overrides.append(home, requests.answered(home, made))
     items = sum(map(len, decisions.values()))
     click.echo(f"{many(items, 'item')} set for {many(len(decisions), 'submission')}")
     show_again(folder, open_course(root), roster)

@@ -9,7 +9,7 @@ from typing import Any
 
 from autograder.errors import UserError
 from autograder.nbgrader import sync
-from autograder.results import overrides, standing
+from autograder.results import overrides, requests, standing
 from autograder.results.overrides import Override, decide
 from autograder.results.standing import Rules, Standing
 
@@ -37,7 +37,7 @@ def fetch(
             given = _given(book, assignment or each.result.lab, each, rules)
             fetched = _decided(each, given, by, at)
             if fetched.made:
-                overrides.append(each.home, fetched.made)
+                overrides.append(each.home, requests.answered(each.home, fetched.made))
             yield fetched
 
 

@@ -40,6 +40,8 @@ class Override:
     """The files that it was about: it says nothing of others."""
     of: float = 0.0
     """What the check was worth then; 0 where that was not written down."""
+    requests: tuple[str, ...] | None = None
+    """The requests for a second look that it answers: all that were there. None where that was not written down."""
 
 
 def wanted(text: str) -> float | None:
@@ -82,7 +84,7 @@ def decide(
         )
     if not reason.strip():
         raise UserError(f"{named[0]}: say why with --reason; the student reads it")
-    return Override(named[0], points, reason.strip(), by, at, result.submission_sha256, worth)
+    return Override(named[0], points, reason.strip(), by, at, result.submission_sha256, worth, ())
 
 
 def append(folder: Path, made: Sequence[Override]) -> None:
@@ -189,6 +191,7 @@ def _check(check: CheckResult, override: Override | None) -> CheckResult:
             "by": override.by,
             "at": override.at,
             "of": override.of,
+            "requests": override.requests,
             "graded": "" if waited else graded,
         },
     }

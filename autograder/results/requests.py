@@ -2,19 +2,21 @@
 
 A hand-in that came too late to be graded may have one, too.
 
-Its first line that names a check says which one is meant. The answer is a decision of a person, with its reason.
+Its first line that names a check says which one is meant. The answer is a decision of a person, with its reason, that
+was made when the request was there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from autograder import sheet
 from autograder.errors import nearest
 from autograder.model import CheckResult
-from autograder.results.overrides import by_hand
+from autograder.results.overrides import BY_HAND, Override, by_hand
 from autograder.results.standing import Standing
 
 FILE = "request.md"
@@ -41,11 +43,8 @@ class Request:
     result: CheckResult | None = None
     near: str = ""
     """What may have been meant."""
-
-    @property
-    def answer(self) -> str:
-        """What a person decided about the check; empty while nobody did."""
-        return by_hand(self.result) if self.result else ""
+    answer: str = ""
+    """What a person decided about the check when this request was there; empty while nobody did."""
 
 
 def keep(home: Path, text: str, file: str = FILE) -> None:
@@ -54,44 +53,77 @@ def keep(home: Path, text: str, file: str = FILE) -> None:
     sheet.replace(home / file, text.encode())
 
 
+def answered(home: Path, made: Sequence[Override]) -> list[Override]:
+    """Note on decisions about a result which requests are there: they are the answer to these, and to no later ones."""
+    home = home.resolve()
+    texts = [file.read_text(encoding="utf-8", errors="replace") for file in _files(home)]
+    texts += [_words(row) for row in _rows(home.parent) if row["submission"] == home.name]
+    there = tuple(map(_digest, texts))
+    return [replace(decision, requests=there) for decision in made]
+
+
 def read(folder: Path, standings: Sequence[Standing]) -> list[Request]:
     """Return the requests of a class, and those of the table beside its results."""
     requests = [request for standing in standings for request in of(standing)]
     by_name = {standing.result.submission: standing for standing in standings}
-    path = folder / TABLE
-    rows = sheet.read(path, COLUMNS[:2], COLUMNS) if path.is_file() else []
-    for _, row in rows:
+    for row in _rows(folder):
         if standing := by_name.get(row["submission"]):
-            requests.append(_request(standing, row["check"], row.get("text", "")))
+            digest = _digest(_words(row))
+            requests.append(_request(standing, row["check"], row.get("text", ""), digest))
     return requests
 
 
 def of(standing: Standing) -> list[Request]:
     """Return what was handed in with a submission, and after it."""
-    files = (standing.home / name for name in (FILE, LATER))
-    return [_read(standing, file) for file in files if file.is_file()]
+    return [_read(standing, file) for file in _files(standing.home)]
 
 
 def _read(standing: Standing, file: Path) -> Request:
     text = file.read_text(encoding="utf-8", errors="replace")
-    return _request(standing, *asked_in(text, standing.result.checks))
+    return _request(standing, *asked_in(text, standing.result.checks), _digest(text))
+
+
+def _files(home: Path) -> Iterator[Path]:
+    return (home / name for name in (FILE, LATER) if (home / name).is_file())
+
+
+def _rows(folder: Path) -> list[sheet.Row]:
+    path = folder / TABLE
+    return [row for _, row in sheet.read(path, COLUMNS[:2], COLUMNS)] if path.is_file() else []
+
+
+def _words(row: sheet.Row) -> str:
+    return f"{row['check']}\n{row.get('text', '')}"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:12]
 
 
 def forget(folder: Path, names: Sequence[str]) -> None:
     """Remove the rows of the table about these submissions."""
     path = folder / TABLE
     if path.is_file():
-        rows = [row for _, row in sheet.read(path, COLUMNS[:2], COLUMNS)]
-        kept = [row for row in rows if row["submission"] not in names]
+        kept = [row for row in _rows(folder) if row["submission"] not in names]
         sheet.write(path, COLUMNS, [[row.get(it, "") for it in COLUMNS] for row in kept])
 
 
-def _request(standing: Standing, asked: str, text: str) -> Request:
+def _request(standing: Standing, asked: str, text: str, digest: str) -> Request:
     result = standing.result
     name = named(asked, result.checks)
     near = "" if name else nearest(asked, result.checks)
     check = result.checks.get(name)
-    return Request(result.submission, standing.home, asked[:100], text, name, check, near)
+    decided = [check] if check else list(result.checks.values())
+    answer = next((by_hand(it) for it in decided if _answers(it, digest, old=bool(check))), "")
+    return Request(result.submission, standing.home, asked[:100], text, name, check, near, answer)
+
+
+def _answers(check: CheckResult, digest: str, *, old: bool) -> bool:
+    """Whether a decision about a check was made when the request was there; of *old* ones nobody knows."""
+    noted = check.evidence.get(BY_HAND)
+    if noted is None or noted["requests"] is None:
+        return noted is not None and old
+    return digest in noted["requests"]
 
 
 def asked_in(text: str, checks: Collection[str]) -> tuple[str, str]:

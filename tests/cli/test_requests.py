@@ -51,7 +51,7 @@ def test_each_is_shown_with_what_was_measured_and_how_to_answer(monkeypatch, cap
 def test_an_answered_one_is_shown_only_when_asked_for(monkeypatch, capsys, asked):
     result = a_result(a_part("part3_amp", "AMP", FAILED), submission="ada")
     decision = decide(result, CHECK, 0.0, "we looked again", by="meera", at="now")
-    overrides.append(asked / "ada", [decision])
+    overrides.append(asked / "ada", requests.answered(asked / "ada", [decision]))
     open_ = json.loads(run(monkeypatch, capsys, "requests", asked, "--json")[1])
     every = json.loads(run(monkeypatch, capsys, "requests", asked, "--json", "--all")[1])
 

@@ -24,7 +24,7 @@ def decided(check, points, reason="read it again", result=RESULT):
 def test_a_decision_is_bound_to_the_files_that_it_is_about():
     """The check may be named without its part."""
     expected = Override(
-        "part3_amp.follows_fp32", 2.5, "read it again", "meera", AT, RESULT.submission_sha256, 6
+        "part3_amp.follows_fp32", 2.5, "read it again", "meera", AT, RESULT.submission_sha256, 6, ()
     )
 
     assert expected == decided("follows_fp32", 2.5) == decided("part3_amp.follows_fp32", 2.5)

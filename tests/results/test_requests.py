@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -56,11 +57,41 @@ def test_a_decision_about_the_check_is_the_answer(tmp_path):
     open_ = requests.read(tmp_path, [ada])
     points = ada.result.checks[CHECK].points
     decision = decide(ada.result, CHECK, points, "it is right", by="meera", at="now")
-    overrides.append(ada.home, [decision])
+    overrides.append(ada.home, requests.answered(ada.home, [decision]))
     answered = requests.read(tmp_path, standing.read(tmp_path).standings)
 
     assert [True, True] == ["" == open_[0].answer, "it is right" in answered[0].answer]
     assert [1, 0] == [len(agenda.asked(some, "results")) for some in (open_, answered)]
+
+
+def test_a_decision_from_before_a_request_is_no_answer_to_it(tmp_path):
+    """Nor is it one to what the student asks next, in a hand-in or by mail. Old decisions, which say nothing of it, are."""
+    (ada,) = class_of(tmp_path, ada="")
+    decision = decide(ada.result, CHECK, 1, "the check was wrong", by="meera", at="now")
+    seen = []
+    for asks in (CHECK, f"{CHECK}\nStill?"):
+        overrides.append(ada.home, requests.answered(ada.home, [decision]))
+        requests.keep(ada.home, asks)
+        (tmp_path / "requests.csv").write_text(
+            f"submission,check,text\nada,{asks.replace(chr(10), ',')}\n"
+        )
+        seen += [it.answer for it in requests.read(tmp_path, standing.read(tmp_path).standings)]
+    overrides.append(ada.home, [replace(decision, requests=None)])
+    old = requests.read(tmp_path, standing.read(tmp_path).standings)
+
+    assert seen == [""] * 4
+    assert all("the check was wrong" in it.answer for it in old)
+
+
+def test_a_request_that_names_no_check_is_answered_by_any_decision_after_it(tmp_path):
+    (ada,) = class_of(tmp_path, ada="my grade is low")
+    decision = decide(ada.result, CHECK, 1, "a look at all of it", by="meera", at="now")
+    answers = []
+    for made in ([decision], requests.answered(ada.home, [decision])):
+        overrides.append(ada.home, made)
+        answers += [it.answer for it in requests.read(tmp_path, standing.read(tmp_path).standings)]
+
+    assert [bool(it) for it in answers] == [False, True]
 
 
 def test_what_was_asked_in_a_later_upload_is_a_request_of_its_own(tmp_path):
