@@ -87,7 +87,7 @@ class Run:
         from autograder.batch.journal import Journal
         from autograder.batch.rounds import Rounds
         from autograder.cli.progress import Progress
-        from autograder.handed_in.intake import asked_later, note, together
+        from autograder.handed_in.intake import asked_later, note, rename, together
         from autograder.machine.turns import only_one
         from autograder.results import not_graded, requests
 
@@ -124,6 +124,7 @@ class Run:
                         ends[event.submission] = ENDS[event.what]
                     if self.waiting:
                         self.waiting.show(event)
+            rename([it for it in attempts if it.name in named], out)
         for line in said:
             click.echo(line, err=True)
         if self.waiting:

@@ -9,7 +9,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -210,6 +210,18 @@ def note(attempts: Sequence[Attempt], out: Path) -> Iterator[str]:
                 f"{name}: nobody knows when these files came; {known.isoformat()} was for earlier ones. "
                 f"Write the time into {out / times.FILE}, then perflab report {out}"
             )
+
+
+def rename(attempts: Sequence[Attempt], out: Path) -> None:
+    """Write down what the files that were graded are called by now: by this name a page goes back."""
+    before = times.read(out)
+    named = {it.name: it.handed.source for it in attempts if it.handed.source}
+    after = {
+        name: replace(handed, source=named.get(name, handed.source))
+        for name, handed in before.items()
+    }
+    if after != before:
+        times.write(out, after)
 
 
 def _source(handed: Handed | None) -> str:

@@ -10,7 +10,8 @@ import pytest
 
 from autograder import sheet
 from autograder.handed_in import times
-from autograder.handed_in.intake import TOGETHER, Intake, asked_later, note, together
+from autograder.handed_in.downloads import Attempt
+from autograder.handed_in.intake import TOGETHER, Intake, asked_later, note, rename, together
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.times import Handed, moment
 from tests.toy import toy_kit
@@ -239,6 +240,15 @@ def test_a_time_that_somebody_mended_stays_until_the_system_says_one(tmp_path, h
         "ada: nobody knows when these files came; 2027-01-19T12:00:00+00:00 was for earlier ones."
     )
     assert [lost] * (at is None) == [line.partition(" Write")[0] for line in said]
+
+
+def test_the_same_files_under_another_name_keep_their_time_and_take_the_name(tmp_path):
+    """Canvas sends a page back by the name of the newest upload, which may only bring a request."""
+    ada, ben = Handed("ada", MENDED, source="a.zip"), Handed("ben", MENDED, source="b.zip")
+    times.write(tmp_path, {"ada": ada, "ben": ben})
+    rename([Attempt("ada", Handed("ada", SAID, source="a-1.zip"), ())], tmp_path)
+
+    assert times.read(tmp_path) == {"ada": replace(ada, source="a-1.zip"), "ben": ben}
 
 
 def test_nobodys_work_is_passed_over_in_silence(tmp_path):
