@@ -9,8 +9,11 @@ from pathlib import PurePosixPath
 from autograder.model import Submission
 from autograder.part_name import number
 
-HANDED_OUT = (".perflab/", "given/", "baseline/", "handout/", "pytest.ini", "perflab-")
-"""Comes with the template; the grader stages its own."""
+HANDED_OUT = (
+    *(".perflab/", "given/", "baseline/", "handout/", "pytest.ini", "perflab-", "students.md"),
+    *("submission_secret.txt", "timestamp.txt"),
+)
+"""Comes with the template, of which the grader stages its own, or is put there by nbgrader."""
 NOT_TAKEN = " was not taken: "
 """Said of a file, too, that a notebook stands for."""
 OTHER_NAMES = "other_names"

@@ -114,6 +114,7 @@ def class_page(
     An *anonymous* page leaves out what is about one submission and not about the class.
     """
     results = [row.result for row in rows]
+    read = [row for row in rows if agenda.is_judged(row.result)]
     measured, missing = speeds.speeds(rows), tally.missing(rows)
     waiting = tally.waiting(rows)
     most = {result.max_score for result in results}
@@ -135,10 +136,10 @@ def class_page(
         of_ungraded=sum(item.points for item in waiting if item.said_once),
         mistakes=[] if anonymous else tally.mistakes(rows),
         lab=results[0].lab if results else "",
-        scores=_scores(rows) if rows else "",
+        scores=_scores(read) if read else "",
         speeds=[(item, _speedups(item)) for item in measured],
         spent=None if anonymous or not rows else tally.spent(rows),
-        median=statistics.median(result.score for result in results) if results else None,
+        median=statistics.median(row.result.score for row in read) if read else None,
         most=most.pop() if len(most) == 1 else None,
         broken=broken,
         late=any(row.late or row.unclear for row in rows),

@@ -11,7 +11,7 @@ from autograder.grading.evidence import NOT_RUN
 from autograder.model import without_bonus
 from autograder.report import stats
 from autograder.results.agenda import is_aside, is_said_once
-from autograder.results.overrides import corrected
+from autograder.results.overrides import by_hand, corrected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -220,7 +220,8 @@ def lost(result: Result) -> list[Lost]:
     for part in without_bonus(result.parts):
         for check in part.checks:
             if check.outcome in ("failed", "partial", "skipped"):
-                measured, why = (check.measured, check.why) if check.why else ("", check.reason)
+                reason = by_hand(check) or check.reason
+                measured, why = (check.measured, check.why) if check.why else ("", reason)
                 name = f"{part.id}.{check.id}"
                 key = (part.id if why else name, measured, why)
                 groups.setdefault(key, []).append((name, check.max_points - check.points))

@@ -273,7 +273,11 @@ def test_an_artefact_is_handed_to_the_judge_parsed():
 def test_what_was_left_out_or_refused_is_told():
     """Notes for the student."""
     submission = Submission(
-        "ada", "0" * 64, {}, {"table.csv": "is no text"}, ("extra.txt", "given/data.py")
+        "ada",
+        "0" * 64,
+        {},
+        {"table.csv": "is no text"},
+        ("extra.txt", "given/data.py", "students.md"),
     )
     result, _, _ = graded(submission=submission)
 

@@ -170,6 +170,16 @@ def test_what_could_not_be_read_is_said_once_to_its_author(tmp_path):
     assert "Notes another note" in text
 
 
+def test_points_that_a_person_did_not_give_are_lost_for_the_persons_reason():
+    noted = {"reason": "question 3 is left out", "by": "meera", "at": "now", "graded": ""}
+    read = a_silent_check(
+        basis="person", outcome="partial", points=1, max_points=2, evidence={BY_HAND: noted}
+    )
+    text = Page(feedback_page(a_result(a_part("p", "P", read)))).text
+
+    assert f"Lost: 1 point p.{read.id} 1 point question 3 is left out" in text
+
+
 def test_one_mistake_that_fails_many_checks_is_told_once():
     """What was lost is a box on top, by its reason; a single point is one point."""
     broken = {

@@ -60,6 +60,17 @@ def test_a_part_that_a_submission_lacks_is_no_zero():
     )
 
 
+def test_an_upload_that_cannot_be_read_is_no_zero_in_the_scores():
+    """Alone, it has no median either."""
+    unread = a_silent_check(outcome="unread", points=0, max_points=6)
+    damaged = a_result(a_part("p", "P", unread), submission="cy", score=0.0)
+    good = a_result(a_part("p", "P", a_check()), submission="ada", score=5.0)
+    both, alone = (class_page(rows(it), "resnet18") for it in ([good, damaged], [damaged]))
+
+    assert "<strong>5</strong> median score" in both
+    assert "median score" not in alone
+
+
 def test_points_set_by_hand_show_in_the_row():
     """What a person decided is told from what was measured."""
     noted = {"reason": "timer", "by": "meera", "at": "now", "graded": "failed, 0 of 6"}
