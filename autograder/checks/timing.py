@@ -45,6 +45,7 @@ class Script:
 EARLY = "start the clock before the loop asks for its first batch; do not subtract data_wait"
 LATE = "on a GPU, call torch.cuda.synchronize() before the last reading of the clock"
 STARTED = "read the clock before iter(loader), or write for ... in loader"
+MILLISECONDS = "the time is in milliseconds, and must be in seconds"
 IN_SECONDS = "return the seconds as perf_counter() gives them, without 1000 *"
 COUNT = "throughput = samples / seconds, with samples += len(labels) in each iteration"
 RATE = "len(labels) of all batches / (perf_counter() after the loop - perf_counter() before it)"
@@ -67,7 +68,7 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
     of_wait = f"data_wait is {shown(reported['data_wait'])} s, and {waited:.4g} s is right"
     measured = f"{of_rate}; {of_wait} {MOVED}"
     if not close(reported["throughput"], rate, EXACT):
-        times = (reported["throughput"] or 0.0) / rate
+        times = (reported["throughput"] or 0.0) * script.total / script.samples
         other = (
             f"the result is {f'{times:.4g} times' if times else 'not'} {OTHER}",
             f"{RATE}, and leave perf_counter as it is",
@@ -130,6 +131,7 @@ def _rates(script: Script) -> list[Story]:
         ),
         (sum(script.waits), "the time holds the waits alone", CALL),
         (total * WALL, JUMPS, STEADY),
+        (total * 1000, MILLISECONDS, IN_SECONDS),
     ]
     first = len(script.work)  # of the batches, where the loop ended early
     some = sum(script.waits[:first]) + work + script.queued
@@ -173,7 +175,7 @@ def _waits(script: Script) -> list[Story]:
         (waited * WALL, JUMPS, STEADY),
         (
             waited * 1000,
-            "the time is in milliseconds, and must be in seconds",
+            MILLISECONDS,
             IN_SECONDS,
         ),
         *(

@@ -295,7 +295,7 @@ class TrainingLoop:
             queued = (
                 trusted["queued"] * len(work) / len(trusted["work"]) if reported["queued"] else 0.0
             )
-            copied = reported["copied"]
+            copied = max(reported["copied"], 0.0)
             work = [seconds + copied / len(work) for seconds in work]
             first, *others = trusted["waits"]
             scripts = [

@@ -25,6 +25,10 @@ def test_what_passed_is_what_is_accepted():
     assert isinstance(judged(10 / 15, 6.0, QUEUED), Passed)
 
 
+def test_seconds_that_are_endless_are_judged_too():
+    assert isinstance(judged(1.0, 6.0, replace(SCRIPT, copied=1e308, work=[1e308] * 3)), Failed)
+
+
 @pytest.mark.parametrize(
     ("data_wait", "kind"),
     [
@@ -100,6 +104,7 @@ def test_work_of_a_device_counts_once_the_host_waited_for_it(throughput, data_wa
         pytest.param(10 / 15, 7.5, "the clock is time.time()", id="the clock on the wall"),
         pytest.param(RATE, 7.5, "the clock is time.time()", id="the wait by the clock on the wall"),
         pytest.param(12 / 12, 6.0, "the last batch is counted as a full one", id="ragged"),
+        pytest.param(RATE / 1000, 6.0, "the time is in milliseconds", id="in milliseconds"),
         pytest.param(7.0, 6.0, "8.4 times samples / seconds", id="anything"),
         pytest.param(None, 6.0, "not samples / seconds", id="no number"),
         pytest.param(
