@@ -130,8 +130,8 @@ def median_problem(
     ]
     if made < repeats:
         few = (
-            f"your code makes fewer calls than repeats: {made} in all; "
-            f"{repeats + 1}, with the warm-up, are right"
+            f"your code makes fewer calls than repeats: {made} with the warm-up, "
+            f"and {repeats + 1} are right"
         )
         wrong = form.mismatch(row, column, expected, timing.EXACT, while_watched, few)
         if wrong:

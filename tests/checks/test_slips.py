@@ -82,9 +82,9 @@ def test_another_time_is_told_by_what_it_is(told, words):
 
 
 COUNTED = {
-    "three calls": ({"watched": 1, "": 4}, 105.0, "your code makes fewer calls than repeats: 4 in all; 6, with the warm-up, are right"),
+    "three calls": ({"watched": 1, "": 4}, 105.0, "your code makes fewer calls than repeats: 4 with the warm-up, and 6 are right"),
     "two calls, which look like watched ones": ({"watched": 1, "": 3}, 302.5, "fewer calls than repeats"),
-    "two calls, and right by luck": ({"": 3}, 100.0, "ms of f is 100: your code makes fewer calls than repeats: 3 in all; 6, with the warm-up, are right (that number is right)"),
+    "two calls, and right by luck": ({"": 3}, 100.0, "ms of f is 100: your code makes fewer calls than repeats: 3 with the warm-up, and 6 are right (that number is right)"),
     "no warm-up": ({"": 5}, 105.0, "the slow first call"),
     "more calls, of which few are timed": ({"": 9}, 105.0, "or the slow first call is one of them"),
     "gradients": ({"profiled": 1, "recorded": 6, "": 0}, 300.0, "it was timed while gradients were recorded"),
