@@ -28,7 +28,7 @@ SAYS = {
 """Measure -> what a function does, and its number in the unit."""
 COST = dict.fromkeys(SAYS, INTEGER)
 UNSEEN = (
-    "no torch operation ran in the thread that calls your function, so the result was not computed there",
+    "usually the result is kept from an earlier call, or computed in another thread or without torch",
     "compute anew in each call, with torch, in the thread that calls your function",
 )
 NEAR = 1e-3  # of a row's largest number: of sums over 262,144 numbers in float32, right ones were off by 2.4e-4
