@@ -85,8 +85,8 @@ named.same(
     name="knows_the_ridge",
     says="diagnose says whether kernels are limited by arithmetic or by memory.",
     why="the longer of flops / peak_flops and bytes / peak_bandwidth must decide: a busy GPU may wait for its memory",
-    try_="fix names_the_bottleneck first if it fails; else "
-    "compute if flops / peak_flops >= bytes / peak_bandwidth, else bandwidth",
+    try_="fix names_the_bottleneck first if it fails; then "
+    "name compute if flops / peak_flops >= bytes / peak_bandwidth, else bandwidth",
 )
 named.same(
     {judges.case_of(kind): {"kind": kind} for kind in OTHERS},
