@@ -128,7 +128,7 @@ def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     return RESULTS.machine_problem(rows, trusted["device"], on_gpu=True)
 
 
-BESIDE = "the epoch built nothing, and took too long: usually another model runs as well"
+BESIDE = "the epoch built nothing, and took too long: usually something else runs as well"
 
 
 def time_problem(
@@ -154,12 +154,13 @@ def time_problem(
         otherwise = "the backend argument built nothing"
         if rows[1]["throughput"] * rows[1]["epoch_time"] > 1.5 * compiled.samples:
             otherwise = "throughput is not samples / epoch_time of this row"
-    alone = close(rows[1]["epoch_time"], compiled.seconds, slips.WHOLE)  # not in epoch_time as well
+    alone = close(rows[1]["epoch_time"], compiled.seconds, slips.WHOLE)
+    added = "its seconds are epoch_time + compile_s" if alone else "the warm-up is timed as well"
     with_builds = compiled.samples / (compiled.seconds + rows[1]["compile_s"])
     of_eager = [(compiled.rate, "it is the speed of Compiled"), *_builds(eager, script)]
     of_compiled = [
         (eager.rate, "it is the speed of Eager"),
-        *alone * [(with_builds, "its seconds are epoch_time + compile_s")],
+        *(alone or not late) * [(with_builds, added)],
         *_builds(compiled, script),
     ]
     return slips.time_problem(RESULTS, rows[0], eager, of_eager) or slips.time_problem(
@@ -241,7 +242,7 @@ LOSSES = (
 TIMED = "fix honest_throughput first if it fails; then time a whole epoch after warm_up"
 LATER = "fix nothing_is_built_later first if it fails; then"
 TIMES = {
-    BESIDE: "fix honest_throughput first if it fails; then train what torch.compile returns, and run no other model",
+    BESIDE: "fix honest_throughput first if it fails; then train one epoch of what torch.compile returns, no more",
     "of the parameters": "fix one_graph_a_batch first: compile_model must compile the whole model",
     "the backend argument": f"{LATER} train the model that compile_model(model, backend) returns",
     "the slow first pass": f"{LATER} call warm_up for both models before the clock starts",
