@@ -15,7 +15,7 @@ REASONS = {
     "did not change": "train the model itself, without a copy, by an optimizer of the model's parameters",
     "steps go twice as far": "let DistributedDataParallel alone average gradients, without a factor or all_reduce",
     "the ranks agree": (
-        "in each step: loss of the given criterion, backward(), mean of the gradients of all ranks, "
+        "in each step: zero_grad(), loss of the given criterion, backward(), mean of the gradients of all ranks, "
         "step() of the given optimizer"
     ),
 }

@@ -366,7 +366,7 @@ def _reason(ranks: Pair, ratio: float) -> str:
         return "the samples, or their order, are not those of DistributedSampler with this seed in epochs 0, 1 and 2"
     if SUMS[0] < ratio < SUMS[1]:
         return TWICE
-    return "the ranks agree, but take other steps than one process: usually loss or optimizer is another one"
+    return "the ranks agree, but take other steps than one process: usually no zero_grad(), another loss or optimizer"
 
 
 def _as_begun(own: Mapping[str, Any]) -> bool:
