@@ -148,7 +148,7 @@ def shows_the_rows(
     if not data:
         return Failed(
             f"no {file} in folder",
-            f"your code {'draws a figure, and ' * bool(panels)}leaves no file of this name (a link is none) in folder",
+            f"your code {'draws a figure, and ' * bool(panels)}leaves no file of this name in folder",
             f"savefig(Path(folder) / '{file}')",
         )
     try:

@@ -218,7 +218,7 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     if not text:
         return Failed(
             f"no {file} in folder",
-            "your code leaves no file of this name (a link is none) in the argument folder",
+            "your code leaves no file of this name in the argument folder",
             try_,
         )
     try:
