@@ -264,8 +264,9 @@ class Costs(Claimed):
         def judge(pair: Pair) -> Verdict:
             mine = pair.student.values
             plain = pair.baseline.values
-            if not mine["operations"]:
-                return Failed("no operation was seen", *UNSEEN)
+            none_read = measure in ("touched", "moved") and not mine[measure]
+            if not mine["operations"] or none_read:
+                return Failed("no operation on the inputs was seen", *UNSEEN)
             limit, there = (
                 unit.split()[0].format(int(share * plain[measure]) / scale)
                 for share in (at_most, 1)
