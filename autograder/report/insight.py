@@ -120,7 +120,8 @@ def _advice(bars: Sequence[Bar], slices: Sequence[Slice]) -> str:
     best = best if best is not None and best.ratio >= WORTH else None
     fed = next((bar for bar in bars if bar.id == "never_idle"), None)
     if fed is None:
-        if best is not None:
+        others = [it.ns for it in slices if it.name in ON_CPU and it.name != "data loading"]
+        if best is not None and whole - best.ns >= max(others, default=0):
             return f"Start with {FIRST[best.id]}: it takes {_share(best, whole)} of the time."
         return _largest(slices, ON_CPU)
     if fed.ratio < WORTH:

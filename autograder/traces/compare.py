@@ -125,11 +125,15 @@ def verdict(now: Trace, before: Trace) -> str:
     if not new or not old:
         return ""
     line = f"the median step takes {shown(new, 'ns')}, before {shown(old, 'ns')}: {old / new:.2f}x as fast"
-    largest = max(parts(now, before), key=lambda change: change.effect, default=None)
-    if largest is None:
+    each = [
+        (it.figure.id, it.before / 100 * old, it.figure.value / 100 * new)
+        for it in parts(now, before)
+    ]
+    if not each:
         return line
-    shares = f"{largest.before:.1f} -> {largest.figure.value:.1f} %"
-    return f"{line}; the largest change is of {largest.figure.id}, {shares}"
+    name, was, takes = max(each, key=lambda it: abs(it[2] - it[1]))
+    change = f"about {shown(was, 'ns')} -> {shown(takes, 'ns')} a step"
+    return f"{line}; the largest change is of {name}, {change}"
 
 
 def _key(figure: Figure) -> tuple[str | int | None, ...]:

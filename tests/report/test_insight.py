@@ -40,6 +40,7 @@ LOST = "The GPU has no work for 60 % of the time, 50 % while the host"
         pytest.param(gpu(without_data=990, never_idle=960), "The GPU almost always has work", id="the GPU"),
         pytest.param(processor_only(250), "Start with the wait for data: it takes 75 % of the time.", id="data, no GPU"),
         pytest.param(processor_only(990), "Operators take 60 % of the time", id="operators, no GPU"),
+        pytest.param(processor_only(900), "Operators take 60 % of the time", id="operators, and little waiting, no GPU"),
         pytest.param(processor_only(990, "Python and other"), "Python, and what was not recorded, takes 60 %", id="Python, no GPU"),
         pytest.param(processor_only(990, "communication"), "Communication in which no operator runs takes 60 %", id="communication, no GPU"),
     ],

@@ -120,7 +120,7 @@ def test_what_changed_most_stands_first():
 
 
 def test_a_comparison_begins_with_a_line_that_says_it_all():
-    said = "the median step takes 50 ns, before 100 ns: 2.00x as fast; the largest change is of data loading, 34.0 -> 0.0 %"
+    said = "the median step takes 50 ns, before 100 ns: 2.00x as fast; the largest change is of data loading, about 34 ns -> 0 ns a step"
 
     assert said == verdict(NEW, OLD)
     assert said.partition(";")[0] == verdict(replace(NEW, breakdown={}), OLD)
