@@ -201,6 +201,9 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
     text = measure.page(lab, session.device, day, measured, fast, f"{name}.png")
     (out / f"{name}.md").write_text(text, encoding="utf-8")
     console.print(f"wrote  {out / name}.md, .png", soft_wrap=True, highlight=False)
+    for speed in fast:
+        if speed.proposal is None:
+            click.echo(f"no bar  {speed.check}: {speed.measured}")
     console.print(kept, soft_wrap=True, highlight=False)
     return DONE if all(line.holds for line in measured) else CHECK_FAILED
 

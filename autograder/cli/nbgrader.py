@@ -59,7 +59,8 @@ def release(lab: str, to: Path, wheel: Path | None, root: Path | None) -> int:
             f"{where_wheels_are(course)}"
         )
     again = " --force" * (to / "course" / "release" / lab).exists()
-    click.echo(f"\nNow: cd {to / 'course'} && nbgrader generate_assignment {lab}{again}")
+    click.echo(f"\nNow give students {to / 'students' / lab}.zip")
+    click.echo(f"or, in nbgrader: cd {to / 'course'} && nbgrader generate_assignment {lab}{again}")
     return DONE
 
 

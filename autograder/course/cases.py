@@ -169,7 +169,11 @@ def _mutant(stated: Stated, reference: Submission, lab: Lab, where: str) -> Case
         name = stated.get("id", stated)
         raise CourseError(f"{where}: {name!r} lacks {', '.join(sorted(missing))}")
     file = stated.get("file", lab.part(stated["part"]).file)
-    text = reference.files.get(file, b"").decode()
+    if file not in reference.files:
+        raise CourseError(
+            f"{where}: {stated['id']}: the reference has no {file}: run its part there, or mend the name"
+        )
+    text = reference.files[file].decode()
     for change in stated["replace"]:
         text = _changed(text, change, file, f"{where}: {stated['id']}")
     data = text.encode()

@@ -102,7 +102,7 @@ CORPUS_MISTAKES = {
     ),
     "a file that is not there": (
         mutant(file="part1_toi.py", replace=[{"old": "x", "new": "y"}]),
-        "'x' occurs 0 times in part1_toi.py, not once",
+        "the reference has no part1_toi.py: run its part there, or mend the name",
     ),
     "a replacement by nothing": (
         mutant(replace=[{"old": "x"}]),
