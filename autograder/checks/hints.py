@@ -44,7 +44,7 @@ FORMS: Hints = {
     "in that order": "append a row for each case, with the names and in the order that are expected",
     "has to be above 0": "write what was measured, without a minus; a time is the later reading minus the earlier",
     "it is in percent": "leave out the factor 100",
-    " of the first row is ": "write this quotient into each row, in this order",
+    " of the first row is ": "divide the figure of each row by that of the first row",
     "' is missing": "put this column into each row",
     "' is not expected": "leave this column out of the rows",
     "a number or None": USUAL["no GPU was there to ask"],

@@ -71,7 +71,7 @@ def honest(reported: Mapping[str, Any], script: Script) -> Verdict:
         times = (reported["throughput"] or 0.0) * script.total / script.samples
         other = (
             f"the result is {f'{times:.4g} times' if times else 'not'} {OTHER}",
-            f"{RATE}, and leave perf_counter as it is",
+            f"{RATE}, with no factor and no other clock",
         )
         if 0 < times < 1:
             other = f"{other[0]}: usually more than loading and training is timed", LONGER

@@ -31,7 +31,7 @@ SECONDS = 30.0  # for all processes of a group, on a machine where much else run
 FIGURES = ("loss", "steps", "skipped")
 SENT = "exchanges of gradients for each step"
 SHARED = ("all_reduce", "all_gather", "reduce_scatter", "reduce", "gather")
-RETURN_ONE, RETURN = "ranks return, and one is right", "ranks return"
+RETURN_ONE, RETURN = "ranks return, of which one is right", "ranks return"
 CPU = torch.device("cpu")
 ALIKE = "your loss is the mean of the batches' losses, and the batches have different sizes"
 OWN = "your loss is that of this rank alone"
@@ -272,7 +272,9 @@ class Rig(worker.Rig):
             apart = " and ".join(dict.fromkeys(f"{it:.6g}" for it in accuracies))
             alike = is_right or " " not in apart
             for name, is_it in ((RETURN_ONE, any(are_right)), (RETURN, not any(are_right))):
-                answers.add(f"{case}: {name}", apart if is_it and not alike else "one accuracy")
+                answers.add(
+                    f"{case}: {name}", apart if is_it and not alike else "the same accuracy"
+                )
             usual = {} if evaluate else _accuracies(~wrong, world, batch)
             for rank, own in enumerate(ranks):
                 slips[f"{case}, rank {rank}: accuracy"] = usual

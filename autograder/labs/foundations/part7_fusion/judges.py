@@ -186,7 +186,7 @@ COUNTED = {
 LEFT = {
     "batch_norm": (
         "at least one call of a norm is left: see the kernels with batch_norm in their names",
-        "at each call of a norm, also a second one of the same norm, fold into the convolution of node.args[0]",
+        "fold each call of each norm into the convolution of its node.args[0]",
     )
 }
 MISTAKES = {

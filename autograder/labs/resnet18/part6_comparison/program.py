@@ -208,7 +208,7 @@ def accumulates(accumulated: Pair, plain: Pair) -> Verdict:
     try_ = "step once more if batches are left, with the mean over the samples of this group"
     if not accumulated.student.values["unsaved"] and numerics.update(accumulated).ratio > LONGER:
         why = "the weights move too far: a step is not the mean over the samples of its group"
-        try_ = "a step after each N batches, each loss divided by the samples of its group"
+        try_ = "a step after each N batches; divide each batch's mean loss by the number of batches of its group"
     return _follows(accumulated, why, try_, plain=plain)
 
 
