@@ -60,7 +60,8 @@ A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes fi
     "--failing",
     default="",
     metavar="CHECK",
-    help="Grade only those who lost points at this check in --out, as part3_amp.amp_is_faster; "
+    help="Grade only those who lost points at this check in --out, or had a fault of perflab there, "
+    "as part3_amp.amp_is_faster; "
     "the part may be left out where no other one has such a check.",
 )
 @click.option(
@@ -253,7 +254,7 @@ def _failing(attempts: Sequence[Attempt], out: Path, check: str) -> Sequence[Att
         attempt
         for attempt in attempts
         if (of := checks.get(attempt.name))
-        and of.outcome in ("failed", "partial")
+        and of.outcome in ("failed", "partial", "error")
         and not corrected(of)
     ]
     if not lost:

@@ -16,9 +16,13 @@ from autograder.results.standing import Standing
 MOST_NAMES = 8  # in one line
 ELSEWHERE = "into another --out, then perflab settle {folder} OTHER"
 BY_HAND = "or set points: perflab override {folder}/NAME CHECK POINTS --reason WHY"
-Waits = Literal["read", "untold", "gpu", "again"]
+Waits = Literal["read", "fault", "untold", "gpu", "again"]
 OWED: dict[Waits, tuple[str, str]] = {
     "read": ("Points that a person gives", "perflab rubric {folder} --out rubric.csv"),
+    "fault": (
+        "Faults of perflab",
+        f"mend the code that the page names, and run perflab grade again; {BY_HAND}",
+    ),
     "untold": (
         "Points that no try decided",
         f"grade these on a quiet machine {ELSEWHERE}; {BY_HAND}",
@@ -35,6 +39,10 @@ OWED: dict[Waits, tuple[str, str]] = {
         "close what else runs on that machine, and run perflab grade once more",
     ),
 }
+
+
+NAMED = ("fault", "untold")
+"""Of these each check is named."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,7 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
     ]
     for who, (what, mend) in OWED.items():
         owing = [_owed(standing.result, who) for standing in standings]
-        items, usual = _items(standings, owing), who != "untold"
+        items, usual = _items(standings, owing), who not in NAMED
         tasks.append(Task(what, mend.format(folder=folder), items, usual=usual))
     return [task for task in tasks if task.items]
 
@@ -194,7 +202,7 @@ def _owed(result: Result, who: Waits) -> str:
     waiting = [
         owed for owed in result.owed if _waits_for(owed, checks.get(owed.check), aside=aside) == who
     ]
-    if who == "untold":
+    if who in NAMED:
         return ", ".join(owed.check for owed in waiting)
     return worth(sum(owed.points for owed in waiting)) if waiting else ""
 
@@ -205,4 +213,6 @@ def _waits_for(owed: Owed, check: CheckResult | None, *, aside: bool) -> Waits |
         return None
     if owed.settled_by != "person":
         return owed.settled_by
-    return "read" if check is None or check.basis == "person" else "untold"
+    if check is None or check.basis == "person":
+        return "read"
+    return "fault" if check.outcome == "error" and check.cause != "aside" else "untold"

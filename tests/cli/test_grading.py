@@ -204,9 +204,16 @@ def test_only_those_who_failed_a_check_are_graded_again(grade, tmp_path):
     watching, _, refused = grade(work, "--watch", "--failing", check)
     ben = tmp_path / "out/ben"
     result = result_file.load_result(ben / "result.json")
+    text = (ben / "result.json").read_text()
+    faulty = text.replace('"outcome": "failed"', '"outcome": "error"')
+    (ben / "result.json").write_text(faulty)
+    fault, _, _ = grade(work, "--failing", check)
+    (ben / "result.json").write_text(text)
     overrides.append(ben, [overrides.decide(result, check, 0, "zero", by="meera", at="now")])
     corrected, _, nobody = grade(work, "--failing", check)
 
+    assert 2 != fault
+    assert text != faulty
     assert (2, True) == (corrected, "nobody there failed" in nobody)
     assert (0, True) == (code, "1 unchanged; " in said)
     assert (0, True) == (short, "1 unchanged; " in again)

@@ -136,6 +136,16 @@ def test_what_no_try_decided_is_told_apart_from_what_a_person_reads():
     ) == str(untold)
 
 
+def test_a_fault_of_perflab_is_not_for_a_quiet_machine():
+    broken = a_silent_check(id="broken", outcome="error", points=0, max_points=3)
+    told = standing("ada", broken)
+    [fault] = tasks([replace(told, result=left_to_a_person(told.result))], "out")
+
+    assert str(fault).startswith(
+        "Faults of perflab: ada (p.broken); mend the code that the page names"
+    )
+
+
 def test_who_was_set_aside_and_graded_elsewhere_is_named_only_by_what_is_left(tmp_path):
     """Points that are settled end the line that sends a person to another machine."""
     other = replace(ASIDE, id="other")
