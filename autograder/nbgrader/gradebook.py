@@ -131,7 +131,7 @@ def unsettle(gradebook: Any, assignment: str, student: str, reason: str) -> None
             for grade in notebook.grades:
                 grade.auto_score = None
                 grade.needs_manual_grade = True
-            _comment(notebook, f"Not graded: {_plain(reason)}")
+            _comment(notebook, f"Not graded: {plain(reason)}")
         gradebook.db.commit()
 
 
@@ -169,7 +169,7 @@ def summary(part: PartResult, notes: tuple[str, ...], counted: float = 0.0) -> s
         )
     score = f"{points(part.score)} of {points(part.max_score)} points{waiting}"
     lines = [f"{score}; each check says why in its own cell."]
-    lines += [f"Note: {_plain(note)}" for note in notes]
+    lines += [f"Note: {plain(note)}" for note in notes]
     return "\n\n".join(lines)
 
 
@@ -246,7 +246,7 @@ def _comment(notebook: Any, text: str) -> None:
         comments[0].auto_comment = text
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Show it as it is: what students name ends up in pages of instructors."""
     line = clean(text).replace("\n", " ")
     escaped = re.sub(r"([\\`*_\[\]()#!|~])", r"\\\1", line)

@@ -207,9 +207,10 @@ def _code_cell(handed_in: Submission, part: PartResult, released: Any) -> Any:
 
 
 def _text_cells(home: Path, result: Result, part: PartResult) -> Sequence[Any]:
-    """Return what the student wrote for a person, who gives points for it below."""
+    """Return what the student wrote for a person, who gives points for it below; nothing of it is markup there."""
     text = rubric.written(standing.kept(home), part.id, [it.id for it in result.parts])
-    return [text_cell("handed-in-text", text)] if text else []
+    shown = "  \n".join(map(gradebook.plain, text.splitlines()))
+    return [text_cell("handed-in-text", shown)] if text else []
 
 
 def _order(released: Any, part: PartResult) -> Sequence[str]:

@@ -267,7 +267,7 @@ def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
     for name in ("timestamp.txt", "submission_secret.txt"):
         (submitted / name).write_text("2026-10-01 12:00:00 UTC")
     with ZipFile(root / "results" / "bob" / HANDED_IN, "a") as kept:
-        kept.writestr("notes.md", "I took the *sum*.")
+        kept.writestr("notes.md", "I took the *sum*.\n<script>")
     push(root, f"sqlite:///{root}/gradebook.db", feedback=root / "autograded")
 
     assert 0 == nbgrader(root, "generate_feedback", LAB)
@@ -288,7 +288,10 @@ def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
     assert 1 == len([*(tmp_path / "autumn" / "feedback").iterdir()])
     notebook = json.loads((root / "autograded" / "bob" / LAB / f"{PART}.ipynb").read_text())
     written = [cell["source"] for cell in notebook["cells"][:2]]
-    assert written == ["def work():\n    return -1.0\n", "I took the *sum*."]
+    assert written == [
+        "def work():\n    return -1.0\n",
+        r"I took the \*sum\*." + "  \n&lt;script&gt;",
+    ]
     assert "NotImplementedError" not in json.dumps(notebook)
 
 
